@@ -1,0 +1,42 @@
+# The two commands of the README are `make run` and `make test`; both set up what they need.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SAMPLE := examples/sample-vault
+
+.PHONY: help run test check lint types docs bench conformance test-claude lock clean
+
+help:  ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
+
+$(READY): pyproject.toml requirements/dev.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: $(READY)  ## index the sample vault and answer a search
+	$(BIN)/vaultbridge index $(SAMPLE)
+	$(BIN)/vaultbridge search $(SAMPLE) "tag:#project OR bridge"
+
+test: $(READY)  ## the whole ordinary test suite
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+check: lint types  ## style and types
+
+lock:  ## pin the newest dependencies (needs uv)
+	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	  --extra client pyproject.toml requirements/dev.in -o requirements/dev.lock
+	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
+	  pyproject.toml -o requirements/run.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
