@@ -1,0 +1,68 @@
+"""The folder, outside the vault, that holds what we derive and remember about one vault: index, journal,
+locks. Deleting it loses history and costs a new index, never a note.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.errors import EngineFailure
+
+CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
+_ABOUT: Final = "vault.json"
+
+
+def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
+    """Where all vaults' folders lie: `VAULTBRIDGE_CACHE`, else the system's place for caches."""
+    if chosen := environ.get(CACHE_VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "vaultbridge" / "Cache"
+    if platform == "darwin":
+        return home / "Library" / "Caches" / "vaultbridge"
+    given = environ.get("XDG_CACHE_HOME", "")
+    # The specification: a relative path here is invalid and to be ignored.
+    return (Path(given) if Path(given).is_absolute() else home / ".cache") / "vaultbridge"
+
+
+def vault_cache(vault: Path, base: Path) -> Path:
+    """This vault's folder in `base`, made when missing, readable by its owner alone.
+
+    Its name is the vault's, for people, and a hash of the real path, so that two vaults never share one.
+    Raises `EngineFailure` when it cannot be made or would lie in the vault.
+    """
+    real = vault.resolve()
+    digest = blake2b(os.fsencode(real), digest_size=8).hexdigest()
+    readable = re.sub(r"[^\w-]+", "-", real.name).strip("-")[:40] or "vault"
+    folder = base / f"{readable}-{digest}"
+    if base.resolve().is_relative_to(real):
+        raise EngineFailure(
+            "The cache folder lies inside the vault.", hint=f"Set {CACHE_VARIABLE} to a folder outside of it."
+        )
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+        about = folder / _ABOUT
+        if not about.exists():
+            _describe(about, real)
+    except OSError as error:
+        raise EngineFailure(
+            f"The cache folder cannot be used: {os.strerror(error.errno or 0)}.",
+            hint=f"Set {CACHE_VARIABLE} to a folder that can be written.",
+        ) from error
+    return folder
+
+
+def _describe(about: Path, real: Path) -> None:
+    import json
+
+    passing = about.with_name(f"{_ABOUT}.{os.getpid()}.tmp")
+    passing.write_text(json.dumps({"vault": str(real), "name": real.name}, ensure_ascii=True) + "\n")
+    passing.replace(about)

@@ -1,0 +1,132 @@
+"""What cloud services leave in a vault: files that are not downloaded yet, and copies made by conflicts.
+
+A placeholder must never be read: reading starts a download or gives zeros. A conflict copy is an ordinary
+note; it is only recognised here, so that the vault's health can show it. Nothing here changes a file.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Container
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.vault.paths import VaultPath, folder_of, join, name_of
+
+_RECALL_ATTRIBUTES: Final = 0x1000 | 0x40000 | 0x400000
+"""Windows: OFFLINE, RECALL_ON_OPEN, RECALL_ON_DATA_ACCESS (OneDrive, Dropbox, Google Drive, iCloud)."""
+
+_SF_DATALESS: Final = 0x40000000
+"""macOS: the file's content lies with its file provider (iCloud Drive, Dropbox, OneDrive)."""
+
+_ICLOUD: Final = ".icloud"
+_HAS_BLOCKS: Final = os.name == "posix"
+
+
+def icloud_original(stored: str) -> str | None:
+    """The name that iCloud's stand-in `.Name.md.icloud` stands for; None for any other name."""
+    if stored.startswith(".") and stored.endswith(_ICLOUD) and len(stored) > len(_ICLOUD) + 1:
+        return stored[1 : -len(_ICLOUD)]
+    return None
+
+
+def is_placeholder(status: os.stat_result, place: str) -> bool:
+    """Whether the content is not on this machine. Costs nothing for an ordinary file.
+
+    A file without blocks is looked at closer: some file systems keep small files inside their metadata
+    and report no blocks, so only a file that is one single hole counts.
+    """
+    if getattr(status, "st_file_attributes", 0) & _RECALL_ATTRIBUTES:
+        return True
+    if getattr(status, "st_flags", 0) & _SF_DATALESS:
+        return True
+    return _HAS_BLOCKS and status.st_size > 0 and status.st_blocks == 0 and _is_one_hole(place)
+
+
+def _is_one_hole(place: str) -> bool:
+    if not hasattr(os, "SEEK_DATA"):
+        return False
+    try:
+        handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        os.lseek(handle, 0, os.SEEK_DATA)
+    except OSError as error:
+        return error.errno == errno.ENXIO
+    else:
+        return False
+    finally:
+        os.close(handle)
+
+
+ConflictMaker = Literal["dropbox", "obsidian-sync", "syncthing", "nextcloud", "onedrive", "icloud"]
+
+
+class Conflict(Struct, frozen=True):
+    """`original` is the note this is a copy of. Not `certain`: only the name beside it suggests so."""
+
+    original: VaultPath
+    maker: ConflictMaker
+    certain: bool
+
+
+_SIGNED: Final[tuple[tuple[ConflictMaker, re.Pattern[str]], ...]] = (
+    ("syncthing", re.compile(r"(.+)\.sync-conflict-\d{8}-\d{6}-[A-Z0-9]{7}", re.IGNORECASE)),
+    ("obsidian-sync", re.compile(r"(.+?) \(Conflicted copy .{1,80}? \d{12,14}\)")),
+    ("nextcloud", re.compile(r"(.+?) \(conflicted copy \d{4}-\d\d-\d\d \d{6}\)", re.IGNORECASE)),
+    ("nextcloud", re.compile(r"(.+?)_conflict-\d{8}-\d{6}", re.IGNORECASE)),
+    (
+        "dropbox",
+        re.compile(r"(.+?) \((?:.{0,80} )?conflicted copy.{0,40}\)", re.IGNORECASE),
+    ),
+    ("dropbox", re.compile(r"(.+?) \(.{0,80}case conflict.{0,20}\)", re.IGNORECASE)),
+)
+_MACHINE: Final = re.compile(
+    r"(.+?)-((?:DESKTOP|LAPTOP|WIN|MININT)-[A-Z0-9]{4,11}"
+    r"|[\w-]{1,40}(?:-PC|-Laptop|-Desktop|MacBook(?:-Pro|-Air)?|iMac|iPhone|iPad))(?:-\d+)?",
+    re.IGNORECASE,
+)
+_NUMBERED: Final = re.compile(r"(.+) (\d{1,3})")
+
+
+def conflict_of(
+    path: VaultPath, siblings: Container[str], *, machines: Container[str] = ()
+) -> Conflict | None:
+    """What `path` is a conflict copy of, if it is one; `siblings` holds the vault's paths (at least of
+    that folder), `machines` names of computers that OneDrive may have appended."""
+    folder, name = folder_of(path), name_of(path)
+    stem, dot, extension = name.rpartition(".")
+    if not dot:
+        stem, extension = name, ""
+    for maker, pattern in _SIGNED:
+        found = pattern.fullmatch(stem)
+        if found:
+            return Conflict(join(folder, found[1] + dot + extension), maker, certain=True)
+    original = _beside(_MACHINE.fullmatch(stem), folder, dot + extension, siblings)
+    if original is None and "-" in stem:
+        head, _, machine = stem.rpartition("-")
+        candidate = join(folder, head + dot + extension)
+        if head and machine in machines and candidate in siblings:
+            original = candidate
+    if original is not None:
+        return Conflict(original, "onedrive", certain=False)
+    numbered = _NUMBERED.fullmatch(stem)
+    if numbered and int(numbered[2]) >= 2:
+        original = _beside(numbered, folder, dot + extension, siblings)
+        # iCloud counts from 2; Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are no conflict.
+        if original is not None and join(folder, f"{numbered[1]} 1{dot}{extension}") not in siblings:
+            return Conflict(original, "icloud", certain=False)
+    return None
+
+
+def _beside(
+    found: re.Match[str] | None, folder: VaultPath, ending: str, siblings: Container[str]
+) -> VaultPath | None:
+    if found is None:
+        return None
+    candidate = join(folder, found[1] + ending)
+    return candidate if candidate in siblings else None

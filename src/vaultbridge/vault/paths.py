@@ -1,0 +1,239 @@
+"""Vault paths, and the only way from one to a place on disk.
+
+A `VaultPath` is checked once, where it enters: relative to the vault, `/` between components, NFC, no
+component starting with a dot. Below that edge nobody checks again. `Root` turns it into a real place and
+proves, by real path, that no symlink leads out of the vault.
+
+What this module does not do: it reads no content and knows no scope (`scope.py` decides who may see what).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+from typing import Final, NewType
+
+from vaultbridge.errors import InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.limits import PATH_CHARS
+from vaultbridge.links.resolve import name_key
+
+VaultPath = NewType("VaultPath", str)
+
+NAME_BYTES: Final = 255
+"""The longest file name in UTF-8: what ext4, APFS and NTFS (in units) hold; refused only for new names."""
+
+CONFIG_FOLDER: Final = ".obsidian"
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_REFUSED_IN_NEW_NAMES: Final = re.compile(r'[*"\\<>:|?#^\[\]]')
+_RESERVED: Final = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE
+)
+
+
+def vault_path(text: str) -> VaultPath:
+    """The path of something that exists, as a person or a program wrote it.
+
+    A leading `/`, doubled slashes, `.` and inner `..` are tidied away. Raises `InvalidPath` for a path that
+    no vault may contain or that leads out of it. A backslash is an ordinary character, except where the
+    system treats it as a separator.
+    """
+    path = vault_folder(text)
+    if not path:
+        raise InvalidPath("The path is empty.", argument="path", hint="Give a path such as 'Folder/Note.md'.")
+    return path
+
+
+def vault_folder(text: str) -> VaultPath:
+    """Like `vault_path`, but the vault itself (written as an empty text, `/` or `.`) is allowed: `""`."""
+    if len(text) > PATH_CHARS:
+        raise InvalidPath(f"The path is longer than {PATH_CHARS} characters.", argument="path")
+    if _CONTROL.search(text):
+        raise _invalid(text, "contains a control character")
+    if _DRIVE.match(text) or text.startswith("\\\\"):
+        raise _invalid(text, "names a drive or a network share")
+    if os.name == "nt" and ("\\" in text or ":" in text):
+        raise _invalid(text, "contains '\\' or ':'", hint="Separate folders with '/'.")
+    kept: list[str] = []
+    for part in unicodedata.normalize("NFC", text).split("/"):
+        if part in ("", "."):
+            continue
+        if part == "..":
+            if not kept:
+                raise _invalid(text, "leads out of the vault")
+            kept.pop()
+        elif part.startswith("."):
+            raise _invalid(text, "has a component that starts with a dot; those are not part of the vault")
+        else:
+            kept.append(part)
+    return VaultPath("/".join(kept))
+
+
+def new_vault_path(text: str) -> VaultPath:
+    """The path of something to be made: also refuses what Obsidian refuses in a new name, and what another
+    system could not store, so that a vault stays portable."""
+    path = vault_path(text)
+    for part in path.split("/"):
+        found = _REFUSED_IN_NEW_NAMES.search(part)
+        if found:
+            raise _invalid(text, f"contains {found.group()!r}", hint='Leave out * " \\ < > : | ? # ^ [ ].')
+        if _RESERVED.fullmatch(part):
+            raise _invalid(text, f"uses {part!r}, a name that Windows reserves")
+        if part[-1] in ". " or part[0] == " ":
+            raise _invalid(text, "has a name that begins or ends with a space or ends with a dot")
+        if len(part.encode()) > NAME_BYTES:
+            raise _invalid(text, f"has a name longer than {NAME_BYTES} bytes")
+    return path
+
+
+def _invalid(text: str, why: str, *, hint: str = "") -> InvalidPath:
+    shown = _CONTROL.sub("\ufffd", text if len(text) <= 200 else text[:200] + "…")
+    return InvalidPath(f"The path {shown!r} {why}.", argument="path", hint=hint)
+
+
+def folder_of(path: str) -> VaultPath:
+    """The folder of a path; `""` for one at the top of the vault."""
+    return VaultPath(path.rpartition("/")[0])
+
+
+def name_of(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def join(folder: str, name: str) -> VaultPath:
+    """Both parts are already checked."""
+    return VaultPath(f"{folder}/{name}" if folder else name)
+
+
+def is_under(path: str, folder: str) -> bool:
+    """Whether `path` lies beneath `folder` (and is not the folder itself)."""
+    return not folder or path.startswith(folder + "/")
+
+
+def shown_name(stored: str) -> str | None:
+    """A name as stored on disk, as the vault shows it (NFC); None for one that no vault path can hold."""
+    if stored.isascii():
+        return None if not stored.isprintable() and _CONTROL.search(stored) else stored
+    if not stored.isprintable() and _CONTROL.search(stored):
+        return None
+    return unicodedata.normalize("NFC", stored)
+
+
+class Root:
+    """One vault's folder, and the only way to a place on disk.
+
+    The race that is not closed: between the check of a real path and its use, somebody with write access to
+    the vault may swap a folder for a symlink. Such a person can already change every note; what stays
+    guaranteed is that no *name* given by a caller leads out of a vault that holds still.
+    """
+
+    __slots__ = ("_prefix", "allow_outside_links", "folder")
+
+    def __init__(self, folder: Path | str, *, allow_outside_links: bool = False) -> None:
+        try:
+            real = Path(folder).expanduser().resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise VaultNotFound(f"There is no vault at {str(folder)!r}: no such folder.") from error
+        if not real.is_dir():
+            raise VaultNotFound(f"There is no vault at {str(folder)!r}: that is a file, not a folder.")
+        self.folder = real
+        self.allow_outside_links = allow_outside_links
+        self._prefix = str(real).rstrip(os.sep) + os.sep
+
+    @property
+    def name(self) -> str:
+        """The vault's name: its folder's, as in Obsidian."""
+        return unicodedata.normalize("NFC", self.folder.name)
+
+    def locate(self, path: VaultPath) -> Path:
+        """The file or folder on disk, also when it is stored as NFD or in another case.
+
+        Each component is tried exactly, then by scanning that one folder: the same name in another
+        normalisation first, then another case (as Obsidian compares), the least in code point order when
+        several fit. Raises `NoteNotFound`, or `PermissionDenied` when a symlink leads out of the vault.
+        """
+        found, rest = self._descend(path)
+        if rest:
+            raise NoteNotFound(path)
+        return self._inside(found, path)
+
+    def place(self, path: VaultPath) -> Path:
+        """Where `path` is or, when it does not exist yet, would be: existing folders in their stored
+        spelling, the rest as given. Raises `PermissionDenied` when that lies outside the vault."""
+        found, rest = self._descend(path)
+        self._inside(found, path)
+        return found.joinpath(*rest) if rest else found
+
+    def exists(self, path: VaultPath) -> bool:
+        return not self._descend(path)[1]
+
+    def path_of(self, place: Path | str) -> VaultPath | None:
+        """The vault path of a place on disk (absolute); None when it is outside or hidden."""
+        text = os.path.normpath(place)
+        if not text.startswith(self._prefix):
+            parent, name = os.path.split(text)
+            text = os.path.join(os.path.realpath(parent), name)  # noqa: PTH118
+            if not text.startswith(self._prefix):
+                return None
+        relative = text[len(self._prefix) :].replace(os.sep, "/")
+        try:
+            return vault_path(relative)
+        except InvalidPath:
+            return None
+
+    def holds(self, real: str) -> bool:
+        """Whether a real path (symlinks resolved) lies in this vault."""
+        return real.startswith(self._prefix) or real == str(self.folder)
+
+    def config(self, name: str) -> Path:
+        """A file of Obsidian's own settings: for our modules alone, never for a name given by a caller."""
+        return self.folder / CONFIG_FOLDER / name
+
+    def _descend(self, path: str) -> tuple[Path, list[str]]:
+        """As much of `path` as exists, and the components that do not."""
+        if not path:
+            return self.folder, []
+        exact = self._prefix + path
+        if os.path.lexists(exact) and (os.name != "nt" or not path.endswith((".", " "))):
+            return Path(exact), []
+        here = self.folder
+        parts = path.split("/")
+        for at, part in enumerate(parts):
+            nearer = here / part
+            if not os.path.lexists(nearer):
+                stored = _stored_name(here, part)
+                if stored is None:
+                    return here, parts[at:]
+                nearer = here / stored
+            here = nearer
+        return here, []
+
+    def _inside(self, place: Path, path: str) -> Path:
+        if not self.allow_outside_links and not self.holds(os.path.realpath(place)):
+            raise PermissionDenied(
+                f"{path} is a link that leads out of the vault.",
+                hint="Links out of the vault are followed only when the vault's owner allows it.",
+            )
+        return place
+
+
+def _stored_name(folder: Path, wanted: str) -> str | None:
+    """How a folder spells the name, when not exactly so."""
+    try:
+        with os.scandir(folder) as listing:
+            names = sorted(item.name for item in listing)
+    except OSError:
+        return None
+    key = name_key(wanted)
+    other_case: str | None = None
+    for name in names:
+        if name.startswith("."):
+            continue
+        if unicodedata.normalize("NFC", name) == wanted:
+            return name
+        if other_case is None and name_key(name) == key:
+            other_case = name
+    return other_case

@@ -1,0 +1,114 @@
+"""Reading a file of the vault: bounded, whole, and with what is needed to notice a change later.
+
+No decoding (that is `note.text`) and no scope (`scope.Scope`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied
+from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.vault.cloud import is_placeholder
+from vaultbridge.vault.paths import Root, VaultPath
+
+READ_ATTEMPTS: Final = 5
+"""How often a file that changes while it is read is read again: a writer that replaces atomically needs
+one, one that writes in place is given time for a few."""
+
+_INODES: Final = os.name != "nt"
+"""A Windows directory listing gives no file number, so there none is compared."""
+
+
+def content_hash(data: bytes) -> str:
+    """The hash of a note's bytes, as callers see it: 16 hexadecimal digits."""
+    return blake2b(data, digest_size=8).hexdigest()
+
+
+class Signature(Struct, frozen=True, gc=False):
+    """What a stat tells about a file's content: equal signatures mean, but for very quick rewrites, that
+    nothing changed. The fields are those of `walk.Entry`."""
+
+    mtime_ns: int
+    size: int
+    ino: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Signature:
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino if _INODES else 0)
+
+
+class FileContent(Struct, frozen=True):
+    data: bytes
+    signature: Signature
+    mode: int
+
+    @property
+    def hash(self) -> str:
+        return content_hash(self.data)
+
+
+def read_file(root: Root, path: VaultPath, *, limit: int = NOTE_READ_BYTES) -> FileContent:
+    """The whole file as it was at one moment.
+
+    Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than
+    `limit`, or one that its cloud service has not downloaded.
+    """
+    return read_place(root.locate(path), path, limit=limit)
+
+
+def read_place(place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES) -> FileContent:
+    """Like `read_file`, for a place that `Root.locate` gave; `path` is for messages."""
+    try:
+        return _read(str(place), path, limit)
+    except FileNotFoundError:
+        raise NoteNotFound(path) from None
+    except PermissionError as error:
+        raise PermissionDenied(f"{path} may not be read by this user.") from error
+    except IsADirectoryError as error:
+        raise EngineFailure(f"{path} is a folder, not a file.") from error
+    except OSError as error:
+        raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
+
+
+def _read(place: str, path: str, limit: int) -> FileContent:
+    for _ in range(READ_ATTEMPTS):
+        # Not blocking, so that a named pipe in the vault cannot hold us; O_NONBLOCK means nothing for a file.
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(handle, "rb", buffering=0):
+            before = os.fstat(handle)
+            if not stat.S_ISREG(before.st_mode):
+                what = "a folder" if stat.S_ISDIR(before.st_mode) else "no ordinary file"
+                raise EngineFailure(f"{path} is {what}.")
+            if before.st_size > limit:
+                raise EngineFailure(
+                    f"{path} has {before.st_size} bytes; at most {limit} are read.",
+                    size=before.st_size,
+                    limit=limit,
+                )
+            if is_placeholder(before, place):
+                raise EngineFailure(
+                    f"{path} is not downloaded yet: its content lies with the cloud service.",
+                    hint="Open it in the service's app, or make the folder available offline.",
+                )
+            data = _read_all(handle, before.st_size, limit)
+            signature = Signature.of(before)
+            if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
+                return FileContent(data, signature, stat.S_IMODE(before.st_mode))
+    raise EngineFailure(f"{path} keeps changing while it is read.", hint="Try again in a moment.")
+
+
+def _read_all(handle: int, size: int, limit: int) -> bytes:
+    """Up to one byte more than `size`, so that a file that grew is noticed."""
+    pieces: list[bytes] = []
+    wanted = min(size, limit) + 1
+    while wanted > 0 and (piece := os.read(handle, wanted)):
+        pieces.append(piece)
+        wanted -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,182 @@
+"""Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
+
+A denied note does not exist: asking for it gives exactly the error of a missing one. This module decides
+by vault path alone; that a path cannot lead out of the vault is `paths.Root`'s duty.
+
+Patterns, case-insensitive and NFC:
+
+    Private/  Private         the folder (or note, `.md` may be left out) at that place, with all beneath
+    Journal/2024-*            `*` and `?` stay within one component; a matching folder counts with all beneath
+    **/*.secret.md            `**` crosses components
+    *.secret.md               a wildcard without `/` matches at any depth; a leading `/` ties it to the top
+    [abc] [!abc] {one,two}    one character of a set; one of several texts
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.paths import VaultPath
+
+SCOPE_PATTERNS: Final = 1000
+"""The most patterns in one list: a list is written by hand, and all become one expression."""
+
+PATTERN_CHARS: Final = 500
+"""The longest pattern, so that no pattern can make matching slow."""
+
+PATTERN_WILDCARDS: Final = 16
+"""The most `*` in one pattern: each further one multiplies the worst case by a path's length."""
+
+
+class Scope:
+    """What one connection may see and change. Made once; checks are one expression match each."""
+
+    __slots__ = ("_allow", "_deny", "allow", "deny", "max_note_bytes", "read_only")
+
+    def __init__(
+        self,
+        *,
+        read_only: bool = False,
+        allow: tuple[str, ...] = (),
+        deny: tuple[str, ...] = (),
+        max_note_bytes: int = NOTE_READ_BYTES,
+    ) -> None:
+        self.read_only = read_only
+        self.allow = allow
+        self.deny = deny
+        self.max_note_bytes = max_note_bytes
+        self._allow = _compile(allow, argument="allow")
+        self._deny = _compile(deny, argument="deny")
+
+    @property
+    def unrestricted(self) -> bool:
+        """Whether every path is visible, so that a caller may skip asking for each."""
+        return self._allow is None and self._deny is None
+
+    def visible(self, path: str) -> bool:
+        """Whether a note, file or folder exists for this connection."""
+        if path.startswith(".") or "/." in path:
+            return False
+        if self._allow is None and self._deny is None:
+            return True
+        key = name_key(path)
+        if self._deny is not None and self._deny.match(key):
+            return False
+        return self._allow is None or self._allow.match(key) is not None
+
+    def check_read(self, path: VaultPath) -> None:
+        """Raises `NoteNotFound`, as for a note that is not there."""
+        if not self.visible(path):
+            raise NoteNotFound(path)
+
+    def check_write(self, path: VaultPath, *, new: bool = False) -> None:
+        """Raises `PermissionDenied` when nothing may be changed or when a `new` file would be invisible;
+        `NoteNotFound` for an existing one that is."""
+        if self.read_only:
+            raise PermissionDenied(f"{path} cannot be changed: this vault is open read-only.")
+        if self.visible(path):
+            return
+        if new:
+            raise PermissionDenied(f"{path} cannot be created: it lies outside the folders that may be used.")
+        raise NoteNotFound(path)
+
+    def check_size(self, path: VaultPath, size: int) -> None:
+        """Raises `PermissionDenied` for a note above the maximum size."""
+        if size > self.max_note_bytes:
+            raise PermissionDenied(
+                f"{path} has {size} bytes; the largest note that may be used has {self.max_note_bytes}."
+            )
+
+
+def _compile(patterns: tuple[str, ...], *, argument: str) -> re.Pattern[str] | None:
+    if not patterns:
+        return None
+    if len(patterns) > SCOPE_PATTERNS:
+        raise InvalidArgument(f"More than {SCOPE_PATTERNS} patterns.", argument=argument)
+    return re.compile("|".join(_expression(pattern, argument) for pattern in patterns), re.DOTALL)
+
+
+def _expression(pattern: str, argument: str) -> str:
+    """One pattern as an expression that matches a whole path key, the things beneath it included."""
+    key = name_key(pattern.strip())
+    if len(key) > PATTERN_CHARS or key.count("*") > PATTERN_WILDCARDS:
+        raise InvalidArgument(
+            f"The pattern {pattern[:60]!r} is too long or has more than {PATTERN_WILDCARDS} wildcards.",
+            argument=argument,
+        )
+    anchored = key.startswith("/")
+    only_folder = key.endswith("/")
+    body = key.strip("/")
+    while body.startswith("./"):
+        body = body[2:].lstrip("/")
+    if body in ("", "."):
+        if "/" in key or key == ".":
+            return r".*\Z"
+        raise InvalidArgument("A pattern is empty.", argument=argument, hint="Name a folder or a glob.")
+    if any(part == ".." for part in body.split("/")):
+        raise InvalidArgument(f"The pattern {pattern!r} contains '..'.", argument=argument)
+    wild = any(mark in body for mark in "*?[{")
+    anywhere = r"(?:.*/)?" if wild and "/" not in body and not anchored else ""
+    if only_folder:
+        tail = r"(?:/.*)?\Z"
+    else:
+        tail = r"(?:\.md)?(?:/.*)?\Z" if not wild else r"(?:/.*)?\Z"
+    return anywhere + _translate(body) + tail
+
+
+def _translate(body: str) -> str:
+    out: list[str] = []
+    at = 0
+    depth = 0
+    while at < len(body):
+        char = body[at]
+        if body.startswith("**", at):
+            end = at + 2
+            while body.startswith("*", end):
+                end += 1
+            if body.startswith("/", end) and (at == 0 or body[at - 1] == "/"):
+                out.append(r"(?:.*/)?")
+                end += 1
+            else:
+                out.append(".*")
+            at = end
+            continue
+        if char == "*":
+            out.append("[^/]*")
+        elif char == "?":
+            out.append("[^/]")
+        elif char == "[" and (close := body.find("]", at + 2)) > 0:
+            out.append(_character_set(body[at + 1 : close]))
+            at = close
+        elif char == "{" and "}" in body[at:]:
+            out.append("(?:")
+            depth += 1
+        elif char == "}" and depth:
+            out.append(")")
+            depth -= 1
+        elif char == "," and depth:
+            out.append("|")
+        else:
+            out.append(re.escape(char))
+        at += 1
+    return "".join(out) + ")" * depth
+
+
+def _character_set(inner: str) -> str:
+    negated = inner[0] in "!^" and len(inner) > 1
+    if negated:
+        inner = inner[1:]
+    ranges: list[str] = []
+    at = 0
+    while at < len(inner):
+        if at + 2 < len(inner) and inner[at + 1] == "-" and inner[at] <= inner[at + 2]:
+            ranges.append(f"{re.escape(inner[at])}-{re.escape(inner[at + 2])}")
+            at += 3
+        else:
+            ranges.append(re.escape(inner[at]))
+            at += 1
+    return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"

@@ -1,0 +1,230 @@
+"""Every file of a vault, with what a stat tells of it: the cheapest complete look at the disk.
+
+Nothing is read. Hidden names are left out, names are given as NFC, symlinks are followed unless they lead
+out of the vault or back into it. What could not be looked at is told (`Unreadable`, `Skipped`): a folder
+that fails to open must not look like a folder whose notes were deleted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.vault.cloud import icloud_original, is_placeholder
+from vaultbridge.vault.paths import Root, VaultPath, shown_name
+
+FileKind = Literal["note", "canvas", "base", "attachment", "other"]
+
+WALK_DEPTH: Final = 64
+"""The deepest folder nesting followed: far beyond any vault, and short of PATH_MAX with one-letter names."""
+
+TEMPORARY_PREFIX: Final = ".vaultbridge-"
+TEMPORARY_SUFFIX: Final = ".tmp"
+
+_ATTACHMENTS: Final = (
+    *("avif", "bmp", "gif", "jpeg", "jpg", "png", "svg", "webp"),
+    *("flac", "m4a", "mp3", "ogg", "wav", "webm", "3gp", "mkv", "mov", "mp4", "ogv", "pdf"),
+)
+_WITHOUT_BLOCKS: Final = os.name == "nt"
+
+KINDS: Final[dict[str, FileKind]] = {
+    "md": "note",
+    "canvas": "canvas",
+    "base": "base",
+    **dict.fromkeys(_ATTACHMENTS, "attachment"),
+}
+
+
+def kind_of(name: str) -> FileKind:
+    """What Obsidian takes a file for, by its extension."""
+    return KINDS.get(name.rpartition(".")[2].lower(), "other") if "." in name else "other"
+
+
+class Entry(Struct, frozen=True, gc=False):
+    """One file. A `placeholder` is not downloaded: never read it (its size may be 0)."""
+
+    path: VaultPath
+    size: int
+    mtime_ns: int
+    ino: int
+    kind: FileKind
+    placeholder: bool = False
+
+
+class Unreadable(Struct, frozen=True, gc=False):
+    """A folder (`""` is the vault itself) or file that could not be looked at: whether it and what lies
+    beneath it still exist is unknown."""
+
+    path: VaultPath
+    why: str
+
+
+class Skipped(Struct, frozen=True, gc=False):
+    """Something that is there but is no file of the vault. `path` is for showing.
+
+    `same-name`: another file has this name in another Unicode form, and that one is the vault's;
+    `leftover`: a temporary file of ours, which `write.remove_leftover` takes away when its writer died.
+    """
+
+    path: str
+    why: Literal["outside", "loop", "broken-link", "too-deep", "bad-name", "same-name", "special", "leftover"]
+
+
+Found = Entry | Unreadable | Skipped
+
+
+def walk(root: Root, folder: VaultPath | None = None) -> Iterator[Found]:
+    """Everything in the vault, or beneath one folder of it, in no particular order."""
+    return _Walk(root).run(folder or VaultPath(""))
+
+
+class _Walk:
+    """One walk's memory: the folders that wait, and where followed links have led."""
+
+    __slots__ = ("linked", "root", "waiting")
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.waiting: list[tuple[str, str, int]] = []
+        self.linked: list[str] = []
+
+    def run(self, folder: VaultPath) -> Iterator[Found]:
+        self.waiting.append((folder, str(self.root.locate(folder)), folder.count("/") + 1 if folder else 0))
+        while self.waiting:
+            yield from self.list_folder(*self.waiting.pop())
+
+    def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
+        try:
+            with os.scandir(place) as listing:
+                items = list(listing)
+        except FileNotFoundError as error:
+            # A folder that vanished since its parent was listed is gone; the vault itself is not "gone".
+            return [] if shown else [Unreadable(VaultPath(""), _reason(error))]
+        except OSError as error:
+            return [Unreadable(VaultPath(shown), _reason(error))]
+        prefix = shown + "/" if shown else ""
+        found: list[Found] = []
+        odd: list[tuple[str, os.DirEntry[str]]] = []
+        for item in items:
+            name = item.name
+            if name[0] == ".":
+                self.hidden(item, items, prefix, found)
+                continue
+            if not name.isascii() or not name.isprintable():
+                as_shown = shown_name(name)
+                if as_shown is None:
+                    found.append(Skipped(prefix + _showable(name), "bad-name"))
+                    continue
+                if as_shown != name:
+                    odd.append((as_shown, item))
+                    continue
+            self.visit(item, prefix + name, depth, found)
+        if odd:
+            self.visit_once_each(odd, {item.name for item in items}, prefix, depth, found)
+        return found
+
+    def visit(self, item: os.DirEntry[str], path: str, depth: int, found: list[Found]) -> None:
+        try:
+            if item.is_file(follow_symlinks=False):
+                found.append(_entry(path, item.stat(follow_symlinks=False), item.path))
+            elif item.is_dir(follow_symlinks=False):
+                self.enter(path, item.path, depth, found)
+            elif item.is_symlink():
+                self.follow(item, path, depth, found)
+            else:
+                found.append(Skipped(path, "special"))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            found.append(Unreadable(VaultPath(path), _reason(error)))
+
+    def enter(self, path: str, place: str, depth: int, found: list[Found]) -> None:
+        if depth >= WALK_DEPTH:
+            found.append(Skipped(path, "too-deep"))
+        else:
+            self.waiting.append((path, place, depth + 1))
+
+    def follow(self, item: os.DirEntry[str], path: str, depth: int, found: list[Found]) -> None:
+        """A link to a file counts as that file. A link to a folder is followed only when it leads to a
+        folder that no other path of the vault reaches, as in Obsidian."""
+        real = os.path.realpath(item.path)
+        try:
+            status = Path(real).stat()
+        except OSError:
+            found.append(Skipped(path, "broken-link"))
+            return
+        inside = self.root.holds(real)
+        if not inside and not self.root.allow_outside_links:
+            found.append(Skipped(path, "outside"))
+        elif stat.S_ISREG(status.st_mode):
+            found.append(_entry(path, status, real))
+        elif not stat.S_ISDIR(status.st_mode):
+            found.append(Skipped(path, "special"))
+        elif inside or any(_overlap(real, other) for other in (str(self.root.folder), *self.linked)):
+            found.append(Skipped(path, "loop"))
+        else:
+            self.linked.append(real)
+            self.enter(path, real, depth, found)
+
+    def visit_once_each(
+        self,
+        odd: list[tuple[str, os.DirEntry[str]]],
+        taken: set[str],
+        prefix: str,
+        depth: int,
+        found: list[Found],
+    ) -> None:
+        """Names stored in another form than NFC. The one stored as NFC wins, else the least as stored:
+        the choice that `Root.locate` makes."""
+        for as_shown, item in sorted(odd, key=lambda pair: pair[1].name):
+            if as_shown in taken:
+                found.append(Skipped(prefix + as_shown, "same-name"))
+            else:
+                taken.add(as_shown)
+                self.visit(item, prefix + as_shown, depth, found)
+
+    def hidden(
+        self, item: os.DirEntry[str], items: list[os.DirEntry[str]], prefix: str, found: list[Found]
+    ) -> None:
+        name = item.name
+        if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
+            found.append(Skipped(prefix + name, "leftover"))
+            return
+        original = icloud_original(name)
+        if original is None or any(other.name == original for other in items):
+            return
+        as_shown = shown_name(original)
+        if as_shown is None or as_shown.startswith("."):
+            return
+        with contextlib.suppress(OSError):
+            status = item.stat(follow_symlinks=False)
+            path = VaultPath(prefix + as_shown)
+            kind = kind_of(as_shown)
+            found.append(Entry(path, 0, status.st_mtime_ns, status.st_ino, kind, placeholder=True))
+
+
+def _entry(path: str, status: os.stat_result, place: str) -> Entry:
+    hollow = False
+    if _WITHOUT_BLOCKS or (not status.st_blocks and status.st_size):
+        hollow = is_placeholder(status, place)
+    dot = path.rfind(".")
+    kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"
+    return Entry(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino, kind, hollow)
+
+
+def _overlap(one: str, other: str) -> bool:
+    return one == other or one.startswith(other + os.sep) or other.startswith(one + os.sep)
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else "cannot be read"
+
+
+def _showable(name: str) -> str:
+    return "".join(char if char.isprintable() else "\ufffd" for char in name)
