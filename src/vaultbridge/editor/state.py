@@ -1,0 +1,175 @@
+"""The one place that knows the active note, the selection and the open files, and who told it.
+
+Several sources report at once: Obsidian's workspace file, connected editors, the command line. The
+newest report decides, with one exception. The workspace file is written a second after the fact and
+knows no selection, so it is not heard while an editor that speaks for the same app is connected.
+
+Nothing of a private note comes out: every question is answered through `visible`, asked at the moment
+of the answer because scopes may change while we run. This module does no I/O and reads no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile, Selection
+from vaultbridge.vault.paths import VaultPath
+
+WORKSPACE: Final = "workspace"
+"""The source name of Obsidian's `workspace.json`."""
+
+OBSIDIAN: Final = "obsidian"
+"""The app name an editor inside Obsidian gives: it outranks the workspace file."""
+
+OPEN_FILES_PER_SOURCE: Final = 500
+"""More tabs than a person can have; a source that claims more is cut there."""
+
+SELECTION_CHARS: Final = 262_144
+"""The longest selected text that is kept. A client shows a line count and attaches the text to a prompt:
+beyond this it would fill the whole prompt, so the text is cut and the range stays exact."""
+
+
+class _Report(Struct):
+    app: str
+    path: VaultPath | None = None
+    selection: Selection = CURSOR_AT_TOP
+    open_files: tuple[OpenFile, ...] = ()
+    stamp: int = 0
+
+
+class EditorState:
+    """`visible` says whether a note may be shown to assistants; `share_selection` is the person's switch
+    (off: no active note, no selection and no open files are told; explicit mentions still are)."""
+
+    def __init__(self, visible: Callable[[VaultPath], bool], *, share_selection: bool = True) -> None:
+        self._visible = visible
+        self._share = share_selection
+        self._reports: dict[str, _Report] = {}
+        self._stamp = 0
+        self._listeners: list[Callable[[], None]] = []
+
+    # what sources say
+
+    def join(self, source: str, app: str) -> None:
+        """A source begins to speak. Joining again under the same name forgets what it said before."""
+        self._reports[source] = _Report(app)
+
+    def leave(self, source: str) -> None:
+        """Forget all that `source` said; an older report of another source counts again."""
+        if self._reports.pop(source, None) is not None:
+            self._changed()
+
+    def focus_on(self, source: str, path: VaultPath | None, selection: Selection = CURSOR_AT_TOP) -> None:
+        """`source` says which note is active (None: no note is) and what is selected there."""
+        report = self._reports[source]
+        if len(selection.text) > SELECTION_CHARS:
+            selection = Selection(selection.start, selection.end, selection.text[:SELECTION_CHARS])
+        # A repeated report is no news: it must not outrank what another source said since.
+        if report.stamp and report.path == path and report.selection == selection:
+            return
+        report.path, report.selection = path, selection
+        self._stamp += 1
+        report.stamp = self._stamp
+        self._changed()
+
+    def files_open(self, source: str, files: Iterable[OpenFile]) -> None:
+        report = self._reports[source]
+        listed = tuple(files)[:OPEN_FILES_PER_SOURCE]
+        if listed != report.open_files:
+            report.open_files = listed
+            self._changed()
+
+    def moved(self, old: VaultPath, new: VaultPath) -> None:
+        """A note was renamed: every source that named it meant the new path."""
+        for report in self._reports.values():
+            if report.path == old:
+                report.path = new
+            report.open_files = tuple(
+                OpenFile(new, f.dirty, f.pinned, f.preview, f.lines) if f.path == old else f
+                for f in report.open_files
+            )
+        self._changed()
+
+    def removed(self, path: VaultPath) -> None:
+        """A note is gone from the vault: nobody can be in it."""
+        for report in self._reports.values():
+            if report.path == path:
+                report.path, report.selection = None, CURSOR_AT_TOP
+            report.open_files = tuple(f for f in report.open_files if f.path != path)
+        self._changed()
+
+    def share_selection(self, *, share: bool) -> None:
+        self._share = share
+        self._changed()
+
+    # what assistants may know
+
+    @property
+    def shares_selection(self) -> bool:
+        return self._share
+
+    def focus(self) -> Focus | None:
+        """Where the person is, or None: nowhere, in a private note, or sharing is off."""
+        newest = self._newest()
+        if newest is None or not self._share:
+            return None
+        source, report = newest
+        if report.path is None or not self._visible(report.path):
+            return None
+        return Focus(report.path, report.selection, source)
+
+    def open_files(self) -> tuple[OpenFile, ...]:
+        """Each open note once, in the order its sources list it; dirty if any source says so."""
+        if not self._share:
+            return ()
+        found: dict[VaultPath, OpenFile] = {}
+        for source, report in self._reports.items():
+            if not self._heard(source):
+                continue
+            listed = report.open_files
+            if report.path is not None and all(f.path != report.path for f in listed):
+                listed = (*listed, OpenFile(report.path))
+            for file in listed:
+                if not self._visible(file.path):
+                    continue
+                known = found.get(file.path)
+                found[file.path] = file if known is None else _joined(known, file)
+        return tuple(found.values())
+
+    def is_dirty(self, path: VaultPath) -> bool:
+        return any(file.path == path and file.dirty for file in self.open_files())
+
+    def sources(self) -> tuple[tuple[str, str], ...]:
+        """(name, app) of everyone who has joined, for status pages."""
+        return tuple((source, report.app) for source, report in self._reports.items())
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` after every change, until the returned function is called."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def _heard(self, source: str) -> bool:
+        if source != WORKSPACE:
+            return True
+        return not any(report.app == OBSIDIAN and name != WORKSPACE for name, report in self._reports.items())
+
+    def _newest(self) -> tuple[str, _Report] | None:
+        spoken = [(s, r) for s, r in self._reports.items() if r.stamp and self._heard(s)]
+        return max(spoken, key=lambda pair: pair[1].stamp, default=None)
+
+    def _changed(self) -> None:
+        for listener in tuple(self._listeners):
+            listener()
+
+
+def _joined(one: OpenFile, other: OpenFile) -> OpenFile:
+    return OpenFile(
+        one.path,
+        dirty=one.dirty or other.dirty,
+        pinned=one.pinned or other.pinned,
+        preview=one.preview and other.preview,
+        lines=one.lines or other.lines,
+    )
