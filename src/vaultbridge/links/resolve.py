@@ -188,6 +188,14 @@ def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
     return _first([path for path in preferred if _length(path) == shortest])
 
 
+def dot_path(target: str, source: str) -> str | None:
+    """The key of the path that a `./` or `../` link spells out from its source's folder (`.md` may be left
+    out there as in any link), or None for a link that starts otherwise."""
+    if not target.startswith(("./", "../")):
+        return None
+    return _joined(folder_of(name_key(source)), name_key(target))[1]
+
+
 def _joined(folder: str, link: str) -> tuple[str, str]:
     """A `./` or `../` link put onto its source's folder, and the folder that then counts as near. Steps
     above the root stay at the root, as in the app."""

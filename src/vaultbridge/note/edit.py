@@ -40,6 +40,9 @@ __all__ = [
 LINES_NAMED: Final = 8
 """How many places a refusal names: enough to tell them apart, and the message stays one line."""
 
+NEAR_MISS_CHARS: Final = 2000
+"""The longest text for which a near miss is looked for: the pattern grows with it, the use does not."""
+
 
 def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
     """At the end of the note, on a line of its own.
@@ -64,9 +67,7 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
             "Text that begins with '---' at the top of a note would become its properties.",
             hint="Set the properties one by one, or begin the text with another line.",
         )
-    return (
-        Change(offset, offset, fitted(text, offset, addition, floor=offset if offset == floor else floor)),
-    )
+    return (Change(offset, offset, fitted(text, offset, addition, floor=floor)),)
 
 
 def first_content(text: str, start: int, end: int) -> int:
@@ -187,7 +188,7 @@ def _listed(lines: list[int]) -> str:
 def _near_miss(text: str, old: str) -> str:
     """A hint where the text stands with other blanks or another case, the usual reason for a miss."""
     words = old.split()
-    if not words:
+    if not words or len(old) > NEAR_MISS_CHARS:
         return ""
     pattern = r"\s+".join(map(re.escape, words))
     for flags, what in ((0, "with other blanks"), (re.IGNORECASE, "in another case")):

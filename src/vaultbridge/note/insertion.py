@@ -13,7 +13,8 @@ from typing import Final
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _OPENS_BLOCK: Final = re.compile(
-    r"[ ]{0,3}(?:#{1,6}(?:[ \t]|$)|>|```|~~~|\$\$|%%|(?:[-*+]|\d{1,9}[.)])[ \t]|([-*_])[ \t]*(?:\1[ \t]*){2,}$)"
+    r"[ ]{0,3}(?:#{1,6}(?:[ \t]|$)|>|```|~~~|\$\$|%%|(?:[-*+]|\d{1,9}[.)])[ \t]"
+    r"|([-*_])[ \t]*(?:\1[ \t]*){2,}$)"
 )
 _UNDERLINE: Final = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
 _BLOCK_ID_LAST: Final = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")

@@ -1,0 +1,151 @@
+"""Walks over the links of a vault as a graph: what lies around a note, and the way between two notes.
+
+Knows no index: the neighbours of a note come from a callable. Every walk is bounded by a number of notes,
+because a vault's hubs reach everything within three steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument
+
+Neighbours: TypeAlias = Callable[[str], Iterable[str]]
+
+NEIGHBOURHOOD_DEPTH: Final = 10
+"""The most steps from a note: by then a connected vault has been seen whole."""
+
+NEIGHBOURHOOD_NOTES: Final = 500
+"""The most notes of one neighbourhood unless the caller asks for fewer: what a reader can still use."""
+
+PATH_NOTES: Final = 200_000
+"""The most notes visited in search of a path: above the largest vaults, and a bound in memory."""
+
+
+class Neighbourhood(Struct, frozen=True):
+    """`distances` of every note found from the start, nearest first and within one distance in order of
+    path. `edges` are the pairs (from, to) among them, as the walk met them. `truncated` says that the limit
+    cut it short."""
+
+    start: str
+    distances: dict[str, int]
+    edges: tuple[tuple[str, str], ...]
+    truncated: bool = False
+
+
+class Path(Struct, frozen=True):
+    """The notes from start to goal, both included."""
+
+    notes: tuple[str, ...]
+
+    @property
+    def steps(self) -> int:
+        return len(self.notes) - 1
+
+
+class NoPath(Struct, frozen=True):
+    """There is none; or, when `exhausted`, none was found within the limit."""
+
+    exhausted: bool = False
+
+
+def both_ways(outgoing: Neighbours, incoming: Neighbours) -> Neighbours:
+    """Neighbours in the undirected sense: what a note links to and what links to it."""
+
+    def neighbours(path: str) -> Iterable[str]:
+        return {**dict.fromkeys(outgoing(path)), **dict.fromkeys(incoming(path))}
+
+    return neighbours
+
+
+def neighbourhood(
+    start: str, neighbours: Neighbours, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
+) -> Neighbourhood:
+    """Every note at most `depth` steps from `start`, at most `limit` of them (the start counts)."""
+    if not 0 <= depth <= NEIGHBOURHOOD_DEPTH:
+        raise InvalidArgument(
+            f"A depth of {depth} is not between 0 and {NEIGHBOURHOOD_DEPTH}.", argument="depth"
+        )
+    if limit < 1:
+        raise InvalidArgument(f"A limit of {limit} leaves no room for the start.", argument="limit")
+    distances = {start: 0}
+    edges: dict[tuple[str, str], None] = {}
+    ring = [start]
+    truncated = False
+    for distance in range(1, depth + 1):
+        reached: list[str] = []
+        for path in ring:
+            for other in sorted(set(neighbours(path))):
+                if other == path:
+                    continue
+                if other not in distances:
+                    if len(distances) >= limit:
+                        truncated = True
+                        continue
+                    distances[other] = distance
+                    reached.append(other)
+                edges[(path, other)] = None
+        ring = sorted(reached)
+        if not ring:
+            break
+    ordered = dict(sorted(distances.items(), key=lambda item: (item[1], item[0])))
+    return Neighbourhood(start, ordered, tuple(edges), truncated)
+
+
+def shortest_path(
+    start: str, goal: str, forward: Neighbours, backward: Neighbours, *, limit: int = PATH_NOTES
+) -> Path | NoPath:
+    """A shortest way from `start` to `goal` along `forward`; `backward` gives the same edges the other way
+    round (for an undirected search both are the same callable).
+
+    Searches from both ends and always widens the smaller side, which visits far less of a vault than one
+    search would. Of several shortest ways the same one is given each time."""
+    if start == goal:
+        return Path((start,))
+    came: tuple[dict[str, str | None], dict[str, str | None]] = ({start: None}, {goal: None})
+    rings = ([start], [goal])
+    steps = (forward, backward)
+    while rings[0] and rings[1]:
+        side = 0 if len(rings[0]) <= len(rings[1]) else 1
+        meeting, ring = _widen(rings[side], steps[side], came[side], came[1 - side])
+        if meeting is not None:
+            return Path(_joined(meeting, *came))
+        rings = (ring, rings[1]) if side == 0 else (rings[0], ring)
+        if len(came[0]) + len(came[1]) > limit:
+            return NoPath(exhausted=True)
+    return NoPath()
+
+
+def _widen(
+    ring: list[str], step: Neighbours, came: dict[str, str | None], other: dict[str, str | None]
+) -> tuple[str | None, list[str]]:
+    """One more step on one side. The whole ring is one step farther, so any meeting is on a shortest way."""
+    reached: list[str] = []
+    for path in ring:
+        for neighbour in sorted(set(step(path))):
+            if neighbour in came:
+                continue
+            came[neighbour] = path
+            if neighbour in other:
+                return neighbour, []
+            reached.append(neighbour)
+    return None, reached
+
+
+def _joined(
+    meeting: str, from_start: dict[str, str | None], from_goal: dict[str, str | None]
+) -> tuple[str, ...]:
+    way: list[str] = []
+    at: str | None = meeting
+    while at is not None:
+        way.append(at)
+        at = from_start[at]
+    way.reverse()
+    at = from_goal[meeting]
+    while at is not None:
+        way.append(at)
+        at = from_goal[at]
+    return tuple(way)

@@ -1,0 +1,141 @@
+"""The changes that make one written link name another file, heading or block.
+
+Knows where links can stand: in a note's text, in its properties (inside YAML quotes), and on a canvas (a
+card's file, or a link in a text card, inside JSON strings). Only the characters of the target, of the
+subpath or of a display text that repeats the old name change; all else of the link stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused
+from vaultbridge.links.embedded import Embedded, embedded
+from vaultbridge.links.written import encode_destination, parse_written_link
+from vaultbridge.note.change import Change
+from vaultbridge.note.model import Link
+
+
+class Rewrite(Struct, frozen=True):
+    """What a link shall say. `target` and `subpath` are decoded; None leaves that part alone. `shown` maps
+    display texts of Markdown links that repeat the old name to the new ones. `card_path` is what a canvas
+    card's file becomes (cards hold full paths, whatever the vault's link format)."""
+
+    target: str | None = None
+    subpath: str | None = None
+    shown: Sequence[tuple[str, str]] = ()
+    card_path: str | None = None
+
+
+def is_file_card(link: Link) -> bool:
+    """Whether the link is a canvas card's file rather than a link written in a text."""
+    return link.kind == "canvas"
+
+
+def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
+    """The changes of `text`, the note or canvas `path`, for one link of it. A link in a text card stands for
+    all links of that card with the same raw text: they mean the same, and one span covers them all.
+
+    Raises EditRefused when the text is not the one the link was found in."""
+    if link.card:
+        return _on_canvas(path, text, link, rewrite)
+    if text[link.start : link.end] != link.raw:
+        raise stale_link(path, link)
+    if link.kind != "property":
+        return _moved(written_changes(link, rewrite), link.start)
+    layer = _yaml_layer(text, link)
+    if layer is None:
+        return _moved(written_changes(link, rewrite), link.start)
+    decoded = Link(
+        raw=layer.text,
+        target=link.target,
+        subpath=link.subpath,
+        display=link.display,
+        embed=link.embed,
+        kind=link.kind,
+        line=link.line,
+        start=link.start,
+        end=link.end,
+        markdown=link.markdown,
+    )
+    return layer.outward(written_changes(decoded, rewrite))
+
+
+def written_changes(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
+    """The changes within the link's raw text."""
+    written = parse_written_link(link.raw, target=link.target)
+    changes: list[Change] = []
+    if written.markdown and written.display and rewrite.shown:
+        changes += _shown_anew(link.raw, written.display, rewrite.shown)
+    if rewrite.target is not None:
+        spelled = (
+            encode_destination(rewrite.target, angle=written.angle) if written.markdown else rewrite.target
+        )
+        if spelled != written.target:
+            changes.append(Change(written.target_start, written.target_end, spelled))
+    if rewrite.subpath is not None:
+        spelled = (
+            encode_destination(rewrite.subpath, angle=written.angle) if written.markdown else rewrite.subpath
+        )
+        if spelled != written.subpath:
+            changes.append(Change(written.target_end, written.subpath_end, spelled))
+    return tuple(changes)
+
+
+def stale_link(path: str, link: Link) -> EditRefused:
+    return EditRefused(
+        f"{path} no longer holds the link {link.raw[:80]!r} at line {link.line}.",
+        hint="It has changed since it was indexed; repeat the edit.",
+        path=path,
+    )
+
+
+def _shown_anew(raw: str, display: tuple[int, int], shown: Sequence[tuple[str, str]]) -> list[Change]:
+    """The display text without an image's size, if it is one of the old names."""
+    start, end = display
+    text = raw[start:end]
+    name, bar, size = text.rpartition("|")
+    if bar and size.replace("x", "", 1).isdigit():
+        text = name
+    for old, new in shown:
+        if text == old and "]" not in new and "[" not in new:
+            return [Change(start, start + len(text), new)]
+    return []
+
+
+def _moved(changes: Sequence[Change], by: int) -> tuple[Change, ...]:
+    return tuple(Change(c.start + by, c.end + by, c.text) for c in changes)
+
+
+def _yaml_layer(text: str, link: Link) -> Embedded | None:
+    """The quotes around a property's link. A link cannot be a plain scalar (`[` opens a list), so without a
+    quote before it it stands in a block scalar, where nothing is escaped."""
+    before = text[: link.start].rstrip(" \t")[-1:]
+    if before == "'":
+        return embedded(text, link.start, link.end, "yaml-single")
+    if before == '"':
+        return embedded(text, link.start, link.end, "yaml-double")
+    return None
+
+
+def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
+    token = text[link.start : link.end]
+    if len(token) < 2 or token[0] != '"' or token[-1] != '"':
+        raise stale_link(path, link)
+    layer = embedded(text, link.start + 1, link.end - 1, "json")
+    if is_file_card(link):
+        if rewrite.card_path is None or rewrite.card_path == layer.text:
+            return ()
+        return layer.outward((Change(0, len(layer.text), rewrite.card_path),))
+    # Imported here: only text cards need the whole parser.
+    from vaultbridge.note.parse import parse
+
+    inner = [found for found in parse(layer.text).links if found.raw == link.raw]
+    if not inner:
+        raise stale_link(path, link)
+    changes: list[Change] = []
+    for found in inner:
+        changes += layer.outward(_moved(written_changes(found, rewrite), found.start))
+    return tuple(changes)
