@@ -1,0 +1,250 @@
+"""What two values are to each other: equal, ordered, added. One rule per operator, for every pair of types.
+
+Names and calls are `bases.evaluate`'s; this module sees values only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from typing import Final, TypeAlias
+
+from vaultbridge.bases.context import Surroundings
+from vaultbridge.bases.dates import read_date, read_duration, scaled, shifted
+from vaultbridge.bases.links import written_link
+from vaultbridge.bases.values import (
+    Date,
+    Duration,
+    File,
+    FormulaError,
+    Link,
+    Value,
+    checked_text,
+    milliseconds,
+    to_text,
+    type_name,
+    weight,
+)
+
+SortKey: TypeAlias = tuple[object, ...]
+
+_DIGITS: Final = re.compile(r"(\d{1,15})")
+_NUMERIC: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*")
+
+
+def read_number(text: str) -> float | None:
+    """The number that the whole of `text` is."""
+    return float(text) if _NUMERIC.fullmatch(text) else None
+
+
+def equal(left: Value, right: Value, world: Surroundings) -> bool:
+    """Links and files are equal when they lead to the same file; a text is compared with a number, date or
+    link by what it reads as; lists and objects are compared element by element."""
+    match left, right:
+        case (Link() | File(), Link() | File()):
+            return _same_destination(left, right, world)
+        case (str(), Link() | File()):
+            return _text_names(left, right, world)
+        case (Link() | File(), str()):
+            return _text_names(right, left, world)
+        case (Date(), Date()):
+            return left.when == right.when
+        case (Date(), str()) | (str(), Date()):
+            return _compared(left, right, world) == 0
+        case (bool(), _) | (_, bool()):
+            return left is right
+        case (float() | Duration(), float() | Duration() | str()) | (str(), float() | Duration()):
+            return _compared(left, right, world) == 0
+        case (tuple(), tuple()):
+            same_size = len(left) == len(right)
+            return same_size and all(equal(a, b, world) for a, b in zip(left, right, strict=True))
+        case (dict(), dict()):
+            return left.keys() == right.keys() and all(equal(left[k], right[k], world) for k in left)
+        case _:
+            return left == right
+
+
+def _same_destination(left: Link | File, right: Link | File, world: Surroundings) -> bool:
+    here, there = _destination(left, world), _destination(right, world)
+    if here is None and there is None and isinstance(left, Link) and isinstance(right, Link):
+        return left.target == right.target
+    return here is not None and here == there
+
+
+def _destination(value: Link | File, world: Surroundings) -> str | None:
+    return value.row.path if isinstance(value, File) else world.linked_path(value)
+
+
+def _text_names(text: str, value: Link | File, world: Surroundings) -> bool:
+    if isinstance(value, File):
+        return text in (value.row.path, value.row.name, value.row.basename)
+    written = written_link(text, value.source)
+    if written is not None:
+        return _same_destination(written, value, world)
+    return text in (value.target, to_text(value))
+
+
+def ordered(operator: str, left: Value, right: Value, world: Surroundings) -> bool:
+    """`<`, `>`, `<=`, `>=`; false when the two cannot be ordered, so an absent property never matches."""
+    order = _compared(left, right, world)
+    if order is None:
+        return False
+    match operator:
+        case "<":
+            return order < 0
+        case ">":
+            return order > 0
+        case "<=":
+            return order <= 0
+        case _:
+            return order >= 0
+
+
+def _compared(left: Value, right: Value, world: Surroundings) -> float | None:
+    """Negative, zero or positive; None when there is no order between the two."""
+    if isinstance(left, Date) or isinstance(right, Date):
+        a, b = _as_date(left, world), _as_date(right, world)
+        return (a.when - b.when).total_seconds() if a and b else None
+    if isinstance(left, str) and isinstance(right, str):
+        return (left > right) - (left < right)
+    x, y = _as_number(left), _as_number(right)
+    if x is None or y is None or math.isnan(x) or math.isnan(y):
+        return None
+    return (x > y) - (x < y)
+
+
+def _as_date(value: Value, world: Surroundings) -> Date | None:
+    if isinstance(value, str):
+        return read_date(value, world.zone)
+    return value if isinstance(value, Date) else None
+
+
+def _as_number(value: Value) -> float | None:
+    match value:
+        case bool():
+            return float(value)
+        case float():
+            return value
+        case Duration():
+            return milliseconds(value)
+        case str():
+            return read_number(value)
+        case _:
+            return None
+
+
+def calculated(operator: str, left: Value, right: Value, world: Surroundings) -> Value:
+    """`+ - * / %`. An absent operand gives an absent result, except that adding it to a text adds nothing."""
+    if isinstance(left, Date) and operator in "+-":
+        moved = _moved(operator, left, right)
+        if moved is not None:
+            return moved
+    if operator == "+":
+        if isinstance(left, str) or isinstance(right, str):
+            return checked_text(to_text(left) + to_text(right))
+        if isinstance(left, tuple) or isinstance(right, tuple):
+            joined = _listed(left) + _listed(right)
+            weight(joined)
+            return joined
+    if isinstance(left, Duration) and (result := _duration_result(operator, left, right)) is not None:
+        return result
+    if left is None or right is None:
+        return None
+    x, y = _as_number(left), _as_number(right)
+    if x is None or y is None:
+        verb = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "divide"}[operator]
+        raise FormulaError(f"Cannot {verb} {type_name(left)} and {type_name(right)}.")
+    return _arithmetic(operator, x, y)
+
+
+def _moved(operator: str, date: Date, right: Value) -> Value:
+    """A date plus or minus something; None when `right` is no duration and no date."""
+    sign = 1 if operator == "+" else -1
+    if isinstance(right, str):
+        right = read_duration(right)
+    elif isinstance(right, float) and math.isfinite(right):
+        right = Duration(0, right)
+    if isinstance(right, Duration):
+        return shifted(date, right, sign)
+    if isinstance(right, Date) and operator == "-":
+        return Duration(0, (date.when - right.when).total_seconds() * 1_000)
+    return None
+
+
+def _duration_result(operator: str, left: Duration, right: Value) -> Value:
+    """Durations may be added to each other and scaled by a number on the right, as the help pages say."""
+    sign = {"+": 1, "-": -1}.get(operator)
+    if isinstance(right, Duration) and sign:
+        return Duration(left.months + sign * right.months, left.milliseconds + sign * right.milliseconds)
+    if isinstance(right, float) and operator in "*/":
+        factor = right if operator == "*" else _arithmetic("/", 1.0, right)
+        if math.isfinite(factor):
+            return scaled(Duration(), left, factor)
+    return None
+
+
+def _listed(value: Value) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else () if value is None else (value,)
+
+
+def _arithmetic(operator: str, x: float, y: float) -> float:
+    try:
+        match operator:
+            case "+":
+                return x + y
+            case "-":
+                return x - y
+            case "*":
+                return x * y
+            case "/":
+                return x / y
+            case _:
+                return math.fmod(x, y)
+    except ZeroDivisionError:
+        return math.nan if x == 0 or math.isnan(x) else math.copysign(math.inf, x) * math.copysign(1, y)
+    except ValueError:  # fmod of an infinity or by zero
+        return math.nan
+
+
+def sort_key(value: Value) -> SortKey:
+    """A key that orders any values: by kind, then within the kind as people expect. Text goes by its letters
+    without case and accents, and numbers in it by their size: `Log 9` before `Log 10`."""
+    match value:
+        case bool():
+            return (0, value)
+        case float():
+            return (1, -math.inf if math.isnan(value) else value)
+        case Duration():
+            return (1, milliseconds(value))
+        case Date():
+            return (2, value.when)
+        case _:
+            text = to_text(value)
+            return (3, *_natural(text), text)
+
+
+def _natural(text: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    parts = _DIGITS.split(plain.lower())
+    return (
+        tuple((0, int(part), "") if n % 2 else (1, 0, part) for n, part in enumerate(parts) if part or n % 2),
+    )
+
+
+def identity(value: Value, world: Surroundings) -> object:
+    """A hashable stand-in: two values with the same one are the same to `unique()`, grouping and Unique."""
+    match value:
+        case Link() | File():
+            path = _destination(value, world)
+            return ("file", path) if path is not None else ("link", to_text(value))
+        case tuple():
+            return ("list", *(identity(item, world) for item in value))
+        case dict():
+            return ("object", *((key, identity(item, world)) for key, item in value.items()))
+        case Duration():
+            return ("number", milliseconds(value))
+        case Date():
+            return ("date", value.when)
+        case _:
+            return (type_name(value), to_text(value))

@@ -1,0 +1,256 @@
+"""A `.base` file, or the text of a ```base block -> `bases.model`.
+
+Reads what is there and reports what is wrong with its line; it never raises, because one bad formula must
+not hide the other views. Whoever runs a view that uses a bad expression gets its error (`bases.run`).
+Keys that belong to the app's interface alone (column widths, card sizes) are passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from vaultbridge.bases.check import check_expression
+from vaultbridge.bases.expr import parse_expression
+from vaultbridge.bases.model import (
+    AllOf,
+    AnyOf,
+    Base,
+    Expression,
+    Filter,
+    NoneOf,
+    PropertyId,
+    SortKey,
+    Statement,
+    View,
+    property_id,
+)
+from vaultbridge.errors import InvalidQuery
+from vaultbridge.limits import KIB
+from vaultbridge.note.model import Problem
+
+MAX_BASE_CHARS: Final = 256 * KIB
+"""The longest base read: the largest that people keep are some ten KiB, and YAML is slow to read."""
+
+MAX_YAML_NODES: Final = 20_000
+"""Nodes visited. YAML aliases let a short text unfold without end."""
+
+MAX_FILTER_DEPTH: Final = 30
+"""Filter groups within filter groups; evaluation recurses once per level."""
+
+
+def parse_base(text: str, first_line: int = 1) -> Base:
+    """The base that `text` is. `first_line` is where it stands in its note, for the lines of problems."""
+    reader = _Reader(first_line)
+    root = reader.compose(text)
+    return reader.base(root) if root is not None else Base(problems=tuple(reader.problems))
+
+
+class _Reader:
+    """Walks the YAML nodes: they, unlike loaded values, know their lines and the text of each scalar."""
+
+    def __init__(self, first_line: int) -> None:
+        self._first_line = first_line
+        self._visited = 0
+        self._formulas: dict[str, Expression] = {}
+        self.problems: list[Problem] = []
+
+    def compose(self, text: str) -> Any:
+        import yaml  # not before a base is read: a server that serves none starts without it
+
+        if len(text) > MAX_BASE_CHARS:
+            self._problem(f"The base has more than {MAX_BASE_CHARS} characters and is not read.", 1)
+            return None
+        try:
+            # The loader in Python, not the one in C: on deep nesting it raises where C would crash.
+            return yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            line = mark.line + 1 if mark else 1
+            reason = getattr(error, "problem", None) or "it cannot be read"
+            self._problem(f"The base is not valid YAML: {reason}.", self._first_line + line - 1)
+        except (RecursionError, ValueError):
+            self._problem("The base is not valid YAML: it is nested too deeply or has bad values.", 1)
+        return None
+
+    def base(self, root: Any) -> Base:
+        fields = self._mapping(root, "The base")
+        formulas = self._expressions(fields.get("formulas"), "formulas")
+        summaries = self._expressions(fields.get("summaries"), "summaries")
+        self._check(formulas.values(), formulas)
+        self._check(summaries.values(), formulas)
+        self._formulas = formulas
+        views = tuple(
+            self._view(node, number) for number, node in enumerate(self._items(fields.get("views"), "views"))
+        )
+        return Base(
+            filters=self._filter(fields.get("filters")),
+            formulas=formulas,
+            properties=self._display_names(fields.get("properties")),
+            summaries=summaries,
+            views=views,
+            problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
+        )
+
+    def _problem(self, message: str, line: int) -> None:
+        self.problems.append(Problem("bad-base", message, line))
+
+    def _line(self, node: Any) -> int:
+        return self._first_line + int(node.start_mark.line)
+
+    def _visit(self) -> bool:
+        self._visited += 1
+        if self._visited == MAX_YAML_NODES:
+            self._problem(f"The base has more than {MAX_YAML_NODES} entries; the rest is not read.", 1)
+        return self._visited < MAX_YAML_NODES
+
+    def _kind(self, node: Any) -> str:
+        return str(node.id)  # PyYAML's own name for it: scalar, sequence or mapping
+
+    def _text(self, node: Any) -> str | None:
+        if node is None or self._kind(node) != "scalar":
+            return None
+        empty = node.style is None and node.value in ("", "~", "null", "Null", "NULL")
+        return None if empty else str(node.value)
+
+    def _mapping(self, node: Any, what: str) -> dict[str, Any]:
+        if node is None or (self._kind(node) == "scalar" and self._text(node) is None):
+            return {}
+        if self._kind(node) != "mapping":
+            self._problem(f"{what} should be a mapping of keys to values.", self._line(node))
+            return {}
+        fields: dict[str, Any] = {}
+        for key, value in node.value:
+            if not self._visit():
+                break
+            name = str(key.value) if self._kind(key) == "scalar" else ""
+            if name in fields:
+                self._problem(f"The key {name!r} stands twice; the last one counts.", self._line(key))
+            fields[name] = value
+        return fields
+
+    def _items(self, node: Any, what: str) -> list[Any]:
+        if node is None or (self._kind(node) == "scalar" and self._text(node) is None):
+            return []
+        if self._kind(node) != "sequence":
+            self._problem(f"{what} should be a list.", self._line(node))
+            return []
+        return [item for item in node.value if self._visit()]
+
+    def _expressions(self, node: Any, what: str) -> dict[str, Expression]:
+        found: dict[str, Expression] = {}
+        for name, value in self._mapping(node, what).items():
+            source = self._text(value)
+            if source is None:
+                self._problem(f"{what}.{name} should be an expression as text.", self._line(value))
+            else:
+                found[name] = self._expression(source, self._line(value))
+        return found
+
+    def _expression(self, source: str, line: int) -> Expression:
+        try:
+            return Expression(source, line, parse_expression(source))
+        except InvalidQuery as error:
+            self._problem(f"{source}: {error}", line)
+            return Expression(source, line, error=error)
+
+    def _check(self, expressions: Iterable[Expression], formulas: Collection[str]) -> None:
+        for expression in expressions:
+            if expression.tree is not None:
+                try:
+                    check_expression(expression.tree, formulas)
+                except InvalidQuery as error:
+                    self._problem(f"{expression.source}: {error}", expression.line)
+
+    def _filter(self, node: Any, depth: int = 0) -> Filter | None:
+        if node is None:
+            return None
+        if self._kind(node) == "scalar":
+            source = self._text(node)
+            if source is None or not source.strip():
+                return None
+            expression = self._expression(source, self._line(node))
+            self._check((expression,), self._formulas)
+            return Statement(expression)
+        if depth >= MAX_FILTER_DEPTH:
+            self._problem(f"Filters are nested deeper than {MAX_FILTER_DEPTH} groups.", self._line(node))
+            return None
+        if self._kind(node) == "sequence":  # a bare list: all of them, as a group "and"
+            return AllOf(self._filters(node, depth))
+        groups: list[Filter] = []
+        for key, value in self._mapping(node, "filters").items():
+            parts = self._filters(value, depth)
+            match key:
+                case "and":
+                    groups.append(AllOf(parts))
+                case "or":
+                    groups.append(AnyOf(parts))
+                case "not":
+                    groups.append(NoneOf(parts))
+                case _:
+                    self._problem(f"A filter group is and, or, or not; {key!r} is none.", self._line(value))
+        return groups[0] if len(groups) == 1 else AllOf(tuple(groups)) if groups else None
+
+    def _filters(self, node: Any, depth: int) -> tuple[Filter, ...]:
+        items = [node] if self._kind(node) != "sequence" else self._items(node, "filters")
+        parts = (self._filter(item, depth + 1) for item in items)
+        return tuple(part for part in parts if part is not None)
+
+    def _display_names(self, node: Any) -> dict[PropertyId, str]:
+        names: dict[PropertyId, str] = {}
+        for key, value in self._mapping(node, "properties").items():
+            shown = self._text(self._mapping(value, f"properties.{key}").get("displayName"))
+            if shown is not None:
+                names[property_id(key)] = shown
+        return names
+
+    def _view(self, node: Any, number: int) -> View:
+        fields = self._mapping(node, "A view")
+        kind = self._text(fields.get("type")) or "table"
+        return View(
+            name=self._text(fields.get("name")) or (f"View {number + 1}" if number else "Table"),
+            type=kind,
+            filters=self._filter(fields.get("filters")),
+            order=tuple(property_id(text) for text in self._texts(fields.get("order"), "order")),
+            sort=tuple(
+                key for item in self._items(fields.get("sort"), "sort") if (key := self._sort_key(item))
+            ),
+            group_by=self._sort_key(fields["groupBy"]) if "groupBy" in fields else None,
+            limit=self._limit(fields.get("limit")),
+            summaries=self._summaries(fields.get("summaries")),
+        )
+
+    def _texts(self, node: Any, what: str) -> list[str]:
+        texts = [(item, self._text(item)) for item in self._items(node, what)]
+        for item, text in texts:
+            if text is None:
+                self._problem(f"An entry of {what} should be the name of a property.", self._line(item))
+        return [text for _, text in texts if text is not None]
+
+    def _sort_key(self, node: Any) -> SortKey | None:
+        """`{property, direction}`, or the property alone; early bases say `column` for `property`."""
+        if self._kind(node) == "scalar":
+            text = self._text(node)
+            return SortKey(property_id(text)) if text is not None else None
+        fields = self._mapping(node, "A sort or group")
+        name = self._text(fields.get("property")) or self._text(fields.get("column"))
+        if name is None:
+            self._problem("A sort or group needs a property.", self._line(node))
+            return None
+        direction = (self._text(fields.get("direction")) or "ASC").upper()
+        if direction not in ("ASC", "DESC"):
+            self._problem(f"A direction is ASC or DESC; {direction!r} is neither.", self._line(node))
+        return SortKey(property_id(name), descending=direction == "DESC")
+
+    def _limit(self, node: Any) -> int | None:
+        text = self._text(node)
+        if text is None:
+            return None
+        if not text.isascii() or not text.isdigit() or len(text) > 9:
+            self._problem(f"limit should be a whole number, got {text[:30]!r}.", self._line(node))
+            return None
+        return int(text) or None  # the app writes 0 for "no limit"
+
+    def _summaries(self, node: Any) -> tuple[tuple[PropertyId, str], ...]:
+        pairs = ((key, self._text(value)) for key, value in self._mapping(node, "summaries").items())
+        return tuple((property_id(key), name) for key, name in pairs if name is not None)

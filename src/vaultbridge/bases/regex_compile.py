@@ -1,0 +1,352 @@
+"""The source of a JavaScript regular expression -> a program for `bases.regex_match`.
+
+Owns the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors, looks,
+back references, and the flags g, i, m, s, u, v, y. Refuses what it does not know; a refused pattern is an
+`InvalidPattern` with the offset in the pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from vaultbridge.bases.regex_chars import (
+    CATEGORIES,
+    CLASSES,
+    Accepts,
+    at_word_border,
+    has_category,
+    member_test,
+    negated,
+)
+from vaultbridge.bases.regex_match import (
+    Accept,
+    At,
+    BackReference,
+    Char,
+    Instruction,
+    Jump,
+    Look,
+    Mark,
+    Progress,
+    Regex,
+    Save,
+    Split,
+    Test,
+)
+
+MAX_PROGRAM: Final = 5_000
+"""Instructions of one program. A counted repeat is written out, so `(a{1000}){1000}` must stop somewhere."""
+
+MAX_NESTING: Final = 50
+"""Groups within groups."""
+
+MAX_GROUPS: Final = 50
+"""Capture groups: each step that notes one copies all."""
+
+KNOWN_FLAGS: Final = frozenset("dgimsuvy")
+_LINE_ENDS: Final = "\n\r\u2028\u2029"
+_COUNT: Final = re.compile(r"\{(\d{1,4})(?:(,)(\d{1,4})?)?\}")
+_HEX: Final = re.compile(r"x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|u\{([0-9A-Fa-f]{1,6})\}|c([A-Za-z])")
+_NAMED: Final = re.compile(r"<([A-Za-z_$][\w$]*)>")
+_PROPERTY: Final = re.compile(r"\{(?:(?:General_Category|gc)=)?([A-Za-z_]+)\}")
+_CONTROLS: Final = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
+
+
+class InvalidPattern(Exception):
+    """`reason` says what is wrong, `position` where in the pattern."""
+
+    def __init__(self, reason: str, position: int) -> None:
+        super().__init__(reason, position)
+        self.reason = reason
+        self.position = position
+
+
+def compile_regex(source: str, flags: str = "") -> Regex:
+    """Raises InvalidPattern."""
+    unknown = sorted(set(flags) - KNOWN_FLAGS)
+    if unknown or len(set(flags)) != len(flags):
+        raise InvalidPattern(f"unknown or repeated flags {flags!r}", 0)
+    return _Compiler(source, flags).whole()
+
+
+class _Compiler:
+    def __init__(self, source: str, flags: str) -> None:
+        self._source = source
+        self._flags = flags
+        self._fold = "i" in flags
+        self._at = 0
+        self._nesting = 0
+        self._groups = 0
+        self._loops = 0
+        self._size = 0
+        self._names: dict[str, int] = {}
+        # Loop marks live after the captures, whose number is known only at the end: a bound serves as well.
+        self._capture_slots = 2 * (min(source.count("("), MAX_GROUPS) + 1)
+
+    def whole(self) -> Regex:
+        code = self._alternatives()
+        if self._at < len(self._source):
+            raise self._wrong("unmatched )")
+        slots = self._capture_slots + self._loops
+        program = (*code, Accept())
+        return Regex(self._source, self._flags, program, self._groups, slots, self._names)
+
+    def _wrong(self, reason: str) -> InvalidPattern:
+        return InvalidPattern(reason, self._at)
+
+    def _peek(self) -> str:
+        return self._source[self._at] if self._at < len(self._source) else ""
+
+    def _accept(self, text: str) -> bool:
+        if self._source.startswith(text, self._at):
+            self._at += len(text)
+            return True
+        return False
+
+    def _alternatives(self) -> list[Instruction]:
+        self._nesting += 1
+        if self._nesting > MAX_NESTING:
+            raise self._wrong(f"nested deeper than {MAX_NESTING} groups")
+        branches = [self._sequence()]
+        while self._accept("|"):
+            branches.append(self._sequence())
+        self._nesting -= 1
+        code = branches.pop()
+        while branches:
+            first = branches.pop()
+            # Split to the first branch, which then jumps over the others.
+            over = len(first) + 2
+            branch = [Split(1, over), *_shifted(first, 1), Jump(over + len(code))]
+            code = self._bounded([*branch, *_shifted(code, over)])
+        return code
+
+    def _bounded(self, code: list[Instruction]) -> list[Instruction]:
+        if len(code) > MAX_PROGRAM:
+            raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
+        return code
+
+    def _sequence(self) -> list[Instruction]:
+        code: list[Instruction] = []
+        while self._peek() not in ("", "|", ")"):
+            code += _shifted(self._repeated(self._atom()), len(code))
+            self._bounded(code)
+        return code
+
+    def _repeated(self, atom: list[Instruction]) -> list[Instruction]:
+        least, most = self._quantifier()
+        if (least, most) == (1, 1):
+            return atom
+        lazy = self._accept("?")
+        if self._peek() and self._peek() in "*+?":
+            raise self._wrong("nothing to repeat")
+        if len(atom) * max(least, most) > MAX_PROGRAM:
+            raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
+        code: list[Instruction] = []
+        for _ in range(least):
+            code += _shifted(atom, len(code))
+        if most < 0:
+            code += _shifted(self._loop(atom, lazy=lazy), len(code))
+            return code
+        for _ in range(most - least):
+            code += _shifted(_optional(atom, lazy=lazy), len(code))
+        return code
+
+    def _quantifier(self) -> tuple[int, int]:
+        """How often: (least, most), most -1 for no bound, (1, 1) when there is no quantifier."""
+        if self._accept("*"):
+            return 0, -1
+        if self._accept("+"):
+            return 1, -1
+        if self._accept("?"):
+            return 0, 1
+        match = _COUNT.match(self._source, self._at)
+        if match is None:
+            return 1, 1
+        least = int(match[1])
+        most = least if match[2] is None else int(match[3]) if match[3] else -1
+        if 0 <= most < least:
+            raise self._wrong("numbers out of order in {}")
+        self._at = match.end()
+        if (least, most) == (1, 1):
+            self._accept("?")
+        return least, most
+
+    def _loop(self, atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
+        slot = self._capture_slots + self._loops
+        self._loops += 1
+        after = len(atom) + 4
+        split = Split(after, 1) if lazy else Split(1, after)
+        return [split, Mark(slot), *_shifted(atom, 2), Progress(slot), Jump(0)]
+
+    def _atom(self) -> list[Instruction]:
+        char = self._peek()
+        self._at += 1
+        match char:
+            case ".":
+                everything = "s" in self._flags
+                return [Test(lambda found: everything or found not in _LINE_ENDS)]
+            case "^":
+                return [At(self._line_start())]
+            case "$":
+                return [At(self._line_end())]
+            case "(":
+                return self._group()
+            case "[":
+                return [Test(self._class())]
+            case "\\":
+                return self._escape()
+            case "*" | "+" | "?":
+                self._at -= 1
+                raise self._wrong("nothing to repeat")
+        return [self._literal(char)]
+
+    def _literal(self, char: str) -> Instruction:
+        if self._fold and char.lower() != char.upper():
+            low = char.lower()
+            return Test(lambda found: found.lower() == low)
+        return Char(char)
+
+    def _line_start(self) -> Callable[[str, int], bool]:
+        if "m" in self._flags:
+            return lambda text, at: at == 0 or text[at - 1] in _LINE_ENDS
+        return lambda text, at: at == 0
+
+    def _line_end(self) -> Callable[[str, int], bool]:
+        if "m" in self._flags:
+            return lambda text, at: at == len(text) or text[at] in _LINE_ENDS
+        return lambda text, at: at == len(text)
+
+    def _group(self) -> list[Instruction]:
+        for mark, negative, behind in (
+            ("?=", False, False),
+            ("?!", True, False),
+            ("?<=", False, True),
+            ("?<!", True, True),
+        ):
+            if self._accept(mark):
+                inner = self._closed()
+                return [Look((*inner, Accept()), negative, behind)]
+        if self._accept("?:"):
+            return self._closed()
+        self._groups += 1
+        number = self._groups
+        if number > MAX_GROUPS:
+            raise self._wrong(f"more than {MAX_GROUPS} groups")
+        if self._accept("?"):
+            name = _NAMED.match(self._source, self._at)
+            if name is None or name[1] in self._names:
+                raise self._wrong("unknown kind of group, or its name is taken")
+            self._names[name[1]] = number
+            self._at = name.end()
+        inner = self._closed()
+        return [Save(2 * number), *_shifted(inner, 1), Save(2 * number + 1)]
+
+    def _closed(self) -> list[Instruction]:
+        inner = self._alternatives()
+        if not self._accept(")"):
+            raise self._wrong("unclosed group")
+        return inner
+
+    def _escape(self) -> list[Instruction]:
+        char = self._peek()
+        if char == "":
+            raise self._wrong("a lone \\ at the end")
+        if char in "bB":
+            self._at += 1
+            border = char == "b"
+            return [At(lambda text, at: at_word_border(text, at) == border)]
+        if char in "123456789":
+            self._at += 1
+            group = int(char)
+            if 2 * group + 1 >= self._capture_slots:
+                raise self._wrong(f"there is no group {group}")
+            return [BackReference(group, self._fold)]
+        if char == "k" and (name := _NAMED.match(self._source, self._at + 1)):
+            if name[1] not in self._names:
+                raise self._wrong(f"there is no group {name[1]!r} before this")
+            self._at = name.end()
+            return [BackReference(self._names[name[1]], self._fold)]
+        found = self._escaped_one()
+        return [self._literal(found) if isinstance(found, str) else Test(found)]
+
+    def _escaped_one(self) -> str | Accepts:
+        """The character or the class that an escape stands for, inside a class or out; after the `\\`."""
+        char = self._peek()
+        if char.lower() in CLASSES:
+            self._at += 1
+            accepts = CLASSES[char.lower()]
+            return accepts if char.islower() else negated(accepts)
+        if char in "pP" and char and (match := _PROPERTY.match(self._source, self._at + 1)):
+            category = CATEGORIES.get(match[1], match[1])
+            if len(category) > 2:
+                raise self._wrong(f"unknown character property {match[1]!r}")
+            self._at = match.end()
+            accepts = has_category(category)
+            return accepts if char == "p" else negated(accepts)
+        if match := _HEX.match(self._source, self._at):
+            code = int(match[1] or match[2] or match[3] or "0", 16) if not match[4] else ord(match[4]) % 32
+            if code > 0x10FFFF:
+                raise self._wrong("no such character")
+            self._at = match.end()
+            return chr(code)
+        self._at += 1
+        return _CONTROLS.get(char, char)
+
+    def _class(self) -> Accepts:
+        negative = self._accept("^")
+        singles: set[str] = set()
+        ranges: list[tuple[str, str]] = []
+        tests: list[Accepts] = []
+        while not self._accept("]"):
+            low = self._class_member()
+            if not isinstance(low, str):
+                tests.append(low)
+                continue
+            if self._peek() == "-" and self._source[self._at + 1 : self._at + 2] not in ("]", ""):
+                self._at += 1
+                high = self._class_member()
+                if not isinstance(high, str) or high < low:
+                    raise self._wrong("range out of order in a class")
+                ranges.append((low, high))
+            else:
+                singles.add(low)
+        accepts = member_test(frozenset(singles), tuple(ranges), tuple(tests), fold=self._fold)
+        return negated(accepts) if negative else accepts
+
+    def _class_member(self) -> str | Accepts:
+        char = self._peek()
+        if char == "":
+            raise self._wrong("unclosed class")
+        self._at += 1
+        if char != "\\":
+            return char
+        if self._peek() == "b":
+            self._at += 1
+            return "\b"
+        if self._peek() == "":
+            raise self._wrong("unclosed class")
+        return self._escaped_one()
+
+
+def _optional(atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
+    after = len(atom) + 1
+    split = Split(after, 1) if lazy else Split(1, after)
+    return [split, *_shifted(atom, 1)]
+
+
+def _shifted(code: list[Instruction], by: int) -> list[Instruction]:
+    """`code` moved `by` instructions onward: its jumps are within itself."""
+    if by == 0:
+        return list(code)
+    moved: list[Instruction] = []
+    for instruction in code:
+        match instruction:
+            case Split(first, second):
+                moved.append(Split(first + by, second + by))
+            case Jump(to):
+                moved.append(Jump(to + by))
+            case _:
+                moved.append(instruction)
+    return moved

@@ -1,0 +1,213 @@
+"""Matching of a compiled regular expression, with a bound on the work.
+
+Python's `re` cannot be interrupted, and one pattern such as `(a+)+$` from a `.base` file would hold the
+process for ever. This matcher backtracks with a stack of its own and counts its steps. It knows nothing of
+the pattern's syntax: `bases.regex_compile` makes its programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+MAX_STEPS: Final = 100_000
+"""Steps of one search: about 50 ms. An honest pattern needs a few per character of the text."""
+
+
+class RegexTooCostly(Exception):
+    """The search needed more than MAX_STEPS steps."""
+
+
+Instruction: TypeAlias = (
+    "Char | Test | Split | Jump | Save | Mark | Progress | At | Look | BackReference | Accept"
+)
+
+
+class Char(Struct, frozen=True):
+    """One exact character."""
+
+    char: str
+
+
+class Test(Struct, frozen=True):
+    """One character that satisfies `accepts`."""
+
+    accepts: Callable[[str], bool]
+
+
+class Split(Struct, frozen=True):
+    """Go on at `first`; when that fails, at `second`."""
+
+    first: int
+    second: int
+
+
+class Jump(Struct, frozen=True):
+    to: int
+
+
+class Save(Struct, frozen=True):
+    """Note the position in a capture slot."""
+
+    slot: int
+
+
+class Mark(Struct, frozen=True):
+    """Note the position at the start of a loop's turn."""
+
+    slot: int
+
+
+class Progress(Struct, frozen=True):
+    """Fail when the turn since `Mark` consumed nothing: otherwise `(a*)*` would loop for ever."""
+
+    slot: int
+
+
+class At(Struct, frozen=True):
+    """A condition on the position alone: anchors and word borders."""
+
+    holds: Callable[[str, int], bool]
+
+
+class Look(Struct, frozen=True):
+    """Look-ahead or look-behind by a program of its own."""
+
+    program: tuple[Instruction, ...]
+    negative: bool
+    behind: bool
+
+
+class BackReference(Struct, frozen=True):
+    group: int
+    fold: bool
+
+
+class Accept(Struct, frozen=True):
+    pass
+
+
+Slots: TypeAlias = tuple[int, ...]
+
+
+class Match(Struct, frozen=True):
+    """`groups[0]` is the whole match; a group that took no part is None."""
+
+    start: int
+    end: int
+    groups: tuple[str | None, ...]
+
+
+class Regex(Struct, frozen=True):
+    """A compiled pattern. `names` maps a group's name to its number."""
+
+    source: str
+    flags: str
+    program: tuple[Instruction, ...]
+    group_count: int
+    slot_count: int
+    names: dict[str, int]
+
+    def search(self, text: str, start: int = 0) -> tuple[Match | None, int]:
+        """The leftmost match at or after `start`, and the steps it cost. Raises RegexTooCostly."""
+        run = _Run(text)
+        blank: Slots = (-1,) * self.slot_count
+        first = self.program[0] if self.program else Accept()
+        while start <= len(text):
+            if isinstance(first, Char):  # skip to where the pattern can begin at all
+                start = text.find(first.char, start)
+                if start < 0:
+                    break
+            found = run.match(self.program, start, blank)
+            if found is not None:
+                end, slots = found
+                spans = ((slots[2 * n], slots[2 * n + 1]) for n in range(1, self.group_count + 1))
+                groups = (text[start:end], *(text[a:b] if 0 <= a <= b else None for a, b in spans))
+                return Match(start, end, groups), run.steps
+            if "y" in self.flags:
+                break
+            start += 1
+        return None, run.steps
+
+
+class _Run:
+    """One search over one text; `steps` counts across all its attempts and looks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.steps = 0
+
+    def match(
+        self, program: tuple[Instruction, ...], start: int, slots: Slots, must_end: int = -1
+    ) -> tuple[int, Slots] | None:
+        """The end and slots of a match beginning exactly at `start` (and ending at `must_end`, if given)."""
+        waiting: list[tuple[int, int, Slots]] = [(0, start, slots)]
+        while waiting:
+            pc, at, slots = waiting.pop()
+            while True:
+                self.steps += 1
+                if self.steps > MAX_STEPS:
+                    raise RegexTooCostly
+                instruction = program[pc]
+                if isinstance(instruction, Accept):
+                    if must_end in (-1, at):
+                        return at, slots
+                    break
+                if isinstance(instruction, Split):
+                    waiting.append((instruction.second, at, slots))
+                    pc = instruction.first
+                    continue
+                if isinstance(instruction, Jump):
+                    pc = instruction.to
+                    continue
+                after = self._advance(instruction, at, slots)
+                if after is None:
+                    break
+                at, slots = after
+                pc += 1
+        return None
+
+    def _advance(self, instruction: Instruction, at: int, slots: Slots) -> tuple[int, Slots] | None:
+        text = self._text
+        match instruction:
+            case Char(char):
+                return (at + 1, slots) if at < len(text) and text[at] == char else None
+            case Test(accepts):
+                return (at + 1, slots) if at < len(text) and accepts(text[at]) else None
+            case Save(slot) | Mark(slot):
+                return at, (*slots[:slot], at, *slots[slot + 1 :])
+            case Progress(slot):
+                return (at, slots) if slots[slot] != at else None
+            case At(holds):
+                return (at, slots) if holds(text, at) else None
+            case BackReference():
+                return self._back_reference(instruction, at, slots)
+            case Look():
+                return self._look(instruction, at, slots)
+            case _:
+                raise AssertionError(instruction)
+
+    def _back_reference(self, instruction: BackReference, at: int, slots: Slots) -> tuple[int, Slots] | None:
+        begin, end = slots[2 * instruction.group], slots[2 * instruction.group + 1]
+        if not 0 <= begin <= end:
+            return at, slots  # JavaScript: a group that took no part matches the empty text
+        wanted = self._text[begin:end]
+        found = self._text[at : at + len(wanted)]
+        self.steps += len(wanted)
+        same = found.lower() == wanted.lower() if instruction.fold else found == wanted
+        return (at + len(wanted), slots) if same else None
+
+    def _look(self, look: Look, at: int, slots: Slots) -> tuple[int, Slots] | None:
+        found = None
+        if not look.behind:
+            found = self.match(look.program, at, slots)
+        else:
+            for begin in range(at, -1, -1):
+                found = self.match(look.program, begin, slots, must_end=at)
+                if found is not None:
+                    break
+        if look.negative:
+            return (at, slots) if found is None else None
+        return (at, found[1]) if found is not None else None

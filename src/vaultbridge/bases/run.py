@@ -1,0 +1,319 @@
+"""One view of a base over the files of a vault -> its columns, rows, groups and summaries.
+
+Orders the steps: filter, sort, limit, group, summarize. An expression that cannot be read, or that names
+something which exists nowhere, stops the view with InvalidQuery; one that fails for a row becomes an error
+value in that row's cell, and a filter statement that fails for a row is false for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from random import Random
+from typing import Final, TypeAlias
+
+from vaultbridge.bases.check import check_expression, formula_order
+from vaultbridge.bases.context import FormatMoment, Resolve, Surroundings
+from vaultbridge.bases.evaluate import Evaluator
+from vaultbridge.bases.expr import Node
+from vaultbridge.bases.functions_file import FILE_FIELDS, note_property
+from vaultbridge.bases.model import (
+    AllOf,
+    AnyOf,
+    Base,
+    Expression,
+    Filter,
+    NoneOf,
+    PropertyId,
+    SortKey,
+    Statement,
+    View,
+)
+from vaultbridge.bases.operators import identity, sort_key
+from vaultbridge.bases.result import Column, Group, Summary, ViewResult, ViewRow
+from vaultbridge.bases.row import FileRow
+from vaultbridge.bases.summaries import BUILT_IN, built_in_summary
+from vaultbridge.bases.values import ErrorValue, FormulaError, Value, is_empty, truthy
+from vaultbridge.errors import InvalidArgument, InvalidQuery
+
+MAX_COMPUTED_NESTING: Final = 2
+"""Formulas that reach each other by computed names, formula[…], evaluate within each other: each level takes
+as much of the stack as the deepest expression."""
+
+MAX_PROBLEMS: Final = 20
+"""Failing filter statements named in a result; every row may fail in its own way."""
+
+_FileAndRow: TypeAlias = "tuple[_Row, ViewRow]"
+
+
+def run_view(
+    base: Base,
+    view: str | None,
+    rows: Iterable[FileRow],
+    *,
+    now: datetime,
+    resolve: Resolve,
+    format_moment: FormatMoment,
+    this: FileRow | None = None,
+    row_of: Callable[[str], FileRow | None] | None = None,
+    types: Mapping[str, str] | None = None,
+    random: Callable[[], float] | None = None,
+    limit: int | None = None,
+) -> ViewResult:
+    """Run a view of `base` (the first when `view` is None) over `rows`.
+
+    `now` is the local time, aware where `number(date)` should be exact; `row_of` finds files outside of
+    `rows` too; `types` are the vault's property types; `limit` lowers the view's own. Raises InvalidArgument
+    for a view that the base has not, InvalidQuery for an expression that cannot be used, TimedOut when the
+    view needs more work than its allowance.
+    """
+    every = list(rows)
+    chosen = choose_view(base, view)
+    by_path: dict[str, FileRow] = {}
+    if row_of is None:
+        by_path = {row.path: row for row in every}
+    world = Surroundings(
+        now=now,
+        resolve=resolve,
+        row_of=row_of or by_path.get,
+        format_moment=format_moment,
+        random=random or Random(now.isoformat()).random,
+        this=this,
+        types=types,
+    )
+    return _Run(base, chosen, world).result(every, limit)
+
+
+def choose_view(base: Base, name: str | None) -> View:
+    """The view of that name, the first when none is asked for; a base without views has one plain table."""
+    views = base.views or (View(name="Table"),)
+    if name is None:
+        return views[0]
+    for candidate in views:
+        if candidate.name == name:
+            return candidate
+    for candidate in views:
+        if candidate.name.lower() == name.lower():
+            return candidate
+    raise InvalidArgument(
+        f"The base has no view {name!r}.",
+        argument="view",
+        hint=f"It has: {', '.join(candidate.name for candidate in views)}.",
+    )
+
+
+class _Row:
+    """One file during the run: its formulas are evaluated when first needed, and kept."""
+
+    def __init__(self, run: _Run, file: FileRow) -> None:
+        self.file = file
+        self._run = run
+        self._formulas: dict[str, Value] = {}
+        self._evaluating: set[str] = set()
+        self._evaluator = Evaluator(run.world, file, self.formula)
+
+    def formula(self, name: str) -> Value:
+        """The formula's value for this file; an ErrorValue when it has none."""
+        if not self._run.has_formula(name):
+            raise FormulaError(f"There is no formula.{name}.")
+        for need in self._run.order_of(name):
+            if need not in self._formulas:
+                self._formulas[need] = self._evaluated(need)
+        return self._formulas[name]
+
+    def _evaluated(self, name: str) -> Value:
+        # Only a computed name, formula[…], can come back here: written ones were ordered beforehand.
+        if name in self._evaluating or len(self._evaluating) > MAX_COMPUTED_NESTING:
+            raise FormulaError(f"formula.{name} refers to itself, or formulas compute each other's names.")
+        self._evaluating.add(name)
+        try:
+            return self.value(self._run.formulas[name])
+        finally:
+            self._evaluating.discard(name)
+
+    def value(self, tree: Node) -> Value:
+        try:
+            return self._evaluator.value(tree)
+        except FormulaError as error:
+            return ErrorValue(str(error))
+
+    def property(self, wanted: PropertyId) -> Value:
+        match wanted.space:
+            case "formula":
+                return self.formula(wanted.name)
+            case "file":
+                return FILE_FIELDS[wanted.name](self._run.world, self.file)
+            case "note":
+                return note_property(self._run.world, self.file, wanted.name)
+
+
+class _Run:
+    def __init__(self, base: Base, view: View, world: Surroundings) -> None:
+        self.world = world
+        self.formulas: dict[str, Node] = {
+            name: expression.tree for name, expression in base.formulas.items() if expression.tree
+        }
+        self._base = base
+        self._view = view
+        self._orders: dict[str, tuple[str, ...]] = {}
+        self._problems: dict[str, None] = {}
+        self._columns = view.order or (PropertyId("file", "name"),)
+        self._filters = [part for part in (base.filters, view.filters) if part is not None]
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse, before any row is read, what the view uses and nobody could evaluate."""
+        for part in self._filters:
+            for expression in _statements(part):
+                self._usable(expression)
+        keys = [*self._view.sort, *([self._view.group_by] if self._view.group_by else [])]
+        for wanted in (*self._columns, *(key.property for key in keys), *dict(self._view.summaries)):
+            self._check_property(wanted)
+        for _, name in self._view.summaries:
+            if name in self._base.summaries:
+                self._usable(self._base.summaries[name])
+            elif built_in_summary(name) is None:
+                known = ", ".join((*self._base.summaries, *BUILT_IN))
+                raise InvalidQuery(f"Unknown summary {name!r}.", hint=f"There are: {known}.")
+
+    def _usable(self, expression: Expression) -> Node:
+        tree = expression.usable()
+        check_expression(tree, self._base.formulas)
+        return tree
+
+    def _check_property(self, wanted: PropertyId) -> None:
+        if wanted.space == "file" and wanted.name not in FILE_FIELDS:
+            raise InvalidQuery(
+                f"Unknown file property {wanted}.", hint=f"There are: {', '.join(FILE_FIELDS)}."
+            )
+        if wanted.space == "formula":
+            self.order_of(wanted.name)
+
+    def has_formula(self, name: str) -> bool:
+        return name in self._base.formulas
+
+    def order_of(self, name: str) -> tuple[str, ...]:
+        """`formula_order`, with every formula on the way found usable."""
+        order = self._orders.get(name)
+        if order is None:
+            if name not in self._base.formulas:
+                known = ", ".join(self._base.formulas) or "none"
+                raise InvalidQuery(f"Unknown formula formula.{name}.", hint=f"Formulas: {known}.")
+            if name not in self.formulas:
+                self._base.formulas[name].usable()
+            order = self._orders[name] = formula_order(self.formulas, name)
+            for need in order:
+                self._usable(self._base.formulas[need])
+        return order
+
+    def result(self, files: list[FileRow], limit: int | None) -> ViewResult:
+        kept = [row for row in (_Row(self, file) for file in files) if self._passes(row)]
+        total = len(kept)
+        kept = self._sorted(kept)
+        limits = [most for most in (self._view.limit, limit) if most is not None]
+        if limits:
+            kept = kept[: min(limits)]
+        shown = [(row, ViewRow(row.file.path, tuple(map(row.property, self._columns)))) for row in kept]
+        return ViewResult(
+            view=self._view.name,
+            columns=tuple(Column(str(wanted), self._display_name(wanted)) for wanted in self._columns),
+            rows=tuple(row for _, row in shown),
+            groups=self._groups(shown),
+            summaries=self._summaries([row for row, _ in shown]),
+            total=total,
+            problems=tuple(self._problems),
+        )
+
+    def _display_name(self, wanted: PropertyId) -> str:
+        shown = self._base.properties.get(wanted)
+        if shown is None:
+            return f"file {wanted.name}" if wanted.space == "file" else wanted.name
+        return shown
+
+    def _passes(self, row: _Row) -> bool:
+        return all(self._holds(part, row) for part in self._filters)
+
+    def _holds(self, part: Filter, row: _Row) -> bool:
+        match part:
+            case Statement(expression):
+                value = row.value(expression.usable())
+                if isinstance(value, ErrorValue) and len(self._problems) < MAX_PROBLEMS:
+                    self._problems[f"{expression.source}: {value.message}"] = None
+                return truthy(value)
+            case AllOf(parts):
+                return all(self._holds(one, row) for one in parts)
+            case AnyOf(parts):
+                # An empty group asks for nothing.
+                return not parts or any(self._holds(one, row) for one in parts)
+            case NoneOf(parts):
+                return not any(self._holds(one, row) for one in parts)
+
+    def _sorted(self, rows: list[_Row]) -> list[_Row]:
+        """By group first, so that a limit keeps whole groups together; then by the view's keys; then by name.
+        Python's sort is stable, so the keys are applied from the last to the first."""
+        rows = sorted(rows, key=lambda row: (*sort_key(row.file.name), row.file.path))
+        keys = [*self._view.sort]
+        if self._view.group_by:
+            keys.insert(0, self._view.group_by)
+        for key in reversed(keys):
+            rows = _sorted_by(rows, key)
+        return rows
+
+    def _groups(self, shown: list[_FileAndRow]) -> tuple[Group, ...]:
+        if self._view.group_by is None:
+            return ()
+        members: dict[object, list[_FileAndRow]] = {}
+        values: dict[object, Value] = {}
+        for row, cells in shown:
+            value = row.property(self._view.group_by.property)
+            key = None if is_empty(value) else identity(value, self.world)
+            values.setdefault(key, None if key is None else value)
+            members.setdefault(key, []).append((row, cells))
+        return tuple(
+            Group(values[key], tuple(cells for _, cells in rows), self._summaries([row for row, _ in rows]))
+            for key, rows in members.items()
+        )
+
+    def _summaries(self, rows: list[_Row]) -> tuple[Summary, ...]:
+        return tuple(
+            Summary(str(wanted), name, self._summary(name, tuple(row.property(wanted) for row in rows)))
+            for wanted, name in self._view.summaries
+        )
+
+    def _summary(self, name: str, values: tuple[Value, ...]) -> Value:
+        own = self._base.summaries.get(name)
+        if own is None:
+            summarize = built_in_summary(name)
+            assert summarize is not None, "refused by _check"
+            return summarize(self.world, values)
+        whole = tuple(None if isinstance(value, ErrorValue) else value for value in values)
+        try:
+            return Evaluator(self.world, None, _no_formula, whole).value(own.usable())
+        except FormulaError as error:
+            return ErrorValue(str(error))
+
+
+def _no_formula(name: str) -> Value:
+    raise FormulaError(f"A summary sees values, not formula.{name}.")
+
+
+def _statements(part: Filter) -> Iterable[Expression]:
+    if isinstance(part, Statement):
+        yield part.expression
+    else:
+        for one in part.parts:
+            yield from _statements(one)
+
+
+def _sorted_by(rows: list[_Row], key: SortKey) -> list[_Row]:
+    """Rows without a value come last in either direction."""
+    filled: list[tuple[tuple[object, ...], _Row]] = []
+    absent: list[_Row] = []
+    for row in rows:
+        value = row.property(key.property)
+        if is_empty(value) or isinstance(value, ErrorValue):
+            absent.append(row)
+        else:
+            filled.append((sort_key(value), row))
+    filled.sort(key=lambda pair: pair[0], reverse=key.descending)
+    return [row for _, row in filled] + absent

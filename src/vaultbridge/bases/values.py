@@ -1,0 +1,248 @@
+"""The values of the language, and the rules every part of it shares: type names, truth, text, emptiness.
+
+A number is a float, as in JavaScript: so no product can grow without bound. Lists are tuples, objects are
+dicts that nobody changes. What two values are to each other (equal, less, sum) is `bases.operators`' duty.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.bases.regex_match import Regex
+from vaultbridge.bases.row import FileRow
+
+MAX_TEXT_CHARS: Final = 1_000_000
+"""The longest text an expression may build: far above any cell, far below what exhausts memory."""
+
+MAX_LIST_ITEMS: Final = 100_000
+"""The longest list an expression may build: a list of every file of a large vault still fits."""
+
+MAX_VALUE_DEPTH: Final = 50
+"""How deep lists and objects may nest: walks over them recurse."""
+
+
+class FormulaError(Exception):
+    """This expression has no value for this row; the cell shows the message. Never leaves `bases`."""
+
+
+class Date(Struct, frozen=True):
+    """A moment of the wall clock; `has_time` tells a date from a date and time."""
+
+    when: datetime
+    has_time: bool = True
+
+
+class Duration(Struct, frozen=True):
+    """A calendar part and an exact part. In arithmetic with numbers it counts as its milliseconds, because
+    the help pages give the difference of two dates in milliseconds."""
+
+    months: int = 0
+    milliseconds: float = 0.0
+
+
+class Link(Struct, frozen=True):
+    """`target` with its subpath, as written; `source` is the note it is resolved from."""
+
+    target: str
+    source: str = ""
+    display: Value = None
+    external: bool = False
+
+
+class File(Struct, frozen=True):
+    """A file of the vault. `as_note` marks `this`: its members are the note's properties."""
+
+    row: FileRow
+    as_note: bool = False
+
+
+class Html(Struct, frozen=True):
+    text: str
+
+
+class Icon(Struct, frozen=True):
+    name: str
+
+
+class Image(Struct, frozen=True):
+    """`source` is a URL or a path of the vault."""
+
+    source: str
+
+
+class ErrorValue(Struct, frozen=True):
+    """What a cell holds when its formula failed for that row."""
+
+    message: str
+
+
+Value: TypeAlias = (
+    "bool | float | str | Date | Duration | Link | File | Regex | Html | Icon | Image | ErrorValue"
+    " | tuple[Value, ...] | dict[str, Value] | None"
+)
+
+TypeName = Literal[
+    "null",
+    "boolean",
+    "number",
+    "string",
+    "date",
+    "duration",
+    "list",
+    "object",
+    "link",
+    "file",
+    "regexp",
+    "html",
+    "icon",
+    "image",
+    "error",
+]
+
+_TYPE_NAMES: Final[dict[type, TypeName]] = {
+    type(None): "null",
+    bool: "boolean",
+    float: "number",
+    str: "string",
+    Date: "date",
+    Duration: "duration",
+    tuple: "list",
+    dict: "object",
+    Link: "link",
+    File: "file",
+    Regex: "regexp",
+    Html: "html",
+    Icon: "icon",
+    Image: "image",
+    ErrorValue: "error",
+}
+
+_DAY: Final = 86_400_000.0
+MONTH_MILLISECONDS: Final = 30.436875 * _DAY
+"""The mean month of the calendar: what a duration of months is in milliseconds, when one is needed."""
+
+
+def type_name(value: Value) -> TypeName:
+    return _TYPE_NAMES[type(value)]
+
+
+def truthy(value: Value) -> bool:
+    """JavaScript's truth, except that an empty list or object is false: a filter `tags` asks for any."""
+    match value:
+        case None | ErrorValue():
+            return False
+        case bool():
+            return value
+        case float():
+            return value != 0 and not math.isnan(value)
+        case str() | tuple() | dict():
+            return len(value) > 0
+        case Duration():
+            return milliseconds(value) != 0
+        case _:
+            return True
+
+
+def is_empty(value: Value) -> bool:
+    """What `isEmpty()` and the Empty summary count: absent, or without characters, elements or keys."""
+    return value is None or (isinstance(value, str | tuple | dict) and not value)
+
+
+def milliseconds(duration: Duration) -> float:
+    return duration.months * MONTH_MILLISECONDS + duration.milliseconds
+
+
+def number_text(number: float) -> str:
+    """As JavaScript prints it: `3`, not `3.0`; `1e+21`, `Infinity`, `NaN`."""
+    if math.isnan(number):
+        return "NaN"
+    if math.isinf(number):
+        return "Infinity" if number > 0 else "-Infinity"
+    if number == int(number) and abs(number) < 1e21:
+        return str(int(number))
+    text = repr(number)
+    if "e" not in text:
+        return text
+    mantissa, exponent = text.split("e")
+    power = int(exponent)
+    if -7 <= power < 0:
+        return f"{number:.{len(mantissa.replace('-', '').replace('.', '')) - 1 - power}f}"
+    return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
+
+
+def date_text(date: Date) -> str:
+    """The format that `date()` reads, so that text and date come out of each other."""
+    text = date.when.isoformat(" ", "seconds")
+    return text if date.has_time else text[:10]
+
+
+def to_text(value: Value) -> str:
+    """The text of any value: what `toString()`, `+` with a text, `join()` and a rendered cell give."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return number_text(value)
+        case str():
+            return value
+        case Date():
+            return date_text(value)
+        case Duration():
+            return number_text(milliseconds(value))
+        case tuple():
+            return ", ".join(to_text(item) for item in value)
+        case dict():
+            return ", ".join(f"{key}: {to_text(item)}" for key, item in value.items())
+        case Link():
+            return link_text(value)
+        case File():
+            return value.row.path
+        case Regex():
+            return f"/{value.source}/{value.flags}"
+        case Html():
+            return value.text
+        case Icon():
+            return value.name
+        case Image():
+            return value.source
+        case ErrorValue():
+            return value.message
+
+
+def link_text(link: Link) -> str:
+    """A wikilink, or a Markdown link for a URL."""
+    display = to_text(link.display)
+    if link.external:
+        return f"[{display}]({link.target})" if display else link.target
+    return f"[[{link.target}|{display}]]" if display else f"[[{link.target}]]"
+
+
+def weight(value: Value, depth: int = 0) -> int:
+    """How many values `value` holds, itself included: what walking it costs.
+
+    Raises FormulaError past the caps. Lists share their elements, so a short formula can build one that is
+    astronomically large to walk; the walk stops as soon as it has seen too much.
+    """
+    if not isinstance(value, tuple | dict):
+        return 1
+    if depth > MAX_VALUE_DEPTH:
+        raise FormulaError(f"Lists nested deeper than {MAX_VALUE_DEPTH} levels.")
+    total = 1
+    for item in value.values() if isinstance(value, dict) else value:
+        total += weight(item, depth + 1)
+        if total > MAX_LIST_ITEMS:
+            raise FormulaError(f"A list of more than {MAX_LIST_ITEMS} elements.")
+    return total
+
+
+def checked_text(text: str) -> str:
+    """`text`, or FormulaError when it is longer than a formula may build."""
+    if len(text) > MAX_TEXT_CHARS:
+        raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
+    return text
