@@ -1,0 +1,107 @@
+"""What a transport tells its user: messages, errors, states, the end; and what every transport is.
+
+The rules of all transports stand here: nothing is called after `on_close`, `on_close` is called once, and a
+callback that raises harms nobody but itself.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from vaultbridge.client.messages import Message
+from vaultbridge.client.metrics import Metrics
+from vaultbridge.client.states import Event, Lifecycle, State
+from vaultbridge.errors import VaultbridgeError
+
+logger = logging.getLogger(__name__)
+
+
+class Transport(Protocol):
+    """What the WebSocket, stdio and Streamable HTTP transports have in common.
+
+    Every request that `send` accepts gets exactly one answer through `on_message`: the server's, or an error
+    that says why none can come. Every other accepted message arrives, or an error through `on_error` tells.
+    """
+
+    on_message: Callable[[Message], Awaitable[None] | None] | None
+    """Called for each message, in order. When it returns an awaitable, that is awaited before the next
+    message is read; it must not wait for an answer, which could only come after it."""
+    on_close: Callable[[], object] | None
+    """Called once, last of all, when the transport has ended for good."""
+    on_error: Callable[[Exception], object] | None
+    """Called for every error, also those that `start` and `send` raise. None of them ends the transport."""
+    on_state: Callable[[State], object] | None
+    """Called for every change of `state`."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def queue_size(self) -> int: ...
+    async def start(self) -> None: ...
+    async def close(self) -> None: ...
+    async def send(self, message: object) -> None: ...
+
+
+class Callbacks:
+    """The half of a transport that faces its user."""
+
+    def __init__(self) -> None:
+        self.on_message: Callable[[Message], Awaitable[None] | None] | None = None
+        self.on_close: Callable[[], object] | None = None
+        self.on_error: Callable[[Exception], object] | None = None
+        self.on_state: Callable[[State], object] | None = None
+        self._life = Lifecycle()
+        self._metrics = Metrics()
+        self._silent = False
+
+    @property
+    def state(self) -> State:
+        return self._life.state
+
+    @property
+    def is_connected(self) -> bool:
+        return self._life.state is State.CONNECTED
+
+    def _move(self, event: Event) -> None:
+        state = self._life.move(event)
+        if self.on_state is not None and not self._silent:
+            self._guard(self.on_state, state)
+
+    def _report(self, error: Exception) -> None:
+        self._metrics.error(error.reason if isinstance(error, VaultbridgeError) else "callback")
+        if self._silent:
+            return
+        if self.on_error is None:
+            logger.debug("transport error: %s", error)
+        else:
+            self._guard(self.on_error, error)
+
+    async def _deliver(self, message: Message) -> None:
+        if self.on_message is None or self._silent:
+            return
+        try:
+            pending = self.on_message(message)
+            if pending is not None:
+                await pending
+        except Exception as error:
+            # The user's code: its failure must not end the line.
+            logger.exception("on_message raised")
+            self._report(error)
+
+    def _say_closed(self) -> None:
+        """The last word: `on_close`, and then silence."""
+        if self._silent:
+            return
+        self._silent = True
+        if self.on_close is not None:
+            self._guard(self.on_close)
+
+    def _guard(self, callback: Callable[..., object], *values: Any) -> None:
+        try:
+            callback(*values)
+        except Exception:
+            logger.exception("%s raised", getattr(callback, "__name__", "a callback"))

@@ -1,0 +1,117 @@
+"""What can go wrong on the client's side of a line, as a branch of the one error tree.
+
+    VaultbridgeError
+    ├── InvalidArgument
+    │   └── InvalidMessage      not a JSON-RPC 2.0 message (ours or the peer's); nothing was sent or delivered
+    ├── TimedOut
+    └── TransportError          something about the line
+        ├── ConnectFailed       no connection came about
+        │   └── SubprotocolRefused
+        ├── LineLost            an open connection ended; a reconnection may follow
+        ├── MessagesUnconfirmed messages were handed to a line that ended before the peer confirmed them
+        ├── MessagesDiscarded   queued messages that will not be sent any more
+        ├── UnknownAnswer       an answer to no open request
+        ├── QueueFull           the queue's bound is reached; the message was not accepted
+        ├── TransportClosed     the transport has ended, or has not been started
+        └── RpcError            the peer answered a request with an error
+
+Texts name hosts and methods, never a token, a header's value or a path of the machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+
+
+class InvalidMessage(InvalidArgument):
+    """`message` says which rule of JSON-RPC 2.0 is broken."""
+
+    reason = "invalid-message"
+
+
+class TransportError(VaultbridgeError):
+    reason = "transport"
+
+
+class ConnectFailed(TransportError):
+    reason = "connect-failed"
+
+
+class SubprotocolRefused(ConnectFailed):
+    reason = "subprotocol-refused"
+
+
+class LineLost(TransportError):
+    """`close_code` is the WebSocket close code, when the peer gave one."""
+
+    reason = "line-lost"
+
+    def __init__(self, message: str, *, close_code: int | None = None) -> None:
+        super().__init__(message, close_code=close_code)
+        self.close_code = close_code
+
+
+class MessagesUnconfirmed(TransportError):
+    """They may or may not have arrived, and are not sent again: the caller decides.
+
+    `messages` are those still held, oldest first; `forgotten` counts older ones beyond what is kept.
+    """
+
+    reason = "unconfirmed"
+
+    def __init__(self, messages: tuple[dict[str, Any], ...], *, forgotten: int = 0) -> None:
+        total = len(messages) + forgotten
+        super().__init__(
+            f"{total} message(s) were handed to a line that ended before the server confirmed them"
+            f" ({name_some(messages)}).",
+            hint="They were not sent again; they may or may not have arrived.",
+        )
+        self.messages = messages
+        self.forgotten = forgotten
+
+
+class MessagesDiscarded(TransportError):
+    """`messages` were accepted but never handed to a line, and will not be."""
+
+    reason = "discarded"
+
+    def __init__(self, messages: tuple[dict[str, Any], ...], why: str) -> None:
+        super().__init__(f"{len(messages)} queued message(s) were not sent ({name_some(messages)}): {why}")
+        self.messages = messages
+
+
+class UnknownAnswer(TransportError):
+    reason = "unknown-answer"
+
+
+class QueueFull(TransportError):
+    reason = "queue-full"
+
+
+class TransportClosed(TransportError):
+    reason = "transport-closed"
+
+
+class RpcError(TransportError):
+    """`rpc_code`, `rpc_message` and `data` as the peer gave them."""
+
+    reason = "rpc-error"
+
+    def __init__(self, rpc_code: int, rpc_message: str, data: Any = None) -> None:
+        super().__init__(f"{rpc_message} ({rpc_code})", rpc_code=rpc_code)
+        self.rpc_code = rpc_code
+        self.rpc_message = rpc_message
+        self.data = data
+
+
+NAMED_MESSAGES = 5
+"""How many messages an error's text names: enough to recognise them, short enough for a log line."""
+
+
+def name_some(messages: tuple[dict[str, Any], ...]) -> str:
+    """The methods (or ids) of the first few messages, for an error's text."""
+    names = [str(m.get("method") or f"answer {m.get('id')!r}") for m in messages[:NAMED_MESSAGES]]
+    more = len(messages) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "") if names else "not kept"

@@ -1,0 +1,85 @@
+"""What must be said again to a server after a reconnection. Pure.
+
+MCP up to 2025-11-25 binds a session to a handshake, and a server that is met again over a new line has
+forgotten it. The transport watches the handshake pass and repeats it before it sends anything else. From
+2026-07-28 every request carries its own context, and there is nothing to repeat.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from vaultbridge.client.errors import ConnectFailed
+from vaultbridge.client.messages import Kind, Message, RequestId
+
+REPLAY_ID = "vaultbridge-replay-"
+"""Ids of repeated handshakes: strings that no other party uses, so that their answers can be kept back."""
+
+
+class Handshake:
+    """Follows one session. `established` once the server has accepted `initialize`."""
+
+    __slots__ = ("_asked", "_asked_id", "_confirmation", "_ids", "_request", "_version")
+
+    def __init__(self) -> None:
+        self._asked: Message | None = None
+        self._asked_id: RequestId | None = None
+        self._request: Message | None = None
+        self._version: Any = None
+        self._confirmation: Message | None = None
+        self._ids = itertools.count(1)
+
+    @property
+    def established(self) -> bool:
+        return self._request is not None
+
+    def sent(self, kind: Kind, message: Message) -> None:
+        """Watch what goes to the server."""
+        method = message.get("method")
+        if kind is Kind.REQUEST and method == "initialize":
+            self._asked, self._asked_id = message, message["id"]
+        elif kind is Kind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
+            self._confirmation = message
+
+    def received(self, kind: Kind, message: Message) -> None:
+        """Watch what the server answers."""
+        if self._asked is None or message.get("id") != self._asked_id:
+            return
+        if kind is Kind.RESPONSE:
+            result = message["result"]
+            self._request, self._version = self._asked, version_of(result)
+            self._asked = self._asked_id = None
+        elif kind is Kind.ERROR:
+            self._asked = self._asked_id = None
+
+    def lost(self) -> None:
+        """The line is gone: a handshake without an answer will not get one."""
+        self._asked = self._asked_id = None
+
+    def replay(self) -> Message:
+        """The `initialize` request to repeat, under an id of its own."""
+        assert self._request is not None
+        return {**self._request, "id": f"{REPLAY_ID}{next(self._ids)}"}
+
+    def check(self, kind: Kind, message: Message) -> None:
+        """Accept the answer to `replay()`. Raises ConnectFailed when the session cannot go on as it was."""
+        if kind is Kind.ERROR:
+            error = message["error"]
+            raise ConnectFailed(
+                f"The server refused to initialise the session again: {error['message']} ({error['code']})."
+            )
+        version = version_of(message["result"])
+        if version != self._version:
+            raise ConnectFailed(
+                f"The server now speaks MCP {version}; the session was negotiated at {self._version}.",
+                hint="Open a new session.",
+            )
+
+    def confirmation(self) -> Message | None:
+        """The notification that completes the handshake, if the session had come so far."""
+        return self._confirmation
+
+
+def version_of(result: object) -> Any:
+    return result.get("protocolVersion") if isinstance(result, dict) else None

@@ -1,0 +1,94 @@
+"""The incoming half of a WebSocket transport: from a frame to the user's callback.
+
+Every message is checked; one that is refused ends nothing, but the request it may have meant to answer fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from vaultbridge.client.deadlines import Deadlines
+from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
+from vaultbridge.client.line import Frame, Pong
+from vaultbridge.client.messages import CONNECTION_LOST, Kind, Message, answered_id, decode, error_answer
+from vaultbridge.client.metrics import Metrics
+from vaultbridge.client.outbox import Outbox
+
+PLACE_DIGITS = 19
+"""The longest payload of a pong that can be one of our numbers."""
+
+
+class Inbox:
+    def __init__(
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        metrics: Metrics,
+        *,
+        max_message_bytes: int,
+        deliver: Callable[[Message], Awaitable[None]],
+        report: Callable[[Exception], None],
+    ) -> None:
+        self.heard_at = 0.0
+        """When the last frame came, by the event loop's clock."""
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._metrics = metrics
+        self._max_message_bytes = max_message_bytes
+        self._deliver = deliver
+        self._report = report
+
+    async def take(self, frame: Frame, *, replay_id: str | None = None) -> bool:
+        """Handle one frame. True when it was the accepted answer to the repeated handshake `replay_id`.
+
+        Raises ConnectFailed when the server refused that handshake.
+        """
+        self.heard_at = asyncio.get_running_loop().time()
+        if isinstance(frame, Pong):
+            if frame.payload.isdigit() and len(frame.payload) <= PLACE_DIGITS:
+                self._outbox.confirm(int(frame.payload))
+            return False
+        size = len(frame) if isinstance(frame, bytes) or frame.isascii() else len(frame.encode())
+        self._metrics.messages_received += 1
+        self._metrics.bytes_received += size
+        try:
+            if size > self._max_message_bytes:
+                raise InvalidMessage(
+                    f"A message of {size} bytes came; the limit is {self._max_message_bytes}."
+                )
+            kind, message = decode(frame)
+        except InvalidMessage as error:
+            self._report(error)
+            await self._fail_invalid(frame, error)
+            return False
+        if replay_id is not None and message.get("id") == replay_id and "method" not in message:
+            self._outbox.handshake.check(kind, message)
+            return True
+        if self._admit(kind, message):
+            await self._deliver(message)
+        return False
+
+    def _admit(self, kind: Kind, message: Message) -> bool:
+        """Enter a message in the books; False for an answer that nobody waits for."""
+        if kind is Kind.NOTIFICATION:
+            return True
+        request_id = message["id"]
+        if kind is Kind.REQUEST:
+            self._outbox.asked(request_id)
+        elif request_id is not None:  # null: the server could not even read which request it refuses
+            found = self._outbox.answer(request_id)
+            if found is None:
+                if not self._deadlines.was_given_up(request_id):
+                    self._report(UnknownAnswer(f"An answer came to no open request (id {request_id!r})."))
+                return False
+            self._metrics.answered(self.heard_at - found.at)
+            self._outbox.handshake.received(kind, message)
+        return True
+
+    async def _fail_invalid(self, frame: str | bytes, error: InvalidMessage) -> None:
+        """A refused message may be the only answer its request gets: the request fails, it must not hang."""
+        request_id = answered_id(frame)
+        if request_id is not None and self._outbox.answer(request_id) is not None:
+            text = f"The server's answer was refused: {error.message}"
+            await self._deliver(error_answer(request_id, CONNECTION_LOST, text, reason=error.reason))

@@ -1,0 +1,154 @@
+"""JSON-RPC 2.0 messages as the client sends and receives them: read, check, write. Pure.
+
+Every message that passes a transport, either way, passes `classify`. The rules are JSON-RPC 2.0's and,
+where MCP is narrower (ids are strings or integers, no batches), MCP's. Members beyond the specification's
+are tolerated, as the specification does not forbid them. What a method means is not known here.
+
+`rpc.codec` reads for the server's side, which owes an answer to a malformed request and therefore takes what
+it can; a transport owes its user the opposite, the reason why a message is refused, and hands messages on
+unchanged. Hence two readers.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.client.errors import InvalidMessage
+from vaultbridge.rpc import codec
+from vaultbridge.rpc.messages import ErrorResponse, Notification, Request, Response
+
+RequestId = str | int
+Message = dict[str, Any]
+
+CONNECTION_LOST: Final = -32000
+"""The code of an answer made up here because the line ended; the official SDK uses the same."""
+
+REQUEST_TIMED_OUT: Final = -32001
+"""The code of an answer made up here because none came in time; the official SDK uses the same."""
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
+
+
+class Kind(enum.Enum):
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESPONSE = "response"
+    ERROR = "error response"
+
+
+class _IdOnly(msgspec.Struct):
+    id: str | int | None = None
+    method: str | None = None
+
+
+def classify(message: object) -> Kind:
+    """The kind of `message`. Raises InvalidMessage with the broken rule."""
+    if not isinstance(message, dict):
+        if isinstance(message, list):
+            raise InvalidMessage("Invalid JSON-RPC message: batches are not part of this protocol.")
+        raise InvalidMessage(f"Invalid JSON-RPC message: an object is needed, got {_name(message)}.")
+    if message.get("jsonrpc") != "2.0":
+        raise InvalidMessage('Invalid JSON-RPC message: "jsonrpc" must be "2.0".')
+    if "method" in message:
+        return _classify_call(message)
+    return _classify_answer(message)
+
+
+def _classify_call(message: dict[Any, Any]) -> Kind:
+    if "result" in message or "error" in message:
+        raise InvalidMessage('Invalid JSON-RPC message: "method" together with "result" or "error".')
+    if not isinstance(message["method"], str):
+        raise InvalidMessage('Invalid JSON-RPC message: "method" must be a string.')
+    if "params" in message and not isinstance(message["params"], dict | list):
+        raise InvalidMessage('Invalid JSON-RPC message: "params" must be an object or an array.')
+    if "id" not in message:
+        return Kind.NOTIFICATION
+    if not _is_id(message["id"]):
+        raise InvalidMessage('Invalid JSON-RPC message: a request\'s "id" must be string or integer.')
+    return Kind.REQUEST
+
+
+def _classify_answer(message: dict[Any, Any]) -> Kind:
+    has_result, has_error = "result" in message, "error" in message
+    if has_result and has_error:
+        raise InvalidMessage('Invalid JSON-RPC message: both "result" and "error".')
+    if not has_result and not has_error:
+        raise InvalidMessage('Invalid JSON-RPC message: none of "method", "result" and "error".')
+    if "id" not in message:
+        raise InvalidMessage('Invalid JSON-RPC message: an answer needs an "id".')
+    if has_result:
+        if not _is_id(message["id"]):
+            raise InvalidMessage('Invalid JSON-RPC message: a result\'s "id" must be string or integer.')
+        return Kind.RESPONSE
+    # JSON-RPC 2.0 section 5: null is the id of an answer to a request whose id could not be read.
+    if message["id"] is not None and not _is_id(message["id"]):
+        raise InvalidMessage('Invalid JSON-RPC message: "id" must be a string, an integer or null.')
+    error = message["error"]
+    if not isinstance(error, dict):
+        raise InvalidMessage('Invalid JSON-RPC message: "error" must be an object.')
+    code = error.get("code")
+    if not isinstance(code, int) or isinstance(code, bool):
+        raise InvalidMessage('Invalid JSON-RPC message: "error.code" must be an integer.')
+    if not isinstance(error.get("message"), str):
+        raise InvalidMessage('Invalid JSON-RPC message: "error.message" must be a string.')
+    return Kind.ERROR
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
+
+
+def _name(value: object) -> str:
+    return "null" if value is None else type(value).__name__
+
+
+def decode(data: str | bytes) -> tuple[Kind, Message]:
+    """Read one message. Bytes must be UTF-8. Raises InvalidMessage, and nothing else."""
+    try:
+        message = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InvalidMessage(f"Invalid JSON: {error}") from None
+    return classify(message), message
+
+
+def encode(message: Message) -> bytes:
+    """Write one message that `classify` has accepted. Raises InvalidMessage when it is not JSON."""
+    try:
+        return _encoder.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise InvalidMessage(f"The message cannot be written as JSON: {error}") from None
+
+
+def plain(message: object) -> Any:
+    """A dict from what callers hold: a dict, a typed message (ours or the SDK's), or the SDK's envelope."""
+    if isinstance(message, dict):
+        return message
+    if isinstance(message, Request | Notification | Response | ErrorResponse):
+        return codec.wire_form(message)
+    inner = getattr(message, "message", None)  # the official SDK's SessionMessage
+    model = inner if hasattr(inner, "model_dump") else message
+    dump = getattr(model, "model_dump", None)
+    if dump is None:
+        return message
+    return dump(by_alias=True, mode="json", exclude_unset=True)
+
+
+def answered_id(data: str | bytes) -> RequestId | None:
+    """The id of an answer too large to be delivered, read without building the rest, or None."""
+    try:
+        outline = msgspec.json.decode(data, type=_IdOnly)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return None if outline.method is not None else outline.id
+
+
+def error_answer(request_id: RequestId, code: int, text: str, **data: Any) -> Message:
+    """An answer made up on this side, so that nobody waits for one that cannot come."""
+    error: dict[str, Any] = {"code": code, "message": text}
+    if data:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": request_id, "error": error}

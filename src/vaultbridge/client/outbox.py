@@ -1,0 +1,271 @@
+"""The outgoing half of a WebSocket transport: from `send` to the line, in order, once.
+
+A message goes straight to the line when nothing waits before it, and into the queue otherwise; one writer
+empties the queue. Before a message is handed to the line it is entered in the ledger (and in the queue file),
+never after: so whatever happens to the line, the books know what is in doubt. What a lost message means to
+the user is decided by the transport.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from vaultbridge.client.errors import InvalidMessage, LineLost
+from vaultbridge.client.handshake import Handshake
+from vaultbridge.client.ledger import InDoubt, Ledger, Open
+from vaultbridge.client.line import Line
+from vaultbridge.client.messages import Kind, Message, RequestId, classify, decode, encode, plain
+from vaultbridge.client.metrics import Metrics
+from vaultbridge.client.queue import Outgoing, SendQueue
+from vaultbridge.client.queue_file import QueueFile
+from vaultbridge.client.settings import WebSocketSettings
+from vaultbridge.errors import EngineFailure
+
+SERVER_REQUESTS: Final = 4096
+"""Ids of the server's own requests that are remembered, to tell whether an answer still has its line."""
+
+RESTORED_ID: Final = "vaultbridge-restored-"
+"""Ids of requests that an earlier process left: their own may be taken by the new session."""
+
+
+class Outbox:
+    def __init__(
+        self,
+        settings: WebSocketSettings,
+        metrics: Metrics,
+        file: QueueFile | None,
+        report: Callable[[Exception], None],
+    ) -> None:
+        self.queue = SendQueue(settings.max_queue_messages, settings.max_queue_bytes)
+        self.ledger = Ledger()
+        self.handshake = Handshake()
+        self.restored: dict[str, Message] = {}
+        """Requests of an earlier process by the id under which they go out now."""
+        self._settings = settings
+        self._metrics = metrics
+        self._file = file
+        self._report = report
+        self._line: Line | None = None
+        self._handing = False
+        self._wake = asyncio.Event()
+        self._held: deque[Outgoing] = deque()
+        self._opening = False
+        self._asked: dict[RequestId, None] = {}
+        self._orphaned: dict[RequestId, None] = {}
+        if file is not None:
+            self._restore(file)
+
+    @property
+    def size(self) -> int:
+        return len(self.queue) + len(self._held)
+
+    def __contains__(self, request_id: object) -> bool:
+        """Whether a request of that id waits for its answer, sent or not."""
+        return isinstance(request_id, str | int) and (
+            request_id in self.ledger.open or request_id in self.queue
+        )
+
+    def prepare(self, message: object) -> tuple[Outgoing, Message]:
+        """Check and encode. Raises InvalidMessage, or LineLost for an answer whose asker is gone."""
+        value = plain(message)
+        kind = classify(value)
+        data = encode(value)
+        if len(data) > self._settings.max_message_bytes:
+            raise InvalidMessage(
+                f"The message has {len(data)} bytes; the limit is {self._settings.max_message_bytes}."
+            )
+        item = Outgoing(kind, value.get("id"), value.get("method", ""), data)
+        if kind is Kind.REQUEST and item.id in self:
+            raise InvalidMessage(f"The request id {item.id!r} is in use by a request without an answer.")
+        if kind in (Kind.RESPONSE, Kind.ERROR) and item.id is not None:
+            self._asked.pop(item.id, None)
+            if item.id in self._orphaned:
+                del self._orphaned[item.id]
+                raise LineLost(
+                    f"The request {item.id!r} came over a connection that is gone; it has no asker."
+                )
+        return item, value
+
+    async def post(self, item: Outgoing, message: Message, now: float) -> None:
+        """Send or queue. Raises QueueFull; nothing was accepted then."""
+        if self._held:
+            self._release_before(item)
+        line = self._line
+        if line is not None and not self._handing and not self.queue and self._has_slot(item):
+            filed = self._filed(item, handed=True)
+            self.handshake.sent(item.kind, message)
+            await self._hand(line, filed, now)
+        else:
+            self.queue.check_room(len(item.data))
+            self.queue.push(self._filed(item, handed=False))
+            self.handshake.sent(item.kind, message)
+            self._wake.set()
+        if self._held and item.method == "notifications/initialized":
+            self.release()
+
+    def attach(self, line: Line) -> None:
+        """The line is ready for ordinary messages: empty the queue into it."""
+        self._line = line
+        self._wake.set()
+
+    def detach(self) -> tuple[InDoubt, tuple[Outgoing, ...]]:
+        """The line is gone. Returns what is in doubt, and the queued answers whose asker is gone with it."""
+        self._line = None
+        self.handshake.lost()
+        self._opening = False
+        self._orphaned.update(self._asked)
+        self._asked.clear()
+        while len(self._orphaned) > SERVER_REQUESTS:
+            del self._orphaned[next(iter(self._orphaned))]
+        doubt, answers = self.ledger.drop(), self.queue.take_answers()
+        self._unfile([*doubt.requests, *doubt.others, *answers])
+        return doubt, answers
+
+    def asked(self, request_id: RequestId) -> None:
+        """The server has sent a request over the current line."""
+        self._orphaned.pop(request_id, None)
+        self._asked[request_id] = None
+        if len(self._asked) > SERVER_REQUESTS:
+            del self._asked[next(iter(self._asked))]
+
+    def answer(self, request_id: RequestId) -> Open | None:
+        """The open request that an answer closes, or None."""
+        found, confirmed = self.ledger.answer(request_id)
+        if found is not None:
+            if self._file is not None:
+                self._unfile([found.item, *confirmed])
+            if self.queue:
+                self._wake.set()  # the writer may be waiting for a slot
+        return found
+
+    def give_up(self, request_id: RequestId) -> tuple[Outgoing, bool] | None:
+        """Take back an open request: itself, and whether it was sent. Nothing goes to the server."""
+        waiting = self.queue.remove_request(request_id)
+        if waiting is not None:
+            self._unfile([waiting])
+            return waiting, False
+        found = self.ledger.open.pop(request_id, None)
+        if found is None:
+            return None
+        self._unfile([found.item])
+        self._wake.set()
+        return found.item, True
+
+    def confirm(self, place: int) -> None:
+        confirmed = self.ledger.confirm(place)
+        if self._file is not None:
+            self._unfile(confirmed)
+
+    def clear(self, *, requests_kept: bool, others_kept: bool) -> tuple[Outgoing, ...]:
+        """Empty the queue and return what was in it; kept ones stay in the queue file."""
+        items = (*self._held, *self.queue.clear())
+        self._held.clear()
+        self._unfile(i for i in items if not (requests_kept if i.kind is Kind.REQUEST else others_kept))
+        return items
+
+    def _restore(self, file: QueueFile) -> None:
+        """Load what an earlier process left waiting, to be sent before anything of this one.
+
+        It is held back until it is known how the session begins (see `_release_before`): a server of the
+        handshake era would refuse anything before `initialize`.
+        """
+        for row, data in file.waiting():
+            kind, message = decode(data)
+            if kind is Kind.REQUEST:
+                new_id = f"{RESTORED_ID}{row}"
+                self.restored[new_id] = message
+                data = encode({**message, "id": new_id})
+                self._held.append(Outgoing(kind, new_id, message["method"], data, row))
+            elif kind is Kind.NOTIFICATION:
+                self._held.append(Outgoing(kind, None, message["method"], data, row))
+            else:
+                file.hand(row)  # its asker's line ended with the earlier process: only to be reported
+
+    def take_left_over(self) -> tuple[Outgoing, ...]:
+        """What an earlier process had handed to a line without learning that it arrived; told once."""
+        if self._file is None or self._line is not None:
+            return ()
+        items = []
+        for row, data in self._file.handed():
+            kind, message = decode(data)
+            items.append(Outgoing(kind, message.get("id"), message.get("method", ""), data, row))
+        self._unfile(items)
+        return tuple(items)
+
+    def release(self) -> None:
+        """Let the restored messages go, behind whatever is queued now."""
+        while self._held:
+            self.queue.push_restored(self._held.popleft())
+        self._wake.set()
+
+    async def write(self, now: Callable[[], float]) -> None:
+        """Empty the queue whenever there is a line; runs until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            while (line := self._line) is not None and not self._handing:
+                head = self.queue.head()
+                if head is None or not self._has_slot(head):
+                    break
+                if self._file is not None and head.row is not None:
+                    try:
+                        self._file.hand(head.row)
+                    except EngineFailure as error:
+                        # Unmarked, it could be sent again by the next process: it waits until the file works.
+                        self._report(error)
+                        break
+                self.queue.pop()
+                await self._hand(line, head, now())
+
+    def close_file(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _release_before(self, item: Outgoing) -> None:
+        """The first message of this process tells the era: without a handshake the restored ones go first."""
+        if item.method == "initialize":
+            self._opening = True
+        elif not self._opening:
+            self.release()
+
+    def _has_slot(self, item: Outgoing) -> bool:
+        return item.kind is not Kind.REQUEST or len(self.ledger.open) < self._settings.max_in_flight
+
+    async def _hand(self, line: Line, item: Outgoing, now: float) -> None:
+        self._handing = True
+        try:
+            forgotten = self.ledger.hand(item, now)
+            if forgotten:
+                self._unfile(forgotten)
+            self._metrics.messages_sent += 1
+            self._metrics.bytes_sent += len(item.data)
+            await line.send(item.data)
+            if self.ledger.wants_ping():
+                await line.ping(b"%d" % self.ledger.place)
+        except LineLost:
+            # The message stands in the ledger; the reader of the line will meet the same end and settle it.
+            self._line = None
+            line.abort()
+        finally:
+            self._handing = False
+            if self.queue:
+                self._wake.set()
+
+    def _filed(self, item: Outgoing, *, handed: bool) -> Outgoing:
+        if self._file is None:
+            return item
+        row = self._file.add(item.data, handed=handed)
+        return Outgoing(item.kind, item.id, item.method, item.data, row)
+
+    def _unfile(self, items: Iterable[Outgoing]) -> None:
+        """Forget rows. A row that stays by a failure is at worst reported again by the next process."""
+        if self._file is None:
+            return
+        try:
+            self._file.remove([item.row for item in items if item.row is not None])
+        except EngineFailure as error:
+            self._report(error)

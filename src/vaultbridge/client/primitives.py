@@ -1,0 +1,105 @@
+"""What a server offers, in one list: tools, resources, resource templates and prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+
+from vaultbridge.client.errors import RpcError
+from vaultbridge.rpc.messages import METHOD_NOT_FOUND
+
+PAGES: Final = 1000
+"""Pages of one listing: a server whose cursor never ends must not hang its caller."""
+
+PrimitiveType = Literal["tool", "resource", "template", "prompt"]
+
+
+class Primitive(msgspec.Struct, frozen=True):
+    """`name` is the tool's or prompt's name, or the resource's URI (or URI template); `value` is the whole entry."""
+
+    type: PrimitiveType
+    name: str
+    title: str
+    description: str
+    value: dict[str, Any]
+
+
+class ListingClient(Protocol):
+    """What is needed of a client: our own session, or the official SDK's `Client`."""
+
+    list_tools: Callable[..., Awaitable[Any]]
+    list_resources: Callable[..., Awaitable[Any]]
+    list_resource_templates: Callable[..., Awaitable[Any]]
+    list_prompts: Callable[..., Awaitable[Any]]
+
+
+async def list_primitives(client: Any) -> list[Primitive]:
+    """Everything that `client`'s server offers. A kind that the server does not have is left out.
+
+    Raises what the client raises for any failure but "method not found".
+    """
+    listings: list[tuple[PrimitiveType, Any, str, str]] = [
+        ("tool", client.list_tools, "tools", "name"),
+        ("resource", client.list_resources, "resources", "uri"),
+        ("template", client.list_resource_templates, "resourceTemplates", "uriTemplate"),
+        ("prompt", client.list_prompts, "prompts", "name"),
+    ]
+    capabilities = _capabilities(client)
+    found: list[Primitive] = []
+    for kind, fetch, member, key in listings:
+        capability = "resources" if kind == "template" else f"{kind}s"
+        if capabilities is not None and capabilities.get(capability) is None:
+            continue
+        for entry in await _fetch_all(fetch, member):
+            found.append(
+                Primitive(
+                    kind,
+                    str(entry[key]),
+                    str(entry.get("title") or entry.get("name") or ""),
+                    str(entry.get("description") or ""),
+                    entry,
+                )
+            )
+    return found
+
+
+def _capabilities(client: Any) -> dict[str, Any] | None:
+    """What the server says it has; None when it is not known (a version adopted without asking)."""
+    value = _plain(getattr(client, "server_capabilities", None))
+    return value or None
+
+
+async def _fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
+    cursor: str | None = None
+    for _ in range(PAGES):
+        try:
+            page = _plain(await fetch(cursor=cursor))
+        except Exception as error:
+            if _is_missing_method(error):
+                return entries
+            raise
+        entries.extend(page.get(member) or [])
+        cursor = page.get("nextCursor")
+        if not cursor:
+            break
+    return entries
+
+
+def _is_missing_method(error: Exception) -> bool:
+    if isinstance(error, RpcError):
+        return error.rpc_code == METHOD_NOT_FOUND
+    # The official SDK's MCPError carries the JSON-RPC error object.
+    return getattr(getattr(error, "error", None), "code", None) == METHOD_NOT_FOUND
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A dict from our own session's dict or from a model of the official SDK."""
+    if value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    dumped: dict[str, Any] = value.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return dumped

@@ -1,0 +1,105 @@
+"""The queue on disk, so that it survives the process: one SQLite file, used by one transport at a time.
+
+A row is `waiting` until just before its message goes to the line, then `handed` until the server has
+confirmed it, then gone. After a crash the waiting ones are sent by the next process; the handed ones never
+are: they may have arrived, so they are reported instead. Rows belong to a server; another server's rows are
+left alone.
+
+Survives the end of the process at any instant. A power cut may take the last few entries: the file is not
+synced for each message.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.errors import EngineFailure
+
+LOCK_WAIT: Final = 1.0
+"""Seconds to wait for a file that another transport is just closing."""
+
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS message (
+    row INTEGER PRIMARY KEY AUTOINCREMENT,
+    server TEXT NOT NULL,
+    handed INTEGER NOT NULL DEFAULT 0,
+    data BLOB NOT NULL
+) STRICT
+"""
+
+
+class QueueFile:
+    """Raises EngineFailure when the file cannot be used; nothing is half done then."""
+
+    def __init__(self, path: str, url: str) -> None:
+        # The URL may carry a token in its query: only its digest is stored.
+        self._server = hashlib.blake2b(url.encode(), digest_size=16).hexdigest()
+        try:
+            Path(path).touch(mode=0o600)
+            self._db = sqlite3.connect(path, timeout=LOCK_WAIT, isolation_level=None)
+        except (OSError, sqlite3.Error) as error:
+            raise _failure(error) from None
+        try:
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute(_SCHEMA)
+        except sqlite3.Error as error:
+            self._db.close()
+            raise _failure(error) from None
+
+    def add(self, data: bytes, *, handed: bool) -> int:
+        """Enter a message; returns its row."""
+        cursor = self._run(
+            "INSERT INTO message (server, handed, data) VALUES (?, ?, ?)", (self._server, int(handed), data)
+        )
+        row = cursor.lastrowid
+        assert row is not None
+        return row
+
+    def hand(self, row: int) -> None:
+        self._run("UPDATE message SET handed = 1 WHERE row = ?", (row,))
+
+    def remove(self, rows: Iterable[int]) -> None:
+        wanted = [(row,) for row in rows]
+        if not wanted:
+            return
+        self._run("BEGIN")
+        try:
+            self._db.executemany("DELETE FROM message WHERE row = ?", wanted)
+        except sqlite3.Error as error:
+            self._db.execute("ROLLBACK")
+            raise _failure(error) from None
+        self._run("COMMIT")
+
+    def waiting(self) -> list[tuple[int, bytes]]:
+        """What the last process accepted and never handed to a line, oldest first."""
+        return self._rows(handed=False)
+
+    def handed(self) -> list[tuple[int, bytes]]:
+        """What the last process handed to a line without learning that it arrived, oldest first."""
+        return self._rows(handed=True)
+
+    def _rows(self, *, handed: bool) -> list[tuple[int, bytes]]:
+        sql = "SELECT row, data FROM message WHERE server = ? AND handed = ? ORDER BY row"
+        return [(row, bytes(data)) for row, data in self._run(sql, (self._server, int(handed)))]
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _run(self, sql: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._db.execute(sql, values)
+        except sqlite3.Error as error:
+            raise _failure(error) from None
+
+
+def _failure(error: Exception) -> EngineFailure:
+    if "locked" in str(error):
+        return EngineFailure("The queue file is in use by another transport.", hint="Give each its own file.")
+    kind = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return EngineFailure(f"The queue file cannot be used: {kind}.")

@@ -1,0 +1,119 @@
+"""The bridge to the official Python SDK: any transport of ours as the streams its `Client` takes.
+
+The SDK is an optional extra and slow to import: it is imported here, when streams are asked for, only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from vaultbridge.client.callbacks import Transport
+from vaultbridge.client.errors import TransportClosed
+from vaultbridge.client.messages import CONNECTION_LOST, Message, error_answer
+from vaultbridge.errors import EngineFailure
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+READ_AHEAD: Final = 64
+"""Messages that wait for the SDK before the transport stops reading the line: both keep busy."""
+
+
+def open_streams(transport: Transport) -> AbstractAsyncContextManager[TransportStreams]:
+    """Start `transport` and yield the SDK's read and write streams; close it at the end.
+
+    Callbacks set before are still called. Raises EngineFailure when the SDK is not installed.
+    """
+    try:
+        import anyio  # noqa: F401
+        import mcp.shared.message  # noqa: F401
+    except ImportError:
+        raise EngineFailure(
+            "The official MCP SDK is not installed.", hint="Install vaultbridge[client], or use callbacks."
+        ) from None
+    return _streams(transport)
+
+
+@asynccontextmanager
+async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
+    import anyio
+    from mcp.shared.message import SessionMessage
+    from mcp_types import jsonrpc_message_adapter
+    from pydantic import ValidationError
+
+    to_session, from_server = anyio.create_memory_object_stream[SessionMessage | Exception](READ_AHEAD)
+    user_message, user_error, user_close = transport.on_message, transport.on_error, transport.on_close
+
+    async def on_message(message: Message) -> None:
+        if user_message is not None:
+            pending = user_message(message)
+            if pending is not None:
+                await pending
+        item: SessionMessage | Exception
+        try:
+            item = SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False))
+        except ValidationError as error:
+            item = _refused(message, error)
+        # A session that has stopped reading is about to close the transport.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await to_session.send(item)
+
+    def _refused(message: Message, error: Exception) -> SessionMessage | Exception:
+        # JSON-RPC allows any value as a result, MCP only an object: the caller must not wait for ever.
+        if "result" not in message:
+            return error
+        text = "The server's result is not an object."
+        answer = error_answer(message["id"], CONNECTION_LOST, text, reason="invalid-message")
+        return SessionMessage(jsonrpc_message_adapter.validate_python(answer, by_name=False))
+
+    def on_error(error: Exception) -> None:
+        if user_error is not None:
+            user_error(error)
+        # The session's copy is for its message handler only; one that cannot take it misses nothing else.
+        with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            to_session.send_nowait(error)
+
+    def on_close() -> None:
+        to_session.close()
+        if user_close is not None:
+            user_close()
+
+    transport.on_message, transport.on_error, transport.on_close = on_message, on_error, on_close
+    try:
+        await transport.start()
+        yield from_server, _WriteStream(transport)
+    finally:
+        # Bounded by the transport's own close timeout, so that shielding cannot hang.
+        with anyio.CancelScope(shield=True):
+            from_server.close()
+            await transport.close()
+            to_session.close()
+
+
+class _WriteStream:
+    """The SDK's write stream without a task between: what `send` raises reaches the caller of the SDK."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._closed = False
+
+    async def send(self, item: Any) -> None:
+        import anyio
+
+        if self._closed:
+            raise anyio.ClosedResourceError
+        try:
+            await self._transport.send(item)
+        except TransportClosed:
+            raise anyio.ClosedResourceError from None
+
+    async def aclose(self) -> None:
+        self._closed = True
+
+    async def __aenter__(self) -> _WriteStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

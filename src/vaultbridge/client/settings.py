@@ -1,0 +1,196 @@
+"""Everything that can be chosen for a WebSocket transport, checked once. Pure.
+
+`WebSocketOptions` are the keyword arguments, `WebSocketSettings` the checked values with their defaults, and
+`from_mapping` reads the form of the seed (`reconnectAttempts`, `reconnectDelay` in milliseconds).
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Mapping
+from typing import Any, Final, TypedDict
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vaultbridge.client.backoff import LONGEST_DELAY
+from vaultbridge.client.ledger import IN_FLIGHT
+from vaultbridge.client.queue import QUEUE_BYTES, QUEUE_MESSAGES
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import MIB
+
+MESSAGE_BYTES: Final = 10 * MIB
+"""The largest message either way: what the server side of this project accepts."""
+
+OVERSIZE_FACTOR: Final = 4
+"""A message above the limit is still read up to this multiple of it, so that only its own request fails.
+Beyond, the line itself is ended with close code 1009."""
+
+CONNECT_SECONDS: Final = 10.0
+"""TCP, TLS and upgrade together: several round trips around the world, and then some."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long a closing server may take to say goodbye before the line is cut."""
+
+HEARTBEAT_SECONDS: Final = 30.0
+"""Silence after which the server is asked whether it is there. Most middleboxes forget a line after 60 s."""
+
+PONG_SECONDS: Final = 20.0
+"""How long the answer may take: a server busy with one long call may not read for some seconds."""
+
+STABLE_SECONDS: Final = 5.0
+"""A connection that held so long counts as a success, and the attempts start from the first again. A server
+that accepts and drops at once would otherwise be called in an endless loop."""
+
+ATTEMPTS_MOST: Final = 1_000_000
+"""More attempts than anyone will see; a bound, so that a typing error is told."""
+
+
+class WebSocketOptions(TypedDict, total=False):
+    """The keyword arguments of `WebSocketTransport`; `WebSocketSettings` documents each."""
+
+    protocols: tuple[str, ...] | list[str]
+    reconnect_attempts: int
+    reconnect_delay: float
+    reconnect_longest: float
+    jitter: float
+    stable_after: float
+    headers: Mapping[str, str]
+    ssl_context: ssl.SSLContext | None
+    ca_file: str | os.PathLike[str] | None
+    connect_timeout: float
+    request_timeout: float | None
+    close_timeout: float
+    heartbeat: float | None
+    heartbeat_timeout: float
+    max_message_bytes: int
+    max_queue_messages: int
+    max_queue_bytes: int
+    max_in_flight: int
+    compression: bool
+    binary: bool
+    queue_file: str | os.PathLike[str] | None
+
+
+class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    url: str
+    protocols: tuple[str, ...] = ("mcp",)
+    """Subprotocols offered, best first; empty for none."""
+    reconnect_attempts: int = 3
+    reconnect_delay: float = 1.0
+    """Seconds before the second attempt; each further one waits twice as long. The first is immediate."""
+    reconnect_longest: float = LONGEST_DELAY
+    jitter: float = 0.0
+    """Share of each delay that is random, 0 to 1."""
+    stable_after: float = STABLE_SECONDS
+    headers: Mapping[str, str] = {}
+    ssl_context: ssl.SSLContext | None = None
+    """For wss: a context of one's own (client certificates, pinned authorities)."""
+    ca_file: str | None = None
+    """For wss: a PEM file of authorities to trust instead of the system's."""
+    connect_timeout: float = CONNECT_SECONDS
+    request_timeout: float | None = None
+    """Seconds from `send` after which a request without an answer gets an error instead. None: no bound."""
+    close_timeout: float = CLOSE_SECONDS
+    heartbeat: float | None = HEARTBEAT_SECONDS
+    """Seconds of silence before a ping; None for no heartbeat."""
+    heartbeat_timeout: float = PONG_SECONDS
+    max_message_bytes: int = MESSAGE_BYTES
+    max_queue_messages: int = QUEUE_MESSAGES
+    max_queue_bytes: int = QUEUE_BYTES
+    max_in_flight: int = IN_FLIGHT
+    compression: bool = False
+    """Offer permessage-deflate."""
+    binary: bool = False
+    """Send messages as binary frames (UTF-8 JSON); both kinds are always understood."""
+    queue_file: str | None = None
+    """A SQLite file for the queue, so that it survives the process."""
+
+    def __post_init__(self) -> None:
+        check_url(self.url)
+        check_protocols(self.protocols)
+        if not 0 <= self.reconnect_attempts <= ATTEMPTS_MOST:
+            raise _wrong("reconnect_attempts", f"from 0 to {ATTEMPTS_MOST}", self.reconnect_attempts)
+        if not 0 <= self.jitter <= 1:
+            raise _wrong("jitter", "a number from 0 to 1", self.jitter)
+        for name in ("reconnect_delay", "reconnect_longest", "stable_after"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise _wrong(name, "a number of seconds, 0 or more", getattr(self, name))
+        for name in ("connect_timeout", "request_timeout", "close_timeout", "heartbeat", "heartbeat_timeout"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < float("inf"):
+                raise _wrong(name, "a number of seconds above 0", value)
+        for name in ("max_message_bytes", "max_queue_messages", "max_queue_bytes", "max_in_flight"):
+            if getattr(self, name) < 1:
+                raise _wrong(name, "1 or more", getattr(self, name))
+        if self.ssl_context is not None and self.ca_file is not None:
+            raise InvalidArgument("ssl_context and ca_file exclude each other.", argument="ca_file")
+        for name, value in self.headers.items():
+            if any(c in name or c in value for c in "\r\n\0"):
+                # The value may be a token: it is not shown.
+                raise InvalidArgument(f"The header {name!r} holds a line break.", argument="headers")
+
+
+def make_settings(url: str, options: Mapping[str, Any]) -> WebSocketSettings:
+    """Check keyword arguments. Raises InvalidArgument that says which, what came and what is wanted."""
+    check_url(url)
+    values = {**options, "url": url}
+    for name in ("ca_file", "queue_file"):
+        if isinstance(values.get(name), os.PathLike):
+            values[name] = os.fspath(values[name])
+    try:
+        return msgspec.convert(values, WebSocketSettings)
+    except msgspec.ValidationError as error:
+        raise InvalidArgument(f"The WebSocket settings are wrong: {error}.") from None
+
+
+_SEED_KEYS: Final = {"reconnectAttempts": "reconnect_attempts", "reconnectDelay": "reconnect_delay"}
+
+
+def from_mapping(config: Mapping[str, Any]) -> WebSocketSettings:
+    """Settings from a mapping with the seed's keys (delay in milliseconds) or our own (in seconds)."""
+    if "url" not in config:
+        raise InvalidArgument("The configuration has no url.", argument="url")
+    values: dict[str, Any] = {}
+    for key, value in config.items():
+        name = _SEED_KEYS.get(key, key)
+        if name in values:
+            raise InvalidArgument(f"{name} is given twice, once as {key}.", argument=key)
+        if key == "reconnectDelay":
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise _wrong(key, "a number of milliseconds", value)
+            value = value / 1000
+        values[name] = value
+    return make_settings(values.pop("url"), values)
+
+
+def check_url(url: str) -> None:
+    if not isinstance(url, str) or not url.lower().startswith(("ws://", "wss://")):
+        raise InvalidArgument("Invalid WebSocket URL: must start with ws:// or wss://", argument="url")
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidArgument(f"Invalid WebSocket URL: {error}", argument="url") from None
+    if not host:
+        raise InvalidArgument("Invalid WebSocket URL: it names no host", argument="url")
+    if parts.fragment:
+        # RFC 6455 section 3: fragment identifiers are meaningless and must not be used on these URIs.
+        raise InvalidArgument("Invalid WebSocket URL: it must have no fragment", argument="url")
+
+
+def check_protocols(protocols: tuple[str, ...]) -> None:
+    """RFC 6455 section 4.1: each a token, none twice."""
+    for protocol in protocols:
+        if not protocol or any(c in _SEPARATORS or not "!" <= c <= "~" for c in protocol):
+            raise InvalidArgument(f"{protocol!r} cannot name a WebSocket subprotocol.", argument="protocols")
+    if len(set(protocols)) != len(protocols):
+        raise InvalidArgument("A subprotocol is offered twice.", argument="protocols")
+
+
+_SEPARATORS: Final = frozenset('()<>@,;:\\"/[]?={} \t')
+
+
+def _wrong(name: str, wanted: str, value: object) -> InvalidArgument:
+    return InvalidArgument(f"{name} must be {wanted}, got {value!r}.", argument=name)
