@@ -156,7 +156,7 @@ class Dialect(Protocol):
         answer."""
         ...
 
-    def closed(self) -> None:
+    async def closed(self) -> None:
         """The connection is over: give back what was taken."""
         ...
 
@@ -176,6 +176,9 @@ class MethodTable:
         self._requests = requests
         self._notifications = notifications or {}
         self._unlimited = unlimited
+
+    def has(self, method: str) -> bool:
+        return method in self._requests
 
     def handler(self, request: Request) -> Handler:
         handler = self._requests.get(request.method)
@@ -197,7 +200,7 @@ class MethodTable:
     def ending(self) -> None:
         pass
 
-    def closed(self) -> None:
+    async def closed(self) -> None:
         pass
 
 

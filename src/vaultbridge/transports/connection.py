@@ -151,7 +151,7 @@ class Connection:
             task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
-        self.dialect.closed()
+        await self.dialect.closed()
 
     # What a dialect may ask for (`Peer`).
 
