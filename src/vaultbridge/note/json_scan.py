@@ -1,0 +1,158 @@
+"""JSON text -> a tree in which every value knows its place in the text.
+
+Strict JSON, read in one pass without backing up. For edits that must leave every other byte alone; whoever
+needs only the values uses a decoder. Raises `BadJson` with the offset of what cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+MAX_NESTING: Final = 100
+"""Arrays and objects within each other. A canvas needs four levels; the scanner recurses once per level."""
+
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*"')
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_WORDS: Final = {"true": True, "false": False, "null": None}
+
+_MAX_NUMBER_CHARS: Final = 400
+"""The longest number read: Python refuses to convert very long ones, and no coordinate is that long."""
+
+
+class BadJson(Exception):
+    """`reason` for people, `offset` where reading failed."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason, offset)
+        self.reason = reason
+        self.offset = offset
+
+
+class JsonScalar(Struct, frozen=True):
+    """A string, number, true, false or null. The span of a string covers its quotes."""
+
+    value: str | int | float | bool | None
+    start: int
+    end: int
+
+
+class JsonArray(Struct, frozen=True):
+    items: tuple[JsonValue, ...]
+    start: int
+    end: int
+
+
+class JsonMember(Struct, frozen=True):
+    """A key with its value; `key_start` is where the key's quote stands."""
+
+    key: str
+    key_start: int
+    value: JsonValue
+
+
+class JsonObject(Struct, frozen=True):
+    """Members in the order of the text. A key that stands twice: the last one counts, as everywhere."""
+
+    members: tuple[JsonMember, ...]
+    start: int
+    end: int
+
+    def get(self, key: str) -> JsonValue | None:
+        for member in reversed(self.members):
+            if member.key == key:
+                return member.value
+        return None
+
+
+JsonValue: TypeAlias = JsonScalar | JsonArray | JsonObject
+
+
+def scan_json(text: str) -> JsonValue:
+    """The value that the whole of `text` is."""
+    value, at = _value(text, _skip(text, 0), 0)
+    at = _skip(text, at)
+    if at < len(text):
+        raise BadJson("something follows the end of the JSON", at)
+    return value
+
+
+def plain_value(value: JsonValue) -> object:
+    """The value without places."""
+    match value:
+        case JsonScalar():
+            return value.value
+        case JsonArray():
+            return [plain_value(item) for item in value.items]
+        case JsonObject():
+            return {member.key: plain_value(member.value) for member in value.members}
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
+    char = text[at : at + 1]
+    if char == '"':
+        scalar = _string(text, at)
+        return scalar, scalar.end
+    if char in ("{", "["):
+        if depth >= MAX_NESTING:
+            raise BadJson(f"nested deeper than {MAX_NESTING} levels", at)
+        return _object(text, at, depth) if char == "{" else _array(text, at, depth)
+    for word, value in _WORDS.items():
+        if text.startswith(word, at):
+            return JsonScalar(value, at, at + len(word)), at + len(word)
+    match = _NUMBER.match(text, at)
+    if match is None or match.end() - at > _MAX_NUMBER_CHARS:
+        raise BadJson("a value is expected" if char else "the text ends too early", at)
+    number = float(match.group()) if match[1] or match[2] else int(match.group())
+    return JsonScalar(number, at, match.end()), match.end()
+
+
+def _string(text: str, at: int) -> JsonScalar:
+    match = _STRING.match(text, at)
+    if match is None:
+        raise BadJson("a string is expected, or this one is not closed or has a bad escape", at)
+    raw = match.group()
+    return JsonScalar(json.loads(raw) if "\\" in raw else raw[1:-1], at, match.end())
+
+
+def _array(text: str, start: int, depth: int) -> tuple[JsonArray, int]:
+    items: list[JsonValue] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("]", at):
+        if items:
+            at = _comma(text, at)
+        item, at = _value(text, at, depth + 1)
+        items.append(item)
+        at = _skip(text, at)
+    return JsonArray(tuple(items), start, at + 1), at + 1
+
+
+def _object(text: str, start: int, depth: int) -> tuple[JsonObject, int]:
+    members: list[JsonMember] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("}", at):
+        if members:
+            at = _comma(text, at)
+        key = _string(text, at)
+        at = _skip(text, key.end)
+        if not text.startswith(":", at):
+            raise BadJson("a colon is expected", at)
+        value, at = _value(text, _skip(text, at + 1), depth + 1)
+        members.append(JsonMember(str(key.value), key.start, value))
+        at = _skip(text, at)
+    return JsonObject(tuple(members), start, at + 1), at + 1
+
+
+def _comma(text: str, at: int) -> int:
+    if not text.startswith(",", at):
+        raise BadJson("a comma is expected" if at < len(text) else "the text ends too early", at)
+    return _skip(text, at + 1)
