@@ -1,0 +1,238 @@
+"""Inside a paragraph, heading or table row: links, tags, footnotes and Dataview fields.
+
+One pass from left to right over the places that matter. What hides its inside (code, math, HTML) is skipped as
+a whole; what may nest (brackets) is kept on a stack. Each kind of failed search is remembered, so that no text,
+however strange, takes more than linear time. Which stretches of a note are handed in is the block scanner's rule.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from vaultbridge.note.fields import bracket_key, bracket_field, line_fields
+from vaultbridge.note.inline_html import Html
+from vaultbridge.note.inline_links import WIKI_INSIDE, destination, internal_target, wiki_link
+from vaultbridge.note.inline_spans import Spans
+from vaultbridge.note.model import Footnote, InlineField, Link, LinkKind, Tag
+
+WHITESPACE = " \t\n\r\x0b\x0c\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_TAG = rf"\#[^{WHITESPACE}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
+_ALWAYS = (
+    r"(\\[!-/:-@\[-`{-~])"  # 1 a backslash escape
+    r"|(`+)"  # 2 code
+    r"|(\$+)"  # 3 math
+    r"|(<(?=[A-Za-z/!?]))"  # 4 HTML or an autolink
+    rf"|(!?\[\[{WIKI_INSIDE}\]\])"  # 5 a wikilink or embed
+    rf"|({_TAG})"  # 6 a tag, if it may start here
+    r"|(\[\^[^\[\]\s^]++\])"  # 7 a footnote reference
+    r"|(%%)"  # 8 a comment begins or ends
+)
+_ESCAPE, _CODE, _MATH, _HTML, _WIKI, _TAGGED, _FOOTNOTE, _COMMENT, _OPEN, _CLOSE, _PAREN, _PAREN_END = range(
+    1, 13
+)
+_PLAIN_TOKEN = re.compile(_ALWAYS)
+_BRACKET_TOKEN = re.compile(_ALWAYS + r"|([!^]?\[)|(\])")
+_FIELD_TOKEN = re.compile(_ALWAYS + r"|([!^]?\[)|(\])|(\()|(\))")
+_IS_SPACE = frozenset(" \t\n\r\x0b\x0c\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff").union(
+    map(chr, range(0x2000, 0x200B))
+)
+
+
+class Found:
+    """What the inline passes of one note have found so far."""
+
+    __slots__ = ("fields", "footnotes", "links", "starts", "tags", "text")
+
+    def __init__(self, text: str, starts: list[int]) -> None:
+        self.text = text
+        self.starts = starts
+        self.links: list[Link] = []
+        self.tags: list[Tag] = []
+        self.footnotes: list[Footnote] = []
+        self.fields: list[InlineField] = []
+
+
+def scan_inline(
+    part: str, base: int, found: Found, *, in_table: bool = False, in_comment: bool = False
+) -> None:
+    """Adds what stands in `part`, whose first character has the offset `base` in the text.
+
+    Block marks inside (`>` of a quoted paragraph's further lines) must have been blanked out, not cut, so
+    that offsets hold."""
+    if "::" in part:
+        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=not in_comment).run(
+            _FIELD_TOKEN
+        )
+    elif "](" in part or "^[" in part:
+        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=False).run(_BRACKET_TOKEN)
+    elif "[[" in part or "#" in part or "[^" in part:
+        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=False).run(_PLAIN_TOKEN)
+
+
+class _Pass:
+    """One stretch of text. Openers are (start, after, tags before, field key) on the bracket stack."""
+
+    __slots__ = (
+        "base",
+        "brackets",
+        "comment_end",
+        "fields",
+        "found",
+        "hidden",
+        "html",
+        "in_table",
+        "inactive_below",
+        "parens",
+        "part",
+        "spans",
+        "tag_may_start",
+    )
+
+    def __init__(
+        self, part: str, base: int, found: Found, *, in_table: bool, in_comment: bool, fields: bool
+    ) -> None:
+        self.part = part
+        self.base = base
+        self.found = found
+        self.in_table = in_table
+        self.fields = fields
+        self.comment_end = len(part) if in_comment else 0
+        self.spans: Spans | None = None
+        self.html: Html | None = None
+        self.hidden: list[tuple[int, int]] = []
+        self.brackets: list[tuple[int, int, int, tuple[str, int] | None]] = []
+        self.parens: list[tuple[int, tuple[str, int] | None]] = []
+        self.inactive_below = 0
+        self.tag_may_start = 0
+
+    def run(self, token: re.Pattern[str]) -> None:
+        search = token.search
+        part = self.part
+        match = search(part)
+        while match is not None:
+            kind = match.lastindex
+            start, pos = match.span()
+            if kind == _WIKI:
+                self._wiki(match[0], start)
+            elif kind == _TAGGED:
+                if start == self.tag_may_start or part[start - 1] in _IS_SPACE:
+                    self._tag(match[0], start)
+            elif kind == _ESCAPE:
+                self.tag_may_start = pos
+            elif kind == _CODE or kind == _MATH or kind == _HTML:
+                pos = self._hide(kind, start, pos)
+            elif kind == _OPEN:
+                key = bracket_key(part, pos) if self.fields and part[start] == "[" else None
+                self.brackets.append((start, pos, len(self.found.tags), key))
+            elif kind == _CLOSE:
+                if self.brackets:
+                    pos = self._close_bracket(start, pos)
+            elif kind == _FOOTNOTE:
+                if pos > self.comment_end:
+                    self._footnote("reference", part[start + 2 : pos - 1], "", start, pos)
+            elif kind == _COMMENT:
+                self._comment(start, pos)
+            elif kind == _PAREN:
+                self.parens.append((start, bracket_key(part, pos) if self.fields else None))
+            elif self.parens:
+                opened, key = self.parens.pop()
+                if key is not None:
+                    self._field(key, opened, start)
+            match = search(part, pos)
+        if self.fields and not self.in_table:
+            self._line_fields()
+
+    def _line(self, start: int) -> int:
+        return bisect_right(self.found.starts, self.base + start)
+
+    def _wiki(self, raw: str, start: int) -> None:
+        kind: LinkKind = "wiki"
+        link = wiki_link(raw, kind, self._line(start), self.base + start, in_table=self.in_table)
+        if link is None:
+            return
+        self.found.links.append(link)
+        if not link.embed:
+            # A link holds no link: brackets around this one can no longer become one. Images may.
+            self.inactive_below = len(self.brackets)
+
+    def _tag(self, written: str, start: int) -> None:
+        name = written[1:].rstrip("/")
+        if not name or (name.isdigit() and name.isascii()):
+            return
+        first = self.base + start
+        end = first + 1 + len(name)
+        self.found.tags.append(Tag(name, bisect_right(self.found.starts, first), first, end))
+        self.tag_may_start = start + 1 + len(name)
+
+    def _hide(self, kind: int, start: int, pos: int) -> int:
+        """Where the code, math or HTML that begins here ends; `pos`, when it does not end and so is text."""
+        if kind == _HTML:
+            if self.html is None:
+                self.html = Html(self.part)
+            end = self.html.end(start)
+        else:
+            if self.spans is None:
+                self.spans = Spans(self.part)
+            end = self.spans.code_end(start, pos) if kind == _CODE else self.spans.math_end(start, pos)
+        if end < 0:
+            return pos
+        if self.fields:
+            self.hidden.append((start, end))
+        return end
+
+    def _comment(self, start: int, pos: int) -> None:
+        if pos <= self.comment_end:
+            return
+        end = self.part.find("%%", pos)
+        self.comment_end = end + 2 if end >= 0 else self.comment_end
+
+    def _close_bracket(self, start: int, pos: int) -> int:
+        opened, inside, tags_before, key = self.brackets.pop()
+        part = self.part
+        active = len(self.brackets) >= self.inactive_below
+        self.inactive_below = min(self.inactive_below, len(self.brackets))
+        mark = part[opened]
+        if mark == "^":
+            if pos > self.comment_end:
+                self._footnote("inline", "", part[inside:start].strip(), opened, pos)
+            return pos
+        image = mark == "!"
+        if part.startswith("(", pos) and (active or image):
+            read = destination(part, pos)
+            if read is not None:
+                del self.found.tags[tags_before:]
+                self._markdown(read[0], part[inside:start], opened, read[1], image=image)
+                if not image:
+                    self.inactive_below = len(self.brackets)
+                return read[1]
+        if key is not None and pos > self.comment_end:
+            self._field(key, opened, start)
+        return pos
+
+    def _markdown(self, written: str, display: str, start: int, end: int, *, image: bool) -> None:
+        leads = internal_target(written)
+        if leads is None:
+            return
+        first, last = self.base + start, self.base + end
+        raw = self.found.text[first:last]
+        line = self._line(start)
+        self.found.links.append(
+            Link(raw, leads[0], leads[1], display, image, "markdown", line, first, last, markdown=True)
+        )
+
+    def _footnote(self, kind: str, name: str, text: str, start: int, end: int) -> None:
+        first = self.base + start
+        line = self._line(start)
+        footnote = Footnote(kind, name, text, line, first, self.base + end)  # type: ignore[arg-type]
+        self.found.footnotes.append(footnote)
+
+    def _field(self, key: tuple[str, int], opened: int, closed: int) -> None:
+        if closed < self.comment_end:
+            return
+        field = bracket_field(key, self.part, opened, closed, self._line(opened), self.base)
+        if field is not None:
+            self.found.fields.append(field)
+
+    def _line_fields(self) -> None:
+        self.found.fields.extend(line_fields(self.part, self.base, self.found.starts, self.hidden))

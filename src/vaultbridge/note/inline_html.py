@@ -1,0 +1,55 @@
+"""Raw HTML and autolinks inside text: where each ends (CommonMark 6.5 and 6.6).
+
+Links and tags between HTML tags count, those inside a tag, a comment or an autolink do not. HTML blocks are
+the block scanner's.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SPACE = r"[ \t\r\n]"
+ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+(?:[^ \t\r\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
+"""One attribute of an opening tag, with the blanks before it. Possessive throughout: no way to backtrack."""
+
+OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{ATTRIBUTE})*+{_SPACE}*+/?>"
+CLOSING_TAG = rf"</[A-Za-z][A-Za-z0-9-]*+{_SPACE}*+>"
+
+_TAG_OR_AUTOLINK = re.compile(
+    rf"{OPEN_TAG}|{CLOSING_TAG}"
+    r"|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x1f]*+>"
+    r"|<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]++@[A-Za-z0-9](?:[A-Za-z0-9-]*+)(?:\.[A-Za-z0-9-]++)*+>"
+)
+_EMPTY_COMMENT = re.compile(r"<!---?>")
+
+
+class Html:
+    """Remembers which endings do not occur any more, so that each is searched for in vain only once."""
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+        self._absent: set[str] = set()
+
+    def end(self, start: int) -> int:
+        """The offset past the HTML or autolink at `start`, or -1 when there is none."""
+        part = self._part
+        if part.startswith("<!--", start):
+            empty = _EMPTY_COMMENT.match(part, start)
+            return empty.end() if empty else self._after("-->", start + 4)
+        if part.startswith("<?", start):
+            return self._after("?>", start + 2)
+        if part.startswith("<![CDATA[", start):
+            return self._after("]]>", start + 9)
+        if part.startswith("<!", start):
+            return self._after(">", start + 2) if part[start + 2 : start + 3].isalpha() else -1
+        match = _TAG_OR_AUTOLINK.match(part, start)
+        return match.end() if match else -1
+
+    def _after(self, ending: str, pos: int) -> int:
+        if ending in self._absent:
+            return -1
+        end = self._part.find(ending, pos)
+        if end < 0:
+            self._absent.add(ending)
+            return -1
+        return end + len(ending)

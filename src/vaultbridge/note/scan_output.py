@@ -1,0 +1,117 @@
+"""The values that blocks make: headings, tasks, callouts, footnote definitions and block ids.
+
+The block scanner says where they stand; here is what they mean.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+from vaultbridge.note.inline import Found
+from vaultbridge.note.model import Block, Callout, Footnote, Heading, Problem, Task
+from vaultbridge.note.scan_boxes import ITEM, QUOTE, Box
+from vaultbridge.note.scan_marks import BLOCK_ID
+from vaultbridge.note.tasks import task_fields
+
+PROBLEMS: Final = 100
+"""The most problems reported for one note: more would not be read."""
+
+_NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", "html"))
+"""The blocks that carry no id of their own, so that one on a line alone names the block above it."""
+
+
+class Blocks:
+    def __init__(self, text: str, starts: list[int], found: Found) -> None:
+        self.headings: list[Heading] = []
+        self.tasks: list[Task] = []
+        self.blocks: list[Block] = []
+        self.callouts: list[Callout] = []
+        self.problems: list[Problem] = []
+        self._text = text
+        self._starts = starts
+        self._footnotes = found.footnotes
+        self._seen_ids: set[str] = set()
+        self._is_too_deep = False
+
+    def _line_of(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+    def heading(self, level: int, text: str, start: int, end: int) -> None:
+        self.headings.append(Heading(level, text, self._line_of(start), start, end))
+
+    def task(self, line: str, base: int, status_at: int, after: int, depth: int) -> None:
+        text = line[after:].strip()
+        description, fields = task_fields(text)
+        at = base + status_at
+        self.tasks.append(
+            Task(
+                self._line_of(at),
+                line[status_at],
+                text,
+                description,
+                at,
+                at + 1,
+                depth,
+                len(self.headings) - 1,
+                fields,
+            )
+        )
+
+    def too_deep(self, start: int, deepest: int) -> None:
+        if self._is_too_deep:
+            return
+        self._is_too_deep = True
+        line = self._line_of(start)
+        message = f"Line {line}: quotes and lists are nested deeper than {deepest} levels; the rest is read as text."
+        self.problems.append(Problem("too-deep", message, line, start, start + 1))
+
+    def box_ended(self, box: Box, above: list[Box], end: int) -> None:
+        """Makes what a box's whole span is needed for: its callout or footnote, and the ids that name it."""
+        if box.title:
+            kind, text, fold = box.title
+            line = self._line_of(box.start)
+            if box.kind == QUOTE:
+                depth = 1 + sum(1 for outer in above if outer.kind == QUOTE)
+                self.callouts.append(Callout(kind, text, fold, line, depth, box.start, end))
+            else:
+                self._footnotes.append(Footnote("definition", kind, text, line, box.start, end))
+        for name, id_start, id_end in box.ids or ():
+            self._named(name, box.start, max(end, id_end), id_start)
+
+    def block_id(
+        self, part: str, start: int, last: int, end: int, box: Box, boxes: list[Box], lazy_below: int
+    ) -> None:
+        """The id at the end of a paragraph, if there is one. `last` is where its last line starts."""
+        match = BLOCK_ID.search(self._text, last, end)
+        if match is None:
+            return
+        name, id_start, id_end = match[1], match.start(), match.end(1)
+        alone = not self._text[last:id_start].strip(" \t")
+        if alone and lazy_below >= 0:
+            # Directly below a quote or list: Markdown takes the line in, the id means the whole.
+            owner = boxes[lazy_below]
+            self._named(name, owner.list_start if owner.kind == ITEM else owner.start, id_end, id_start)
+        elif alone and last <= start and box.last_kind in _NAMED_FROM_BELOW:
+            self._named(name, box.last_start, id_end, id_start)
+        elif boxes and boxes[-1].kind in (ITEM, QUOTE):
+            at = len(boxes) - 1
+            while boxes[at].kind == QUOTE and at > 0 and boxes[at - 1].kind == QUOTE:
+                at -= 1
+            owner = boxes[at]
+            owner.ids = [*(owner.ids or ()), (name, id_start, id_end)]
+        else:
+            self._named(name, start, id_end, id_start)
+
+    def _named(self, name: str, start: int, end: int, id_start: int) -> None:
+        line = self._line_of(id_start)
+        self.blocks.append(Block(name, line, start, end, id_start))
+        key = name.lower()
+        if key in self._seen_ids and len(self.problems) < PROBLEMS:
+            message = (
+                f"Line {line}: the block id ^{name} stands more than once; a link to it finds the first."
+            )
+            self.problems.append(
+                Problem("duplicate-block-id", message, line, id_start, id_start + 1 + len(name))
+            )
+        self._seen_ids.add(key)
