@@ -1,0 +1,331 @@
+"""What was done to the vault, and what is needed to undo it: a database in the cache folder.
+
+A transaction is written here, with the content before and after, before the first file changes; `state`
+tells how it ended. This module stores and tells; it never touches a note. Content is held once however
+many changes refer to it, compressed.
+"""
+
+from __future__ import annotations
+
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.limits import MIB
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.journal_file import open_journal
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.steps import Act, Image, Moved, Removed, Restored, Trashed, Written, paths_of
+
+JOURNAL_BYTES: Final = 256 * MIB
+"""The most compressed content kept: years of edits to notes, and still small beside a vault's attachments."""
+
+JOURNAL_ENTRIES: Final = 20_000
+"""The most transactions kept: some hundred a day for the whole age below."""
+
+JOURNAL_SECONDS: Final = 90 * 86400.0
+"""The age after which a change can no longer be undone: a season, as file histories commonly keep."""
+
+PRUNE_EVERY: Final = 64
+"""After how many transactions the bounds are enforced: often enough that none is passed by much."""
+
+HISTORY_LIMIT: Final = 1000
+"""The most entries one look at the history returns."""
+
+State = Literal["pending", "done", "rolled-back"]
+
+_acts = msgspec.msgpack.Decoder(list[Act])
+
+
+class Entry(Struct, frozen=True):
+    """One transaction. `kept` are files left as a person had changed them when it was rolled back."""
+
+    id: int
+    state: State
+    at: float
+    actor: str
+    label: str
+    undo_of: int | None
+    undone_by: int | None
+    kept: tuple[str, ...]
+    acts: tuple[Act, ...]
+
+    @property
+    def paths(self) -> tuple[VaultPath, ...]:
+        """Each path it concerned, once, in order."""
+        return tuple(dict.fromkeys(path for act in self.acts for path in paths_of(act)))
+
+
+class Versions(Struct, frozen=True):
+    """A file's content before and after one act; None where there was no file or none is held."""
+
+    path: VaultPath
+    before: bytes | None
+    after: bytes | None
+
+
+def image_of(data: bytes) -> Image:
+    return Image(blake2b(data, digest_size=16).digest(), content_hash(data), len(data))
+
+
+def images_in(act: Act) -> tuple[Image, ...]:
+    if isinstance(act, Written):
+        return (act.after,) if act.before is None else (act.before, act.after)
+    if isinstance(act, Removed):
+        return (act.before,)
+    trashed = act.trashed if isinstance(act, Restored) else act
+    if isinstance(trashed, Trashed) and trashed.image is not None:
+        return (trashed.image,)
+    return ()
+
+
+class Journal:
+    """The journal of one vault. Safe to use from several threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._lock = threading.RLock()
+        self._since_prune = PRUNE_EVERY
+        self._db = open_journal(folder / "journal.sqlite")
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def begin(
+        self,
+        acts: list[Act],
+        contents: Mapping[bytes, bytes],
+        *,
+        at: float,
+        actor: str,
+        label: str,
+        undo_of: int | None = None,
+    ) -> int:
+        """Records what is about to happen, durably, and gives its id. `contents` holds each image's bytes."""
+        rows = [(digest, *_packed(data)) for digest, data in contents.items()]
+        with self._changing():
+            cursor = self._db.execute(
+                "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
+                " VALUES ('pending', ?, ?, ?, ?, ?)",
+                (at, actor, label, undo_of, msgspec.msgpack.encode(acts)),
+            )
+            number = cursor.lastrowid
+            assert number is not None
+            self._db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
+            uses = {(number, image.digest) for act in acts for image in images_in(act)}
+            self._db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
+            touched = {(name_key(path), number) for act in acts for path in paths_of(act)}
+            self._db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
+        return number
+
+    def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
+        """Records how a transaction ended; for an undoing, marks what it undid."""
+        with self._lock:
+            with self._changing():
+                self._db.execute(
+                    "UPDATE transactions SET state = ?, kept = ? WHERE id = ?",
+                    (state, "\n".join(kept), number),
+                )
+                undid = self._db.execute(
+                    "SELECT undo_of FROM transactions WHERE id = ?", (number,)
+                ).fetchone()
+                if state == "done" and undid and undid[0] is not None:
+                    self._mark_undone(undid[0], number)
+            self._since_prune += 1
+            if self._since_prune >= PRUNE_EVERY:
+                self._since_prune = 0
+                self.prune(now=at)
+
+    def _mark_undone(self, original: int, by: int) -> None:
+        self._db.execute("UPDATE transactions SET undone_by = ? WHERE id = ?", (by, original))
+        # Undoing an undoing brings the first change back, which may then be undone again.
+        self._db.execute(
+            "UPDATE transactions SET undone_by = NULL"
+            " WHERE id = (SELECT undo_of FROM transactions WHERE id = ?)",
+            (original,),
+        )
+
+    def pending(self) -> tuple[Entry, ...]:
+        """Transactions that began and did not end: under the writer's lock, those of dead processes."""
+        return self._select("state = 'pending' ORDER BY id DESC", ())
+
+    def history(
+        self, path: VaultPath | None = None, *, limit: int = 50, before: int | None = None
+    ) -> tuple[Entry, ...]:
+        """What was done, newest first: to the whole vault, or to one file, followed back through its
+        renames. `before` is the id to go on from."""
+        if not 1 <= limit <= HISTORY_LIMIT:
+            raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit")
+        bound = before if before is not None else 2**62
+        if path is None:
+            return self._select("id < ? AND state = 'done' ORDER BY id DESC LIMIT ?", (bound, limit))
+        found: list[Entry] = []
+        key = name_key(path)
+        while len(found) < limit:
+            page = self._select(
+                "id < ? AND state = 'done' AND id IN (SELECT id FROM touched WHERE path_key IN"
+                f" ({', '.join('?' * (key.count('/') + 1))})) ORDER BY id DESC LIMIT ?",
+                (bound, *_with_folders(key), limit),
+            )
+            if not page:
+                break
+            for entry in page:
+                bound = entry.id
+                if len(found) < limit and _concerns(entry, key):
+                    found.append(entry)
+                older = _name_before(entry, key)
+                if older != key:
+                    # A rename ends one name's story; the next page goes on with the older name.
+                    key = older
+                    break
+        return tuple(found)
+
+    def entry(self, number: int) -> Entry:
+        """Raises `InvalidArgument` for an id that is unknown, or too old to be kept."""
+        found = self._select("id = ?", (number,))
+        if not found:
+            raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
+        return found[0]
+
+    def versions(self, entry: Entry) -> tuple[Versions, ...]:
+        """The content before and after, for each file that a transaction wrote, removed or trashed."""
+        shown: list[Versions] = []
+        for act in entry.acts:
+            if isinstance(act, Written):
+                before = self.content(act.before) if act.before else None
+                shown.append(Versions(act.path, before, self.content(act.after)))
+            elif isinstance(act, Removed):
+                shown.append(Versions(act.path, self.content(act.before), None))
+            elif isinstance(act, Trashed):
+                shown.append(Versions(act.path, self.content(act.image) if act.image else None, None))
+            elif isinstance(act, Restored):
+                image = act.trashed.image
+                shown.append(Versions(act.trashed.path, None, self.content(image) if image else None))
+        return tuple(shown)
+
+    def content(self, image: Image) -> bytes:
+        """Raises `EngineFailure` when the journal was damaged."""
+        with self._lock:
+            row = self._db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
+        if row is not None:
+            data = _unpacked(row[0])
+            if data is not None and content_hash(data) == image.hash:
+                return data
+        raise EngineFailure("The journal no longer holds the content that this needs.")
+
+    def prune(self, *, now: float) -> None:
+        """Forgets the oldest transactions beyond the bounds, never one that is under way."""
+        with self._changing():
+            self._db.execute(
+                "DELETE FROM transactions WHERE state != 'pending' AND at < ?", (now - JOURNAL_SECONDS,)
+            )
+            self._db.execute(
+                "DELETE FROM transactions WHERE state != 'pending' AND id <="
+                " (SELECT id FROM transactions ORDER BY id DESC LIMIT 1 OFFSET ?)",
+                (JOURNAL_ENTRIES,),
+            )
+            self._forget_contents()
+            while self._stored_bytes() > JOURNAL_BYTES:
+                gone = self._db.execute(
+                    "DELETE FROM transactions WHERE id IN (SELECT id FROM transactions"
+                    " WHERE state != 'pending' AND id < (SELECT max(id) FROM transactions)"
+                    " ORDER BY id LIMIT 50)"
+                ).rowcount
+                if not gone:
+                    break
+                self._forget_contents()
+        with self._lock:
+            self._db.execute("PRAGMA incremental_vacuum").fetchall()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One durable transaction of the database. Raises `EngineFailure` when it cannot be written."""
+        import sqlite3
+
+        try:
+            with self._lock, self._db:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+        except sqlite3.Error as error:
+            raise EngineFailure(
+                f"The journal could not be written: {error}.", hint="Nothing was changed."
+            ) from error
+
+    def _forget_contents(self) -> None:
+        self._db.execute("DELETE FROM uses WHERE id NOT IN (SELECT id FROM transactions)")
+        self._db.execute("DELETE FROM touched WHERE id NOT IN (SELECT id FROM transactions)")
+        self._db.execute("DELETE FROM contents WHERE digest NOT IN (SELECT digest FROM uses)")
+
+    def _stored_bytes(self) -> int:
+        return int(self._db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
+
+    def _select(self, where: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
+        with self._lock:
+            rows = self._db.execute(
+                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts FROM transactions WHERE "
+                + where,
+                values,
+            ).fetchall()
+        return tuple(_entry(row) for row in rows)
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    number, state, at, actor, label, undo_of, undone_by, kept, acts = row
+    left = tuple(kept.split("\n")) if kept else ()
+    return Entry(number, state, at, actor, label, undo_of, undone_by, left, tuple(_acts.decode(acts)))
+
+
+def _with_folders(key: str) -> list[str]:
+    """A path and every folder above it."""
+    parts = key.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def _concerns(entry: Entry, key: str) -> bool:
+    """Whether a transaction did something to this file, or moved or trashed a folder around it."""
+    for act in entry.acts:
+        if any(name_key(path) == key for path in paths_of(act)):
+            return True
+        around = act.trashed if isinstance(act, Restored) else act
+        if (isinstance(around, (Moved, Trashed)) and around.folder) and any(
+            key.startswith(name_key(path) + "/") for path in paths_of(around)
+        ):
+            return True
+    return False
+
+
+def _name_before(entry: Entry, key: str) -> str:
+    """The name under which what is called `key` after a transaction was known before it."""
+    for act in reversed(entry.acts):
+        if isinstance(act, Moved):
+            target = name_key(act.target)
+            if key == target:
+                key = name_key(act.path)
+            elif act.folder and key.startswith(target + "/"):
+                key = name_key(act.path) + key[len(target) :]
+    return key
+
+
+def _packed(data: bytes) -> tuple[int, bytes]:
+    """The first byte tells how the rest is held."""
+    small = zlib.compress(data, 1)
+    held = b"z" + small if len(small) < len(data) else b"r" + data
+    return len(held), held
+
+
+def _unpacked(held: bytes) -> bytes | None:
+    if held[:1] == b"r":
+        return held[1:]
+    try:
+        return zlib.decompress(held[1:])
+    except zlib.error:
+        return None

@@ -1,0 +1,185 @@
+"""Dates in moment.js's format language, as Obsidian's date settings use it: printing and reading.
+
+English names and the `en` week (it starts on Sunday, and week 1 holds January 1st) are the app's defaults;
+another week can be given. Pure: the date comes from the caller.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+from msgspec import Struct
+
+FORMAT_CHARS: Final = 500
+"""The longest format that is read: it names a file."""
+
+MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June", "July"),
+    *("August", "September", "October", "November", "December"),
+)
+DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+
+class Week(Struct, frozen=True):
+    """A locale's week: `start` is its first day (0 is Sunday), `holds` the day of January that always lies
+    in week 1. Moment calls them `dow` and `7 + dow - doy`."""
+
+    start: int = 0
+    holds: int = 1
+
+    def number(self, day: date) -> tuple[int, int]:
+        """The week-year and the week's number in it."""
+        for year in (day.year + 1, day.year, day.year - 1):
+            first = self.first_day(year)
+            if day >= first:
+                return year, (day - first).days // 7 + 1
+        raise AssertionError("a day lies in one of three week-years")
+
+    def first_day(self, year: int) -> date:
+        """The first day of week 1."""
+        anchor = date(year, 1, 1) + timedelta(days=self.holds - 1)
+        return anchor - timedelta(days=(_weekday(anchor) - self.start) % 7)
+
+
+ENGLISH_WEEK: Final = Week()
+ISO_WEEK: Final = Week(1, 4)
+
+_LONG_FORMS: Final = {
+    "LTS": "h:mm:ss A",
+    "LT": "h:mm A",
+    "LLLL": "dddd, MMMM D, YYYY h:mm A",
+    "LLL": "MMMM D, YYYY h:mm A",
+    "LL": "MMMM D, YYYY",
+    "L": "MM/DD/YYYY",
+    "llll": "ddd, MMM D, YYYY h:mm A",
+    "lll": "MMM D, YYYY h:mm A",
+    "ll": "MMM D, YYYY",
+    "l": "M/D/YYYY",
+}
+_LONG: Final = re.compile(r"\[[^\[]*\]|\\.|LTS|LT|L{1,4}|l{1,4}", re.DOTALL)
+_TOKEN: Final = re.compile(
+    r"(?P<literal>\[[^\[]*\])|\\(?P<escaped>.)"
+    r"|(?P<token>YYYY|YY|Y|gggg|gg|GGGG|GG|Qo|Q|Mo|MMMM|MMM|MM|M|Do|DDDo|DDDD|DDD|DD|D"
+    r"|dddd|ddd|dd|do|d|e|E|wo|ww|w|Wo|WW|W|HH|H|hh|h|kk|k|mm|m|ss|s|S{1,9}|A|a|ZZ|Z|X|x)",
+    re.DOTALL,
+)
+
+
+class Token(Struct, frozen=True, gc=False):
+    name: str
+
+
+@lru_cache(maxsize=256)
+def moment_parts(fmt: str) -> tuple[Token | str, ...]:
+    """A format as tokens and the text between them."""
+    fmt = _LONG.sub(lambda found: _LONG_FORMS.get(found[0], found[0]), fmt[:FORMAT_CHARS])
+    parts: list[Token | str] = []
+    at = 0
+    for found in _TOKEN.finditer(fmt):
+        if found.start() > at:
+            parts.append(fmt[at : found.start()])
+        at = found.end()
+        if found["literal"] is not None:
+            parts.append(found["literal"][1:-1])
+        elif found["escaped"] is not None:
+            parts.append(found["escaped"])
+        else:
+            parts.append(Token(found["token"]))
+    parts.append(fmt[at:])
+    return tuple(part for part in parts if part != "")
+
+
+def format_moment(when: date | datetime, fmt: str, *, week: Week = ENGLISH_WEEK) -> str:
+    """`when` in the given format. A date alone is its midnight; a time without zone is the local one."""
+    moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
+    return "".join(
+        part if isinstance(part, str) else _WRITERS[part.name](moment, week) for part in moment_parts(fmt)
+    )
+
+
+def _weekday(day: date) -> int:
+    return day.isoweekday() % 7
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th … 11th, 12th, 13th."""
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _offset(moment: datetime, between: str) -> str:
+    aware = moment if moment.tzinfo is not None else moment.astimezone()
+    minutes = round((aware.utcoffset() or timedelta()).total_seconds() / 60)
+    sign = "-" if minutes < 0 else "+"
+    return f"{sign}{abs(minutes) // 60:02d}{between}{abs(minutes) % 60:02d}"
+
+
+def _day_of_year(moment: datetime) -> int:
+    return moment.timetuple().tm_yday
+
+
+def _quarter(moment: datetime) -> int:
+    return (moment.month + 2) // 3
+
+
+_Writer = Callable[[datetime, Week], str]
+
+_WRITERS: Final[dict[str, _Writer]] = {
+    "YYYY": lambda m, w: f"{m.year:04d}",
+    "YY": lambda m, w: f"{m.year % 100:02d}",
+    "Y": lambda m, w: str(m.year),
+    "gggg": lambda m, w: f"{w.number(m.date())[0]:04d}",
+    "gg": lambda m, w: f"{w.number(m.date())[0] % 100:02d}",
+    "GGGG": lambda m, w: f"{ISO_WEEK.number(m.date())[0]:04d}",
+    "GG": lambda m, w: f"{ISO_WEEK.number(m.date())[0] % 100:02d}",
+    "Q": lambda m, w: str(_quarter(m)),
+    "Qo": lambda m, w: ordinal(_quarter(m)),
+    "M": lambda m, w: str(m.month),
+    "Mo": lambda m, w: ordinal(m.month),
+    "MM": lambda m, w: f"{m.month:02d}",
+    "MMM": lambda m, w: MONTHS[m.month - 1][:3],
+    "MMMM": lambda m, w: MONTHS[m.month - 1],
+    "D": lambda m, w: str(m.day),
+    "Do": lambda m, w: ordinal(m.day),
+    "DD": lambda m, w: f"{m.day:02d}",
+    "DDD": lambda m, w: str(_day_of_year(m)),
+    "DDDo": lambda m, w: ordinal(_day_of_year(m)),
+    "DDDD": lambda m, w: f"{_day_of_year(m):03d}",
+    "d": lambda m, w: str(_weekday(m)),
+    "do": lambda m, w: ordinal(_weekday(m)),
+    "dd": lambda m, w: DAYS[_weekday(m)][:2],
+    "ddd": lambda m, w: DAYS[_weekday(m)][:3],
+    "dddd": lambda m, w: DAYS[_weekday(m)],
+    "e": lambda m, w: str((_weekday(m) - w.start) % 7),
+    "E": lambda m, w: str(m.isoweekday()),
+    "w": lambda m, w: str(w.number(m.date())[1]),
+    "wo": lambda m, w: ordinal(w.number(m.date())[1]),
+    "ww": lambda m, w: f"{w.number(m.date())[1]:02d}",
+    "W": lambda m, w: str(ISO_WEEK.number(m.date())[1]),
+    "Wo": lambda m, w: ordinal(ISO_WEEK.number(m.date())[1]),
+    "WW": lambda m, w: f"{ISO_WEEK.number(m.date())[1]:02d}",
+    "H": lambda m, w: str(m.hour),
+    "HH": lambda m, w: f"{m.hour:02d}",
+    "h": lambda m, w: str(m.hour % 12 or 12),
+    "hh": lambda m, w: f"{m.hour % 12 or 12:02d}",
+    "k": lambda m, w: str(m.hour or 24),
+    "kk": lambda m, w: f"{m.hour or 24:02d}",
+    "m": lambda m, w: str(m.minute),
+    "mm": lambda m, w: f"{m.minute:02d}",
+    "s": lambda m, w: str(m.second),
+    "ss": lambda m, w: f"{m.second:02d}",
+    "A": lambda m, w: "AM" if m.hour < 12 else "PM",
+    "a": lambda m, w: "am" if m.hour < 12 else "pm",
+    "Z": lambda m, w: _offset(m, ":"),
+    "ZZ": lambda m, w: _offset(m, ""),
+    "X": lambda m, w: str(int(m.timestamp())),
+    "x": lambda m, w: str(int(m.timestamp() * 1000)),
+    **{
+        "S" * digits: (lambda m, w, digits=digits: f"{m.microsecond * 1000:09d}"[:digits])
+        for digits in range(1, 10)
+    },
+}

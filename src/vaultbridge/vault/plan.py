@@ -1,0 +1,309 @@
+"""From steps to acts: every expectation checked, every place settled, every content held, nothing changed.
+
+A later step sees what the earlier ones will have done (`overlay.py`). Planning reads the disk; only
+`transaction.py` changes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.journal import image_of
+from vaultbridge.vault.overlay import Overlay, Spot
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, name_of
+from vaultbridge.vault.read import Signature, read_place
+from vaultbridge.vault.steps import (
+    Absent,
+    Act,
+    Expected,
+    FolderMade,
+    FolderRemoved,
+    Image,
+    MakeFolder,
+    Moved,
+    MoveFile,
+    MoveFolder,
+    Removed,
+    RemoveFile,
+    RemoveFolder,
+    Restored,
+    RestoreFile,
+    Step,
+    Trashed,
+    TrashFile,
+    WriteFile,
+    Written,
+)
+from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write import check_writable, temporary_name
+
+TRANSACTION_STEPS: Final = 20_000
+"""The most steps in one transaction: a rename that touches every note of a large vault fits."""
+
+TRANSACTION_BYTES: Final = 256 * MIB
+"""The most content, before and after together, that one transaction may put into the journal."""
+
+MOVE_HASH_BYTES: Final = MIB
+"""Up to this size a moved file is hashed, so that undoing the move notices an edit; above it, its stat
+serves: hashing a folder of films would take minutes."""
+
+TRASH_IMAGE_BYTES: Final = MIB
+"""Up to this size the journal keeps a trashed file's content as well."""
+
+_DEFAULT_MODE: Final = 0o644
+
+
+class Plan:
+    """The acts of one transaction, the contents they refer to, and what was seen of each file on disk.
+
+    `recall` gives content that the journal already holds, for bringing back what is no longer in a trash.
+    """
+
+    def __init__(self, root: Root, cans: TrashCans, now: datetime, recall: Callable[[Image], bytes]) -> None:
+        self.acts: list[Act] = []
+        self.contents: dict[bytes, bytes] = {}
+        self.seen: dict[int, Signature] = {}
+        """By an act's position: the stat of the file that it replaces or removes, as its content was read."""
+        self.notices: list[str] = []
+        self._root = root
+        self._cans = cans
+        self._now = now
+        self._recall = recall
+        self._bytes = 0
+        self._vault = Overlay(root)
+        self._binned: set[Path] = set()
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Raises whatever a step's expectation or the vault's state demands; then the plan is of no use."""
+        for number, step in enumerate(steps):
+            if number >= TRANSACTION_STEPS:
+                raise InvalidArgument(
+                    f"More than {TRANSACTION_STEPS} steps in one transaction.", argument="steps"
+                )
+            match step:
+                case WriteFile():
+                    self._write(step)
+                case MoveFile():
+                    self._move(step)
+                case MoveFolder():
+                    self._move_folder(step)
+                case TrashFile(option="none"):
+                    self._remove(RemoveFile(step.path, step.expected))
+                case TrashFile():
+                    self._trash(step)
+                case RemoveFile():
+                    self._remove(step)
+                case MakeFolder():
+                    self._need_folder(step.path)
+                case RemoveFolder():
+                    self._remove_folder(step)
+                case RestoreFile():
+                    self._restore(step.trashed)
+
+    def _write(self, step: WriteFile) -> None:
+        if len(step.data) > NOTE_WRITE_BYTES:
+            raise EditRefused(
+                f"{step.path} would have {len(step.data)} bytes; at most {NOTE_WRITE_BYTES} are written."
+            )
+        spot = self._vault.at(step.path)
+        before = self._check(spot, step.path, step.expected)
+        after = self._hold(step.data)
+        if before is not None and before.digest == after.digest:
+            return
+        if before is None:
+            self._need_folder(folder_of(step.path))
+            spot = self._vault.at(step.path)
+            place = spot.place.with_name(step.stored_name) if step.stored_name else spot.place
+        else:
+            place = self._real_place(spot)
+        if spot.disk is not None:
+            check_writable(spot.disk, step.path)
+        self._remember_stat(spot)
+        mode = step.mode if before is None else spot.mode
+        self.acts.append(Written(step.path, str(place), before, after, mode, temporary_name()))
+        written = Spot(place, "file")
+        written.data, written.mode = step.data, mode
+        self._vault.put(step.path, written)
+
+    def _remove(self, step: RemoveFile) -> None:
+        if step.missing_ok and self._vault.at(step.path).kind == "none":
+            return
+        spot = self._file(step.path)
+        before = self._check(spot, step.path, step.expected)
+        assert before is not None
+        self._remember_stat(spot)
+        self.acts.append(Removed(step.path, str(spot.place), before, spot.mode or _DEFAULT_MODE))
+        self._vault.vacate(step.path)
+
+    def _move(self, step: MoveFile) -> None:
+        spot = self._file(step.source)
+        target = self._target(step.source, step.target, spot, step.stored_name)
+        if target == spot.place:
+            return
+        status = spot.disk.lstat() if spot.disk is not None else None
+        known = ""
+        if step.expected is not None or status is None or status.st_size <= MOVE_HASH_BYTES:
+            image = self._check(spot, step.source, step.expected, hold=False)
+            known = image.hash if image else ""
+        self.acts.append(
+            Moved(
+                *(step.source, step.target, str(spot.place), str(target)),
+                folder=False,
+                hash=known,
+                size=status.st_size if status else 0,
+                mtime_ns=status.st_mtime_ns if status else 0,
+            )
+        )
+        self._vault.move(step.source, step.target, target)
+
+    def _move_folder(self, step: MoveFolder) -> None:
+        if is_under(name_key(step.target), name_key(step.source)):
+            raise EditRefused(f"{step.source} cannot be moved into itself.")
+        spot = self._vault.at(step.source)
+        if spot.kind == "none":
+            raise NoteNotFound(step.source, what="folder")
+        if spot.kind == "file":
+            raise EditRefused(f"{step.source} is a file, not a folder.")
+        target = self._target(step.source, step.target, spot, "")
+        if target != spot.place:
+            self.acts.append(Moved(step.source, step.target, str(spot.place), str(target), folder=True))
+            self._vault.move(step.source, step.target, target)
+
+    def _target(self, source: VaultPath, target: VaultPath, spot: Spot, stored_name: str) -> Path:
+        """Where a move leads: a free place, or another spelling of the name it has."""
+        name = stored_name or name_of(target)
+        if name_key(source) == name_key(target):
+            return spot.place.with_name(name)
+        self._need_folder(folder_of(target))
+        there = self._vault.at(target)
+        if there.kind != "none":
+            raise EditRefused(f"{target} already exists.", hint="Choose another name.")
+        return there.place.with_name(name)
+
+    def _trash(self, step: TrashFile) -> None:
+        spot = self._vault.at(step.path)
+        if spot.kind == "none":
+            raise NoteNotFound(step.path, what="file or folder")
+        linked = spot.disk is not None and spot.disk.is_symlink()
+        folder = spot.kind == "folder" and not linked
+        image: Image | None = None
+        if spot.kind == "file" and not linked:
+            small = spot.disk is None or spot.disk.lstat().st_size <= TRASH_IMAGE_BYTES
+            if small or step.expected is not None:
+                image = self._check(spot, step.path, step.expected, hold=small)
+                image = image if small else None
+        system = step.option == "system"
+        chosen = self._cans.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
+        self._binned.add(chosen.place)
+        if chosen.fallback:
+            self.notices.append(chosen.fallback)
+        info = str(chosen.info_place) if chosen.info_place else ""
+        self.acts.append(
+            Trashed(
+                *(step.path, str(spot.place), step.option, str(chosen.place), info, chosen.info_text),
+                folder=folder,
+                image=image,
+                mode=spot.mode or _DEFAULT_MODE,
+            )
+        )
+        self._vault.vacate(step.path)
+
+    def _restore(self, trashed: Trashed) -> None:
+        if self._vault.at(trashed.path).kind != "none":
+            raise EditRefused(f"{trashed.path} exists again, so it cannot be brought back from the trash.")
+        self._need_folder(folder_of(trashed.path))
+        place = Path(trashed.place)
+        if os.path.lexists(trashed.bin_place):
+            self.acts.append(Restored(trashed))
+            restored = Spot(place, "folder" if trashed.folder else "file", Path(trashed.bin_place))
+            self._vault.put(trashed.path, restored)
+        elif trashed.image is not None:
+            data = self._recall(trashed.image)
+            self._write(WriteFile(trashed.path, data, mode=trashed.mode, stored_name=place.name))
+        else:
+            raise EditRefused(f"{trashed.path} is no longer in the trash.")
+
+    def _need_folder(self, path: VaultPath) -> None:
+        if not path:
+            return
+        spot = self._vault.at(path)
+        if spot.kind == "file":
+            raise EditRefused(f"{path} is a file, not a folder.")
+        if spot.kind == "none":
+            self._need_folder(folder_of(path))
+            place = self._vault.at(path).place
+            self.acts.append(FolderMade(path, str(place)))
+            self._vault.put(path, Spot(place, "folder"))
+
+    def _remove_folder(self, step: RemoveFolder) -> None:
+        """Which folders are empty is known only when the turn comes; so all are named, the deepest first,
+        and each goes if it is empty then."""
+        path = step.path
+        if not path:
+            raise EditRefused("The vault itself cannot be removed.")
+        spot = self._vault.at(path)
+        if spot.kind != "folder":
+            return
+        folders = [(path, spot.place)]
+        for place, names, _ in os.walk(spot.disk) if spot.disk is not None and step.deep else ():
+            names[:] = sorted(name for name in names if not name.startswith("."))
+            inner = Path(place).relative_to(spot.disk or "")
+            folders += [(join(path, (inner / name).as_posix()), spot.place / inner / name) for name in names]
+        folders.sort(key=lambda pair: -len(pair[1].parts))
+        self.acts.extend(FolderRemoved(shown, str(place)) for shown, place in folders)
+
+    def _file(self, path: VaultPath) -> Spot:
+        spot = self._vault.at(path)
+        if spot.kind == "none":
+            raise NoteNotFound(path)
+        if spot.kind == "folder":
+            raise EditRefused(f"{path} is a folder, not a file.")
+        return spot
+
+    def _real_place(self, spot: Spot) -> Path:
+        """A note that is a link is written through to the file it leads to."""
+        if spot.disk is not None and (spot.disk.is_symlink() or spot.disk == spot.place):
+            return Path(os.path.realpath(spot.disk))
+        return spot.place
+
+    def _remember_stat(self, spot: Spot) -> None:
+        if spot.signature is not None and spot.disk == spot.place:
+            self.seen[len(self.acts)] = spot.signature
+
+    def _check(self, spot: Spot, path: VaultPath, expected: Expected, *, hold: bool = True) -> Image | None:
+        """The content there is, as an image, or None for none. Raises when the caller expected another."""
+        if spot.kind == "none":
+            if isinstance(expected, str):
+                raise StaleWrite(path, expected=expected, current="")
+            return None
+        if isinstance(expected, Absent):
+            raise EditRefused(f"{path} already exists.", hint="Choose another name, or edit that one.")
+        if spot.kind == "folder":
+            raise EditRefused(f"{path} is a folder, not a file.")
+        if spot.data is None:
+            assert spot.disk is not None
+            content = read_place(spot.disk, path, limit=NOTE_READ_BYTES)
+            spot.data, spot.mode, spot.signature = content.data, content.mode, content.signature
+        image = self._hold(spot.data) if hold else image_of(spot.data)
+        if isinstance(expected, str) and expected != image.hash:
+            raise StaleWrite(path, expected=expected, current=image.hash)
+        return image
+
+    def _hold(self, data: bytes) -> Image:
+        image = image_of(data)
+        if image.digest not in self.contents:
+            self._bytes += len(data)
+            if self._bytes > TRANSACTION_BYTES:
+                raise EngineFailure(
+                    f"One transaction may hold {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
+                    hint="Do it in several parts.",
+                )
+            self.contents[image.digest] = data
+        return image

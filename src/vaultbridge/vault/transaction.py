@@ -1,0 +1,298 @@
+"""Changes to the vault, whole or not at all: recorded first, then done, undone when asked.
+
+The order is: take the writer's lock, check every expectation (`plan.py`), record the plan with all content
+(`journal.py`), stage the new files, look once more and swap each, make the folders durable, record the end.
+A process killed anywhere leaves a pending record; the next writer rolls it back (`recovery.py`) before it
+does anything else. Every change to a vault's files goes through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused, EngineFailure, StaleWrite, VaultbridgeError
+from vaultbridge.vault.journal import Entry, Journal
+from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.plan import Plan
+from vaultbridge.vault.read import Signature, content_hash, read_place
+from vaultbridge.vault.recovery import folders_of, roll_back
+from vaultbridge.vault.steps import (
+    Act,
+    FolderMade,
+    FolderRemoved,
+    Moved,
+    Removed,
+    Restored,
+    Step,
+    Trashed,
+    Written,
+)
+from vaultbridge.vault.trash import TrashCans, put, take_back
+from vaultbridge.vault.undo import inverse_steps
+from vaultbridge.vault.write import as_vault_error, publish_new, publish_over, stage, sync_folder
+
+WRITER_SECONDS: Final = 10.0
+"""How long one writer waits for another: longer than any transaction takes, shorter than a call may."""
+
+
+class Applied(Struct, frozen=True):
+    """A transaction that is done. `id` is what `undo` takes; 0 when nothing had to change. `notices` are
+    for the person, such as another trash than the settings name."""
+
+    id: int
+    acts: tuple[Act, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class Recovered(Struct, frozen=True):
+    """A transaction that a dead process left and that was rolled back; `kept` are the files that somebody
+    had changed since and that stayed as they are."""
+
+    id: int
+    label: str
+    kept: tuple[str, ...]
+
+
+def _pass(_: str) -> None:
+    """The checkpoint of ordinary operation."""
+
+
+class Transactor:
+    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is told each point that
+    is reached, so that a test can stop the process there."""
+
+    def __init__(
+        self,
+        root: Root,
+        folder: Path,
+        *,
+        cans: TrashCans,
+        clock: Callable[[], float] = time.time,
+        checkpoint: Callable[[str], None] = _pass,
+        wait: float = WRITER_SECONDS,
+    ) -> None:
+        self.root = root
+        self.journal = Journal(folder)
+        self._lock_file = folder / "writer.lock"
+        self._cans = cans
+        self._clock = clock
+        self._checkpoint = checkpoint
+        self._wait = wait
+
+    def close(self) -> None:
+        self.journal.close()
+
+    def recover(self) -> tuple[Recovered, ...]:
+        """Rolls back what dead processes left half done. To be called when a vault is opened; every
+        transaction does so too."""
+        with self._writing():
+            return self._recover()
+
+    def apply(self, steps: Iterable[Step], *, actor: str, label: str) -> Applied:
+        """Does all steps or none. `actor` says who ("cli", "mcp:claude-desktop"), `label` what for.
+
+        Raises `StaleWrite`, `EditRefused`, `NoteNotFound` or `PermissionDenied` when a step cannot be done,
+        `TimedOut` when another writer holds the vault; then nothing has changed.
+        """
+        with self._writing():
+            self._recover()
+            plan = self._plan(steps)
+            return self._carry_out(plan, actor=actor, label=label, undo_of=None)
+
+    def undo(self, number: int, *, actor: str, force: bool = False) -> Applied:
+        """Undoes one transaction as a whole, by a transaction of its own. Raises `EditRefused` when a file
+        has changed since, unless `force`, and when it was undone already."""
+        with self._writing():
+            self._recover()
+            entry = self.journal.entry(number)
+            steps = inverse_steps(entry, self.journal.content, force=force)
+            try:
+                plan = self._plan(steps)
+            except StaleWrite as stale:
+                raise EditRefused(
+                    f"{stale.path} has changed since; undoing change {number} would lose that.",
+                    hint="Force it to undo all the same.",
+                    path=stale.path,
+                    current=stale.current,
+                ) from stale
+            return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+
+    def _writing(self) -> contextlib.AbstractContextManager[None]:
+        return FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
+
+    def _plan(self, steps: Iterable[Step]) -> Plan:
+        now = datetime.fromtimestamp(self._clock())
+        plan = Plan(self.root, self._cans, now, self.journal.content)
+        try:
+            plan.add(steps)
+        except OSError as error:
+            raise as_vault_error(error, "The vault") from error
+        return plan
+
+    def _recover(self) -> tuple[Recovered, ...]:
+        recovered: list[Recovered] = []
+        for entry in self.journal.pending():
+            kept = self._roll_back(entry.id, entry.acts)
+            recovered.append(Recovered(entry.id, entry.label, kept))
+        return tuple(recovered)
+
+    def _roll_back(self, number: int, acts: tuple[Act, ...], *, failed_at: str = "") -> tuple[str, ...]:
+        try:
+            kept = roll_back(acts, self.journal.content, self._checkpoint)
+        except (OSError, VaultbridgeError) as error:
+            raise EngineFailure(
+                f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
+                hint="It is tried again before the next change.",
+            ) from error
+        kept = tuple(path for path in kept if path != failed_at)
+        self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
+        return kept
+
+    def _carry_out(self, plan: Plan, *, actor: str, label: str, undo_of: int | None) -> Applied:
+        if not plan.acts:
+            return Applied(0, (), tuple(plan.notices))
+        number = self.journal.begin(
+            plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
+        )
+        self._checkpoint("recorded")
+        performance = _Performance(plan, self._checkpoint)
+        try:
+            performance.run()
+            self.journal.finish(number, state="done", at=self._clock())
+        except BaseException as error:
+            self._give_up(number, plan, performance, error)
+            raise
+        self._checkpoint("finished")
+        return Applied(number, tuple(plan.acts), tuple(plan.notices))
+
+    def _give_up(self, number: int, plan: Plan, performance: _Performance, error: BaseException) -> None:
+        """Rolls back after a failure, and raises it in the caller's words."""
+        reached = plan.acts[: performance.reached + 1]
+        failed = performance.path
+        performance.discard_staged()
+        kept = self._roll_back(number, tuple(reached), failed_at=failed)
+        if kept:
+            raise EngineFailure(
+                f"The change failed and was rolled back, except for {', '.join(kept)}, changed meanwhile."
+            ) from error
+        if isinstance(error, FileExistsError):
+            raise EditRefused(f"{failed} was created by somebody else meanwhile.") from error
+        if isinstance(error, FileNotFoundError):
+            raise EditRefused(f"{failed} disappeared meanwhile.") from error
+        if isinstance(error, OSError):
+            raise as_vault_error(error, failed) from error
+
+
+class _Performance:
+    """One plan being carried out. `reached` is the position of the act under way, `path` its path."""
+
+    def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
+        self.reached = -1
+        self.path = ""
+        self._plan = plan
+        self._checkpoint = checkpoint
+        self._staged: dict[int, Path] = {}
+
+    def run(self) -> None:
+        self._stage_ahead()
+        for number, act in enumerate(self._plan.acts):
+            self.reached = number
+            self.path = act.trashed.path if isinstance(act, Restored) else act.path
+            self._perform(number, act)
+            self._checkpoint(f"done {number}")
+        for folder in {folder for act in self._plan.acts for folder in folders_of(act)}:
+            sync_folder(folder)
+        self._checkpoint("durable")
+
+    def discard_staged(self) -> None:
+        for temporary in self._staged.values():
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def _stage_ahead(self) -> None:
+        """Writes all new content beside its place before the first swap, so that a full disk or a forbidden
+        folder is met while nothing has changed yet. Where a folder is still to be made or moved, the
+        content is staged in its turn."""
+        if any(isinstance(act, Moved) and act.folder for act in self._plan.acts):
+            return
+        for number, act in enumerate(self._plan.acts):
+            if not isinstance(act, Written) or (act.before is not None and number not in self._plan.seen):
+                continue
+            self.path = act.path
+            if Path(act.place).parent.is_dir():
+                self._stage(number, act)
+                self._checkpoint(f"staged {number}")
+
+    def _stage(self, number: int, act: Written) -> Path:
+        place = Path(act.place)
+        temporary = place.with_name(act.temporary)
+        self._staged[number] = temporary
+        data = self._plan.contents[act.after.digest]
+        stage(temporary, data, like=place if act.before is not None else None, mode=act.mode)
+        return temporary
+
+    def _perform(self, number: int, act: Act) -> None:
+        match act:
+            case Written():
+                temporary = self._staged.get(number) or self._stage(number, act)
+                place = Path(act.place)
+                if act.before is None:
+                    publish_new(temporary, place)
+                else:
+                    self._look_again(number, place, act.path, act.before.hash)
+                    publish_over(temporary, place)
+            case Removed():
+                self._look_again(number, Path(act.place), act.path, act.before.hash)
+                Path(act.place).unlink()
+            case Moved():
+                _rename(Path(act.place), Path(act.target_place))
+            case Trashed():
+                info = Path(act.info_place) if act.info_place else None
+                put(Path(act.place), Path(act.bin_place), info, act.info_text)
+            case Restored():
+                back = act.trashed
+                if os.path.lexists(back.place):
+                    raise FileExistsError
+                info = Path(back.info_place) if back.info_place else None
+                take_back(Path(back.place), Path(back.bin_place), info)
+            case FolderMade():
+                Path(act.place).mkdir(exist_ok=True)
+            case FolderRemoved():
+                # Not empty: then it holds something that nobody asked to remove, and stays.
+                with contextlib.suppress(OSError):
+                    Path(act.place).rmdir()
+
+    def _look_again(self, number: int, place: Path, path: str, expected: str) -> None:
+        """The last look before a file is replaced: somebody may have saved it since it was read."""
+        seen = self._plan.seen.get(number)
+        if seen is not None and Signature.of(place.stat()) == seen:
+            return
+        current = content_hash(read_place(place, path).data)
+        if current != expected:
+            raise StaleWrite(path, expected=expected, current=current)
+
+
+def _rename(source: Path, target: Path) -> None:
+    """The check and the rename leave a gap in which a file made by somebody else would be replaced; no
+    call that closes it exists on every system."""
+    if os.path.lexists(target) and not source.samefile(target):
+        raise FileExistsError
+    source.rename(target)
+
+
+def _short(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    return str(error)
+
+
+__all__ = ["Applied", "Entry", "Recovered", "Transactor"]
