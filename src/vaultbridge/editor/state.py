@@ -49,6 +49,7 @@ class EditorState:
         self._share = share_selection
         self._reports: dict[str, _Report] = {}
         self._stamp = 0
+        self._latest: Focus | None = None
         self._listeners: list[Callable[[], None]] = []
 
     # what sources say
@@ -95,6 +96,8 @@ class EditorState:
 
     def removed(self, path: VaultPath) -> None:
         """A note is gone from the vault: nobody can be in it."""
+        if self._latest is not None and self._latest.path == path:
+            self._latest = None
         for report in self._reports.values():
             if report.path == path:
                 report.path, report.selection = None, CURSOR_AT_TOP
@@ -120,6 +123,11 @@ class EditorState:
         if report.path is None or not self._visible(report.path):
             return None
         return Focus(report.path, report.selection, source)
+
+    def latest(self) -> Focus | None:
+        """The last note a person was in, also when it has been closed since."""
+        latest = self.focus() or self._latest
+        return latest if latest is not None and self._share and self._visible(latest.path) else None
 
     def open_files(self) -> tuple[OpenFile, ...]:
         """Each open note once, in the order its sources list it; dirty if any source says so."""
@@ -161,6 +169,7 @@ class EditorState:
         return max(spoken, key=lambda pair: pair[1].stamp, default=None)
 
     def _changed(self) -> None:
+        self._latest = self.focus() or self._latest
         for listener in tuple(self._listeners):
             listener()
 

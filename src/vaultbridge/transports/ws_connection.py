@@ -266,6 +266,11 @@ class WebSocket:
         await self._control(b"", WSMsgType.PING)
         return True
 
+    @property
+    def is_answering(self) -> bool:
+        """Whether anything was heard since the last ping."""
+        return self._heard_since_ping
+
     def forgive_silence(self) -> None:
         """The machine slept: nobody could answer, so nothing is known."""
         self._heard_since_ping = True

@@ -1,0 +1,164 @@
+"""How fast the IDE socket is, against a bare aiohttp WebSocket echo in the same process and run.
+
+    python benchmarks/ide_bench.py
+
+Prints JSON: requests per second of both and their ratio, the delay of a selection change to ten clients
+after its debounce, and what a thousand idle minutes (health checks in fast time) leave behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import statistics
+import sys
+import time
+import uuid
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import aiohttp
+from aiohttp import web
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from editor.folder_view import FolderView
+
+from vaultbridge.dialects.claude_ide import ClaudeIde
+from vaultbridge.dialects.editor import EditorServer
+from vaultbridge.editor.desk import Desk
+from vaultbridge.editor.model import Point, Selection
+from vaultbridge.transports.ide_server import IdeServer, listening_socket
+
+REQUESTS = 4000
+ROUNDS = 5
+IDLE_MINUTES = 1000
+TOKEN = str(uuid.uuid4())
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+
+
+async def bare_echo(request: web.Request) -> web.StreamResponse:
+    socket = web.WebSocketResponse()
+    await socket.prepare(request)
+    async for message in socket:
+        await socket.send_str(message.data)
+    return socket
+
+
+async def rate(client: aiohttp.ClientWebSocketResponse) -> float:
+    """Round trips per second, one after the other."""
+    begin = time.perf_counter()
+    for _ in range(REQUESTS):
+        await client.send_str(PING)
+        await client.receive()
+    return REQUESTS / (time.perf_counter() - begin)
+
+
+async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+    await client.send_json({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+    await client.receive()
+    await client.send_json({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+
+async def selection_delay(session: aiohttp.ClientSession, url: str, desk: Desk) -> float:
+    """Milliseconds from the end of the debounce until the tenth client has the change (median)."""
+    clients = [await connect(session, url) for _ in range(10)]
+    for client in clients:
+        await greeted(client)
+    delays = []
+    desk.state.join("bench", "bench")
+    await asyncio.sleep(0.7)
+    for line in range(1, 11):
+        here = Point(line, 0)
+        begin = time.perf_counter()
+        desk.state.focus_on("bench", "Note.md", Selection(here, Point(line, 4), "text"))  # type: ignore[arg-type]
+        await asyncio.gather(*(client.receive() for client in clients))
+        delays.append((time.perf_counter() - begin - 0.15) * 1000)
+    for client in clients:
+        await client.close()
+    return statistics.median(delays)
+
+
+async def idle_growth(session: aiohttp.ClientSession, url: str, server: IdeServer) -> dict[str, int]:
+    """Objects and bytes that 2,000 health checks (one every 30 s) leave behind with ten idle clients."""
+    clients = [await connect(session, url) for _ in range(10)]
+    readers = [asyncio.ensure_future(client.receive()) for client in clients]
+
+    async def beats(count: int) -> None:
+        for _ in range(count):
+            await server.ide.check_health(overslept=False)
+            while not all(socket.is_answering for socket in server.ide.sockets):
+                await asyncio.sleep(0)
+
+    await beats(50)
+    gc.collect()
+    before, memory = len(gc.get_objects()), resident()
+    await beats(IDLE_MINUTES * 2)
+    gc.collect()
+    growth = {"objects": len(gc.get_objects()) - before, "bytes": resident() - memory}
+    alive = len(server.ide.sockets)
+    for reader, client in zip(readers, clients, strict=True):
+        reader.cancel()
+        await client.close()
+    return {**growth, "still_connected": alive}
+
+
+def resident() -> int:
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except OSError:
+        return 0
+
+
+async def connect(session: aiohttp.ClientSession, url: str) -> aiohttp.ClientWebSocketResponse:
+    return await session.ws_connect(
+        url, protocols=("mcp",), headers={"X-Claude-Code-Ide-Authorization": TOKEN}, compress=0
+    )
+
+
+async def main() -> None:
+    with TemporaryDirectory() as folder:
+        Path(folder, "Note.md").write_text("text\n" * 20)
+        view = FolderView(Path(folder))
+        desk = Desk(view.visible)
+        ide = ClaudeIde(view, desk)
+        editor = EditorServer(view, desk, ide, TOKEN)
+        server = IdeServer(TOKEN, ide.dialect, editor.dialect)
+        app = web.Application()
+        server.add_routes(app)
+        app.router.add_get("/bare", bare_echo)
+        runner = web.AppRunner(app, access_log=None)
+        await runner.setup()
+        sock = listening_socket("127.0.0.1", [0])
+        url = f"http://127.0.0.1:{sock.getsockname()[1]}"
+        await web.SockSite(runner, sock).start()
+        ratios = []
+        async with aiohttp.ClientSession() as session:
+            ours, bare = await connect(session, url + "/"), await session.ws_connect(url + "/bare")
+            await greeted(ours)
+            for _ in range(ROUNDS):
+                bare_rate, our_rate = await rate(bare), await rate(ours)
+                ratios.append((our_rate / bare_rate, our_rate, bare_rate))
+            await ours.close()
+            await bare.close()
+            ratio, our_rate, bare_rate = sorted(ratios)[len(ratios) // 2]
+            delay = await selection_delay(session, url + "/", desk)
+            growth = await idle_growth(session, url + "/", server)
+        await server.stop()
+        await runner.cleanup()
+    result = {
+        "requests_per_second": round(our_rate),
+        "bare_echo_per_second": round(bare_rate),
+        "ratio": round(ratio, 3),
+        "selection_to_ten_clients_ms": round(delay, 2),
+        f"growth_after_{IDLE_MINUTES}_idle_minutes": growth,
+    }
+    print(json.dumps(result, indent=2))
+    if ratio < 0.6 or delay > 5.0:
+        sys.exit("a bar was missed")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,286 @@
+"""Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools, and notifications to the client.
+
+    ide = ClaudeIde(view, desk, server)
+    connection = Connection(ide.dialect(name), socket)      # one per client
+
+Every connection has a seat at the desk: what the person does in an editor reaches the client from there.
+What MCP says is left to `mcp`; the shapes of this protocol are in `claude_ide_wire`, its tools in
+`claude_ide_tools`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from vaultbridge.dialects import claude_ide_wire as wire
+from vaultbridge.dialects import failures, mcp_wire
+from vaultbridge.dialects.claude_ide_paths import IdePaths
+from vaultbridge.dialects.claude_ide_tools import TOOLS, ToolCall
+from vaultbridge.dialects.dialect import Call, Dialect, Handler, Peer, Succeeded
+from vaultbridge.dialects.mcp import McpDialect
+from vaultbridge.dialects.mcp_params import mapping, optional_text, text
+from vaultbridge.dialects.mcp_provider import EmptyProvider, Offer, Provider
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.editor.desk import Desk
+from vaultbridge.editor.feed import NoFocus, Told
+from vaultbridge.editor.model import Mention
+from vaultbridge.editor.ports import VaultView
+from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.rpc.messages import (
+    INTERNAL_ERROR,
+    ErrorObject,
+    Notification,
+    PeerFailed,
+    PeerGone,
+    Request,
+)
+from vaultbridge.rpc.versions import V2024_11_05
+
+LAST_MESSAGES: Final = 20
+"""Messages remembered per client for `status`: names and times only."""
+
+ROOTS_SECONDS: Final = 5.0
+"""How long the client may take to say where it runs. Without it, paths with spaces are sent as they are."""
+
+log = logging.getLogger("vaultbridge.ide")
+
+
+class IdeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`relative_paths` gives the seed's form of `filePath`. `quote_mentions` turns `wire.quoted_path` on.
+    `aliases` are other names of the vault's folder (a symlink the person uses)."""
+
+    relative_paths: bool = False
+    quote_mentions: bool = True
+    aliases: tuple[Path, ...] = ()
+
+
+class ClientRecord(msgspec.Struct):
+    """What `status` shows of one client. `messages` are (seconds since the epoch, direction, name)."""
+
+    name: str
+    since: float
+    software: str = ""
+    pid: int = 0
+    folder: str = ""
+    messages: deque[tuple[float, str, str]] = msgspec.field(
+        default_factory=lambda: deque(maxlen=LAST_MESSAGES)
+    )
+
+
+class ClaudeIde:
+    """What all IDE connections share. `server` brings the vault's own tools, resources and prompts to
+    clients that list them; without one there are only the IDE's tools."""
+
+    def __init__(
+        self,
+        view: VaultView,
+        desk: Desk,
+        server: McpServer | None = None,
+        options: IdeOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        options = options or IdeOptions()
+        self.view = view
+        self.desk = desk
+        self.server = server or McpServer(Offer(resources=True, logging=False), _nothing)
+        self.options = options
+        self.paths = IdePaths(view, options.aliases, relative=options.relative_paths)
+        self.clock = clock
+        self._clients: dict[str, ClientRecord] = {}
+
+    def dialect(self, name: str) -> Callable[[Peer], Dialect]:
+        """The dialect of the connection called `name`."""
+        return lambda peer: _IdeDialect(self, peer, self._enter(name))
+
+    def clients(self) -> tuple[ClientRecord, ...]:
+        return tuple(self._clients.values())
+
+    def _enter(self, name: str) -> ClientRecord:
+        record = ClientRecord(name, self.clock())
+        self._clients[name] = record
+        return record
+
+    def gone(self, name: str) -> None:
+        self._clients.pop(name, None)
+
+
+class _IdeDialect:
+    in_order = McpDialect.in_order
+
+    def __init__(self, ide: ClaudeIde, peer: Peer, record: ClientRecord) -> None:
+        self._ide = ide
+        self._peer = peer
+        self._record = record
+        self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
+        self._seat = ide.desk.sit(record.name, self._tell)
+        self._methods: dict[str, Handler] = {
+            "files/read": self._read_file,
+            "readFile": self._read_file,
+            "writeFile": self._write_file,
+            "listFiles": self._list_files,
+            "getWorkspaceInfo": self._workspace_info,
+            "getOpenFiles": self._open_files,
+            "getCurrentFile": self._current_file,
+            "workspace/selection": self._selection,
+            "initialized": self._initialized,
+            "tools/list": self._list_tools,
+        }
+
+    # Dialect
+
+    def handler(self, request: Request) -> Handler:
+        self._note("<", request.method)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Parsed message: request %s from %s", request.method, self._record.name)
+        own = self._methods.get(request.method)
+        if own is not None:
+            return own
+        if request.method == "tools/call" and request.params.get("name") in TOOLS:
+            return self._call_ide_tool
+        if request.method == "initialize" and "protocolVersion" not in request.params:
+            # Seed 000 shows no parameters at all; its time had one version.
+            request.params["protocolVersion"] = V2024_11_05.name
+        if request.method == "resources/list" and not self._ide.server.offer.resources:
+            return self._no_resources
+        return self._mcp.handler(request)
+
+    def notified(self, notification: Notification) -> None:
+        method = notification.method
+        self._note("<", method)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Parsed message: notification %s from %s", method, self._record.name)
+        self._mcp.notified(notification)
+        if method in ("notifications/initialized", "initialized"):
+            self._seat.greeted()
+        elif method == wire.IDE_CONNECTED:
+            pid = notification.params.get("pid")
+            self._record.pid = pid if isinstance(pid, int) else 0
+            self._seat.greeted()
+            self._peer.spawn(self._ask_folder())
+
+    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+        verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
+        if verb is None or not isinstance(error, VaultbridgeError) or isinstance(error, InvalidArgument):
+            return self._mcp.failed(error, call)
+        # Seed 001 gives a failed file operation this code and this form of words.
+        why = "File not found" if isinstance(error, NoteNotFound) else str(error)
+        return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.error_data(error))
+
+    def time_limit(self, method: str, seconds: float) -> float | None:
+        return self._mcp.time_limit(method, seconds)
+
+    def ending(self) -> None:
+        self._ide.desk.diffs.close_all(self._record.name)
+        self._mcp.ending()
+
+    async def closed(self) -> None:
+        self._seat.leave()
+        self._ide.gone(self._record.name)
+        await self._mcp.closed()
+
+    # what the person did, to the client
+
+    def _tell(self, told: Told) -> None:
+        if isinstance(told, Mention):
+            folder = self._record.folder if self._ide.options.quote_mentions else ""
+            self._send(wire.AT_MENTIONED, wire.at_mentioned(told, self._ide.paths, client_folder=folder))
+            log.info("Sent at-mention to %s: %s", self._record.name, told.path)
+        else:
+            focus = None if isinstance(told, NoFocus) else told
+            self._send(wire.SELECTION_CHANGED, wire.selection_changed(focus, self._ide.paths))
+
+    def _send(self, method: str, params: dict[str, Any]) -> None:
+        self._note(">", method)
+        self._peer.notify(method, params)
+
+    async def _ask_folder(self) -> None:
+        """Where the client runs: its only root. Needed for quoting mentions, nice to have in `status`."""
+        try:
+            answer = await self._peer.request("roots/list", {}, seconds=ROOTS_SECONDS)
+        except (VaultbridgeError, PeerFailed, PeerGone):
+            return
+        roots = answer.get("roots") if isinstance(answer, dict) else None
+        uri = (
+            roots[0].get("uri") if isinstance(roots, list) and roots and isinstance(roots[0], dict) else None
+        )
+        if isinstance(uri, str) and uri.startswith("file://"):
+            self._record.folder = unquote(urlsplit(uri).path)
+
+    # the seeds' methods
+
+    async def _read_file(self, call: Call) -> str:
+        path = self._ide.paths.lenient(text(call.params, "path"))
+        return await self._ide.view.read_text(path)
+
+    async def _write_file(self, call: Call) -> dict[str, Any]:
+        path = self._ide.paths.lenient(text(call.params, "path"))
+        actor = f"ide:{self._mcp.client.name or 'client'}"
+        await self._ide.view.write_text(path, text(call.params, "content"), actor=actor)
+        return {"success": True, "path": path}
+
+    async def _list_files(self, call: Call) -> list[str]:
+        return list(await self._ide.view.list_files(optional_text(call.params, "pattern")))
+
+    async def _workspace_info(self, call: Call) -> dict[str, Any]:
+        view = self._ide.view
+        return {
+            "name": view.name,
+            "path": str(view.folder),
+            "fileCount": await view.file_count(),
+            "type": "obsidian-vault",
+        }
+
+    async def _open_files(self, call: Call) -> list[str]:
+        return [file.path for file in self._ide.desk.state.open_files()]
+
+    async def _current_file(self, call: Call) -> str | None:
+        focus = self._ide.desk.state.focus()
+        return None if focus is None else focus.path
+
+    async def _selection(self, call: Call) -> dict[str, Any]:
+        return wire.workspace_selection(self._ide.desk.state.focus(), self._ide.paths)
+
+    async def _initialized(self, call: Call) -> dict[str, Any]:
+        """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
+        self._mcp.notified(Notification("initialized", {}))
+        self._seat.greeted()
+        return {}
+
+    async def _no_resources(self, call: Call) -> dict[str, Any]:
+        return {"resources": []}
+
+    # MCP, with the IDE's tools among the others
+
+    async def _list_tools(self, call: Call) -> dict[str, Any]:
+        listed: Awaitable[dict[str, Any]] = self._mcp.handler(call.request)(call)
+        result = await listed
+        version = self._mcp.client.version
+        own = [mcp_wire.listed(info, version) for info, _ in TOOLS.values()]
+        result["tools"] = own + [tool for tool in result["tools"] if tool["name"] not in TOOLS]
+        return result
+
+    async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
+        _, tool = TOOLS[call.params["name"]]
+        self._note("<", call.params["name"])
+        ide = self._ide
+        arguments = mapping(call.params, "arguments")
+        blocks = await tool(ToolCall(arguments, call, self._seat, ide.desk, ide.view, ide.paths))
+        return {"content": [{"type": "text", "text": block} for block in blocks]}
+
+    def _note(self, direction: str, name: str) -> None:
+        self._record.messages.append((self._ide.clock(), direction, name[:100]))
+        if not self._record.software:
+            self._record.software = self._mcp.client.name
+
+
+async def _nothing() -> Provider:
+    return EmptyProvider()

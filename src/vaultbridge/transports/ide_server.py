@@ -1,0 +1,189 @@
+"""The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
+
+Joins doors, connections and dialects, and knows the rules that differ between the two. Whoever builds the
+server gives it an aiohttp application; nothing here opens a port, except `listening_socket` for the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol
+from urllib.parse import urlsplit
+
+from aiohttp import hdrs, web
+
+from vaultbridge.dialects.dialect import Dialect, Peer
+from vaultbridge.errors import EngineFailure
+from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.websocket import (
+    PING_SECONDS,
+    Door,
+    DoorRules,
+    any_origin_is_refused,
+    is_upgrade,
+    token_fits,
+)
+from vaultbridge.transports.ws_connection import WebSocket
+
+EDITOR_CONNECTIONS: Final = 32
+"""Editors at once: each open page is one, and a command line call is one for a moment."""
+
+EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
+
+APP_ORIGINS: Final = ("app://obsidian.md", "capacitor://localhost")
+"""The Origins of Obsidian itself, on a desktop and on a phone: its plugins connect from there."""
+
+LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "::1")
+
+MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
+"""A connection's name to its dialect's factory."""
+
+
+class MakeEditorDialect(Protocol):
+    """The same, told whether the right token came with the upgrade already."""
+
+    def __call__(self, name: str, *, token_came: bool) -> Callable[[Peer], Dialect]: ...
+
+
+Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class IdeServer:
+    """`start` the health checks when the application runs, and `stop` before it ends."""
+
+    def __init__(
+        self,
+        token: str,
+        ide: MakeDialect,
+        editor: MakeEditorDialect,
+        *,
+        ping_seconds: float = PING_SECONDS,
+    ) -> None:
+        self._token = token
+        self._ide_dialect = ide
+        self._editor_dialect = editor
+        self.ide = Door(
+            DoorRules(
+                name="claude",
+                origin_refused=any_origin_is_refused,
+                token=token,
+                ping_seconds=ping_seconds,
+            ),
+            self._serve_ide,
+        )
+        self.editor = Door(
+            DoorRules(
+                name="editor",
+                origin_refused=foreign_origin_is_refused,
+                protocols=(EDITOR_PROTOCOL,),
+                connections=EDITOR_CONNECTIONS,
+                ping_seconds=ping_seconds,
+            ),
+            self._serve_editor,
+        )
+        self._health: list[asyncio.Task[None]] = []
+
+    def add_routes(self, app: web.Application, *, page: Page | None = None) -> None:
+        """`/` upgrades to the IDE socket; any other GET of it is the page's, when there is one."""
+
+        async def front(request: web.Request) -> web.StreamResponse:
+            if page is not None and not is_upgrade(request):
+                return await page(request)
+            return await self.ide.request_handler(request)
+
+        app.router.add_get("/", front)
+        app.router.add_get("/editor", self.editor.request_handler)
+
+    def start(self) -> None:
+        self._health = [asyncio.create_task(door.keep_healthy()) for door in (self.ide, self.editor)]
+
+    async def stop(self) -> None:
+        """Say goodbye to everybody (1001) and stop the health checks."""
+        for task in self._health:
+            task.cancel()
+        for task in self._health:
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        self._health = []
+        await asyncio.gather(self.ide.shut(), self.editor.shut())
+
+    async def _serve_ide(self, socket: WebSocket, request: web.Request) -> None:
+        await _converse(socket, self._ide_dialect(socket.name), "ide")
+
+    async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
+        known = token_fits(request, self._token)
+        await _converse(socket, self._editor_dialect(socket.name, token_came=known), "editor")
+
+
+async def _converse(socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
+    """Run one connection until the peer goes or the dialect ends it."""
+    connection = Connection(dialect, socket, principal=principal)
+    ended = asyncio.ensure_future(_close_when_ended(connection, socket))
+    try:
+        while (data := await socket.receive()) is not None:
+            await connection.receive(data)
+    finally:
+        ended.cancel()
+        await connection.close()
+
+
+async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
+    await connection.ending.wait()
+    await socket.close(1008, "the connection was refused")
+
+
+def foreign_origin_is_refused(request: web.Request) -> str | None:
+    """Our own page, Obsidian, and programs that are no web page may come; any other site may not.
+
+    The Host is checked too: a name that a foreign site made point to this machine (DNS rebinding) would
+    otherwise be "our own" origin.
+    """
+    host = urlsplit(f"//{request.host}").hostname
+    if host not in LOOPBACK_NAMES and not _is_bound_address(request, host):
+        return "the Host header names another machine"
+    origin = request.headers.get(hdrs.ORIGIN)
+    if origin is None or origin in APP_ORIGINS:
+        return None
+    if origin.lower() == f"{request.scheme}://{request.host}".lower():
+        return None
+    return "a foreign web page may not connect here"
+
+
+def _is_bound_address(request: web.Request, host: str | None) -> bool:
+    """Whether Host is the very address the connection came in on, for a bridge bound beyond loopback."""
+    transport = request.transport
+    name = transport.get_extra_info("sockname") if transport is not None else None
+    return isinstance(name, tuple) and host == name[0]
+
+
+def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
+    """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is.
+
+    The remembered port comes first, then the default, then 0. An address still in TIME_WAIT after a crash
+    may be taken again; one that somebody listens on may not.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for port in dict.fromkeys(ports):
+        candidate = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            else:
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            candidate.bind((host, port))
+            candidate.listen(128)
+        except OSError as error:
+            candidate.close()
+            problem = error
+        else:
+            candidate.settimeout(0)
+            return candidate
+    tried = ", ".join(str(port) for port in ports)
+    why = problem.strerror if problem is not None else "none was given"
+    raise EngineFailure(
+        f"No port could be opened (tried {tried}): {why}.", hint="Give another one with --port."
+    )
