@@ -49,7 +49,9 @@ PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c63fccff0bf1e00058402014f1d0cd10000000049454e44ae426082"
 )
-WAV = b"RIFF\x26\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x02\x00\x00\x00\x00\x00"
+WAV = bytes.fromhex(
+    "524946462600000057415645666d74201000000001000100401f0000803e00000200100064617461020000000000"
+)
 
 Tool = Callable[[dict[str, Any], Context], Awaitable[ToolResult]]
 OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
@@ -319,7 +321,7 @@ class FixtureProvider(EmptyProvider):
     async def _change_tools(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         self._extra_tools += 1
         name = f"test_added_{self._extra_tools}"
-        self._tools[name] = (ToolInfo(name=name, input_schema=OBJECT), self._echo)
+        self._tools[name] = (ToolInfo(name=name, description="Added", input_schema=OBJECT), self._echo)
         self._announce(ToolsChanged())
         return said("Mutation triggered")
 
@@ -463,11 +465,15 @@ class FixtureProvider(EmptyProvider):
                 ),
                 PromptInfo(
                     name="test_prompt_with_embedded_resource",
+                    description="A prompt that embeds a resource",
                     arguments=(PromptArgument(name="resourceUri", required=True),),
                 ),
-                PromptInfo(name="test_prompt_with_image"),
-                PromptInfo(name="test_input_required_result_prompt"),
-                *(PromptInfo(name=f"test_added_{n}") for n in range(self._extra_prompts)),
+                PromptInfo(name="test_prompt_with_image", description="A prompt with an image"),
+                PromptInfo(name="test_input_required_result_prompt", description="A prompt that asks"),
+                *(
+                    PromptInfo(name=f"test_added_{n}", description="Added")
+                    for n in range(self._extra_prompts)
+                ),
             )
         )
 
@@ -560,10 +566,10 @@ def _stdio() -> int:
 
 def _http(port: int) -> int:
     from aiohttp import web
-    from vaultbridge.transports.http_guard import HostGuard
-    from vaultbridge.transports.mcp_http import add_mcp_routes
 
     from vaultbridge.dialects.mcp_server import McpServer
+    from vaultbridge.transports.http_guard import HostGuard
+    from vaultbridge.transports.mcp_http import add_mcp_routes
 
     async def serve() -> None:
         app = web.Application()

@@ -44,7 +44,6 @@ from vaultbridge.rpc.messages import (
 )
 from vaultbridge.rpc.versions import (
     MODERN_VERSIONS,
-    SUPPORTED_NEWEST_FIRST,
     V2024_11_05,
     VERSIONS,
     Version,
@@ -275,7 +274,8 @@ def _modern_client(params: Params) -> Client:
         raise Refused(
             UNSUPPORTED_VERSION,
             f"Unsupported protocol version: {requested}",
-            {"supported": list(SUPPORTED_NEWEST_FIRST), "requested": requested},
+            # Only those a request of this kind can name; the others begin with `initialize`.
+            {"supported": list(MODERN_VERSIONS), "requested": requested},
         )
     capabilities = mcp_params.mapping(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)

@@ -14,7 +14,7 @@ from vaultbridge.dialects.dialect import Call
 from vaultbridge.dialects.mcp_state import Carried, StateSeal
 from vaultbridge.dialects.mcp_values import Elicited, InputRequest, LogLevel
 from vaultbridge.errors import EngineFailure, InvalidArgument
-from vaultbridge.rpc.messages import MISSING_CLIENT_CAPABILITY, Params, Refused
+from vaultbridge.rpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, Refused
 from vaultbridge.rpc.versions import Version
 
 LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
@@ -159,11 +159,8 @@ class McpContext:
         if given is None:
             return carried
         if not isinstance(given, dict) or not all(isinstance(answer, dict) for answer in given.values()):
-            raise InvalidArgument(
-                "inputResponses must be an object of objects.",
-                argument="inputResponses",
-                hint="Give the client's result for each key of inputRequests.",
-            )
+            what = "Invalid params: inputResponses must be an object with the client's result for each key"
+            raise Refused(INVALID_PARAMS, what, {"argument": "inputResponses"})
         return Carried(carried.answers | given, carried.state)
 
     def _carry(self, state: dict[str, Any] | None) -> str:

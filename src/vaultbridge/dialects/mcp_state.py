@@ -16,8 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.errors import InvalidArgument
-from vaultbridge.rpc.messages import Params
+from vaultbridge.rpc.messages import INVALID_PARAMS, Params, Refused
 
 STATE_SECONDS: Final = 3600.0
 """How long a round may take. A person may leave a form open over lunch; a stolen state should not live a
@@ -94,7 +93,7 @@ def _same(one: bytes, other: bytes) -> bool:
     return compare_digest(one, other)
 
 
-def _refused(what: str) -> InvalidArgument:
-    return InvalidArgument(
-        f"requestState {what}.", argument="requestState", hint="Call again without requestState."
-    )
+def _refused(what: str) -> Refused:
+    """A protocol error, not a failed tool: the model has no part in it."""
+    text = f"Invalid params: requestState {what}; call again without it"
+    return Refused(INVALID_PARAMS, text, {"argument": "requestState"})

@@ -1,0 +1,79 @@
+"""The HTTP+SSE transport of 2024-11-05, for clients that know no other: `GET /sse` and `POST /messages`.
+
+The stream's first event tells where to post; every message comes on the stream. Closing the stream ends
+the session.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from vaultbridge.dialects.mcp import mcp_dialect
+from vaultbridge.rpc.messages import RequestId
+from vaultbridge.rpc.session import Outgoing
+from vaultbridge.transports import sse
+from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, read_body, refused
+from vaultbridge.transports.mcp_stream import Stream
+
+if TYPE_CHECKING:
+    from vaultbridge.transports.mcp_http import Grant
+
+MAX_STREAMS: Final = 64
+"""Open legacy streams. Each is a socket and a client of its own."""
+
+
+class _Legacy:
+    def __init__(self, grant: Grant, call_seconds: float) -> None:
+        self.principal = grant.principal
+        self.stream = Stream("")
+        self.connection = Connection(
+            mcp_dialect(grant.server), self, principal=grant.principal, call_seconds=call_seconds
+        )
+
+    def send(self, item: Outgoing) -> None:
+        # Final for its request, never for the stream.
+        self.stream.push(item.data, final=False)
+
+    async def drained(self) -> None:
+        await self.stream.room()
+
+    def release(self, related: RequestId) -> None:
+        pass
+
+
+class LegacyEndpoint:
+    def __init__(self, *, call_seconds: float) -> None:
+        self._call_seconds = call_seconds
+        self._open: dict[str, _Legacy] = {}
+
+    async def open(self, request: web.Request, grant: Grant) -> web.StreamResponse:
+        """`GET /sse`."""
+        if len(self._open) >= MAX_STREAMS:
+            return refused(503, "Too many streams are open; close one or try again later")
+        id_ = secrets.token_urlsafe(24)
+        legacy = self._open[id_] = _Legacy(grant, self._call_seconds)
+        opening = sse.event(f"/messages?session_id={id_}".encode(), name="endpoint")
+        try:
+            return await Reply(request, legacy.stream).events(opening=opening)
+        except ClientGone:
+            return web.Response(status=499)
+        finally:
+            self._open.pop(id_, None)
+            await legacy.connection.close()
+
+    async def post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
+        """`POST /messages?session_id=…`: the answer comes on the stream."""
+        legacy = self._open.get(request.query.get("session_id", ""))
+        if legacy is None or legacy.principal != grant.principal:
+            return refused(404, "Session not found; open the stream again")
+        await legacy.connection.receive(await read_body(request))
+        return web.Response(status=202, text="Accepted")
+
+    async def close(self) -> None:
+        for legacy in tuple(self._open.values()):
+            await legacy.connection.drain()
+            legacy.stream.end()
