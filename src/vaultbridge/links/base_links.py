@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.embedded import Embedded, Quoting, embedded
 from vaultbridge.note.change import Change
+from vaultbridge.note.embedded import Embedded, Quoting, embedded
 
 if TYPE_CHECKING:
     from yaml.nodes import Node, ScalarNode

@@ -7,14 +7,14 @@ subpath or of a display text that repeats the old name change; all else of the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.embedded import Embedded, embedded
 from vaultbridge.links.written import encode_destination, parse_written_link
 from vaultbridge.note.change import Change
+from vaultbridge.note.embedded import Embedded, embedded
 from vaultbridge.note.model import Link
 
 
@@ -126,16 +126,34 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
         raise stale_link(path, link)
     layer = embedded(text, link.start + 1, link.end - 1, "json")
     if is_file_card(link):
-        if rewrite.card_path is None or rewrite.card_path == layer.text:
-            return ()
-        return layer.outward((Change(0, len(layer.text), rewrite.card_path),))
+        changes = list(_subpath_of_card(path, text, link, rewrite.subpath))
+        if rewrite.card_path is not None and rewrite.card_path != layer.text:
+            changes += layer.outward((Change(0, len(layer.text), rewrite.card_path),))
+        return tuple(changes)
     # Imported here: only text cards need the whole parser.
     from vaultbridge.note.parse import parse
 
     inner = [found for found in parse(layer.text).links if found.raw == link.raw]
     if not inner:
         raise stale_link(path, link)
-    changes: list[Change] = []
+    changes = []
     for found in inner:
-        changes += layer.outward(_moved(written_changes(found, rewrite), found.start))
+        changes += layer.outward(retarget(path, layer.text, found, rewrite))
     return tuple(changes)
+
+
+def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> Iterator[Change]:
+    """A card holds its subpath in a string of its own."""
+    if subpath is None:
+        return
+    from vaultbridge.note.canvas import FileCard, read_canvas
+
+    for card in read_canvas(text).cards:
+        if isinstance(card, FileCard) and card.id == link.card:
+            token = card.json.get("subpath")
+            if token is None or card.subpath != link.subpath:
+                raise stale_link(path, link)
+            layer = embedded(text, token.start + 1, token.end - 1, "json")
+            yield from layer.outward((Change(0, len(layer.text), subpath),))
+            return
+    raise stale_link(path, link)
