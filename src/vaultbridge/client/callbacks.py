@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 from vaultbridge.client.messages import Message
 from vaultbridge.client.metrics import Metrics
 from vaultbridge.client.states import Event, Lifecycle, State
 from vaultbridge.errors import VaultbridgeError
 
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
 logger = logging.getLogger(__name__)
+
+ALIVE_SECONDS: Final = 5.0
+"""How long a health check waits for a sign of life."""
 
 
 class Transport(Protocol):
@@ -44,6 +51,7 @@ class Transport(Protocol):
     async def start(self) -> None: ...
     async def close(self) -> None: ...
     async def send(self, message: object) -> None: ...
+    async def is_alive(self, patience: float = ...) -> bool: ...
 
 
 class Callbacks:
@@ -57,6 +65,7 @@ class Callbacks:
         self._life = Lifecycle()
         self._metrics = Metrics()
         self._silent = False
+        self._streams: Any = None
 
     @property
     def state(self) -> State:
@@ -65,6 +74,19 @@ class Callbacks:
     @property
     def is_connected(self) -> bool:
         return self._life.state is State.CONNECTED
+
+    async def __aenter__(self) -> TransportStreams:
+        """Start, and give the streams that the official SDK's `Client` takes; the exit closes."""
+        from vaultbridge.client.sdk import open_streams
+
+        self._streams = open_streams(cast(Transport, self))
+        streams: TransportStreams = await self._streams.__aenter__()
+        return streams
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._streams.__aexit__(kind, error, trace)
 
     def _move(self, event: Event) -> None:
         state = self._life.move(event)

@@ -38,6 +38,16 @@ class Inbox:
         self._max_message_bytes = max_message_bytes
         self._deliver = deliver
         self._report = report
+        self._waiters: set[asyncio.Future[None]] = set()
+
+    async def next_pong(self) -> None:
+        """Wait for the server's next pong; bounding the wait is the caller's duty."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
 
     async def take(self, frame: Frame, *, replay_id: str | None = None) -> bool:
         """Handle one frame. True when it was the accepted answer to the repeated handshake `replay_id`.
@@ -48,6 +58,10 @@ class Inbox:
         if isinstance(frame, Pong):
             if frame.payload.isdigit() and len(frame.payload) <= PLACE_DIGITS:
                 self._outbox.confirm(int(frame.payload))
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+            self._waiters.clear()
             return False
         size = len(frame) if isinstance(frame, bytes) or frame.isascii() else len(frame.encode())
         self._metrics.messages_received += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -17,7 +17,7 @@ PrimitiveType = Literal["tool", "resource", "template", "prompt"]
 
 
 class Primitive(msgspec.Struct, frozen=True):
-    """`name` is the tool's or prompt's name, or the resource's URI (or URI template); `value` is the whole entry."""
+    """`name` is a tool's or prompt's name, or a resource's URI (or URI template); `value` the whole entry."""
 
     type: PrimitiveType
     name: str
@@ -26,18 +26,10 @@ class Primitive(msgspec.Struct, frozen=True):
     value: dict[str, Any]
 
 
-class ListingClient(Protocol):
-    """What is needed of a client: our own session, or the official SDK's `Client`."""
-
-    list_tools: Callable[..., Awaitable[Any]]
-    list_resources: Callable[..., Awaitable[Any]]
-    list_resource_templates: Callable[..., Awaitable[Any]]
-    list_prompts: Callable[..., Awaitable[Any]]
-
-
 async def list_primitives(client: Any) -> list[Primitive]:
     """Everything that `client`'s server offers. A kind that the server does not have is left out.
 
+    `client` is our own `Session` or the official SDK's `Client`.
     Raises what the client raises for any failure but "method not found".
     """
     listings: list[tuple[PrimitiveType, Any, str, str]] = [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message, error_answer
+from vaultbridge.client.states import State
 from vaultbridge.errors import EngineFailure
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
 
     transport.on_message, transport.on_error, transport.on_close = on_message, on_error, on_close
     try:
-        await transport.start()
+        if transport.state is State.DISCONNECTED:
+            await transport.start()  # a plugin may have connected it before
         yield from_server, _WriteStream(transport)
     finally:
         # Bounded by the transport's own close timeout, so that shielding cannot hang.

@@ -12,11 +12,10 @@ import contextlib
 import random as _random
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from vaultbridge.client import heartbeat, settlement
-from vaultbridge.client.callbacks import Callbacks
+from vaultbridge.client.callbacks import ALIVE_SECONDS, Callbacks
 from vaultbridge.client.connector import Connector, abandon, retire
 from vaultbridge.client.deadlines import Deadlines
 from vaultbridge.client.errors import LineLost, MessagesUnconfirmed, QueueFull, TransportClosed
@@ -29,9 +28,6 @@ from vaultbridge.client.queue_file import QueueFile
 from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, from_mapping, make_settings
 from vaultbridge.client.states import State
 from vaultbridge.errors import VaultbridgeError
-
-if TYPE_CHECKING:
-    from mcp.client._transport import TransportStreams
 
 
 class WebSocketTransport(Callbacks):
@@ -75,7 +71,6 @@ class WebSocketTransport(Callbacks):
         self._beating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._over = asyncio.Event()
-        self._streams: Any = None
 
     @classmethod
     def from_settings(cls, settings: WebSocketSettings, *, dial: Dial | None = None) -> WebSocketTransport:
@@ -170,6 +165,19 @@ class WebSocketTransport(Callbacks):
         except VaultbridgeError as error:
             self._report(error)
             raise
+
+    async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
+        """Whether the server answers a ping within `patience` seconds."""
+        line = self._line
+        if line is None or not self.is_connected:
+            return False
+        try:
+            async with asyncio.timeout(patience):
+                await line.ping(b"%d" % self._outbox.ledger.place)
+                await self._inbox.next_pong()
+        except (TimeoutError, LineLost):
+            return False
+        return True
 
     def flush_restored(self) -> None:
         """Send what an earlier process left now, instead of after the first message of this one."""
@@ -352,16 +360,3 @@ class WebSocketTransport(Callbacks):
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def __aenter__(self) -> TransportStreams:
-        """Start, and give the streams that the official SDK's `Client` takes."""
-        from vaultbridge.client.sdk import open_streams
-
-        self._streams = open_streams(self)
-        streams: TransportStreams = await self._streams.__aenter__()
-        return streams
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._streams.__aexit__(kind, error, trace)

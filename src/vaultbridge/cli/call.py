@@ -1,0 +1,231 @@
+"""`vaultbridge call`: list what an MCP server offers, call a tool, read a resource, watch notifications.
+
+Over WebSocket, Streamable HTTP or stdio, at the newest version the server has. Results go to stdout,
+everything else to stderr. Exit codes: 0, 1 when the server or the tool failed, 2 when the command is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.cli import call_output as output
+from vaultbridge.client.callbacks import Transport
+from vaultbridge.client.errors import RpcError
+from vaultbridge.client.messages import Message
+from vaultbridge.client.primitives import list_primitives
+from vaultbridge.client.servers import open_target
+from vaultbridge.client.session import Session
+from vaultbridge.client.trace import TracedTransport
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.limits import CALL_SECONDS
+
+EXAMPLES: Final = """\
+examples:
+  vaultbridge call ws://localhost:3000                        what the server offers
+  vaultbridge call "npx some-mcp-server" search '{"q": "x"}'  call a tool of a server that is a command
+  vaultbridge call notes obsidian_search @arguments.json      a server named in .mcp.json
+  vaultbridge call http://localhost:3000/mcp --read note://Home
+  vaultbridge call ide --watch                                a Claude Code IDE server of this machine
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="vaultbridge call",
+        description="List and call the tools of any MCP server.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    p.add_argument(
+        "target", help="a ws(s):// or http(s):// URL, a command in quotes, a name from the config, or ide"
+    )
+    p.add_argument("tool", nargs="?", help="the tool to call; without it, everything on offer is listed")
+    p.add_argument(
+        "arguments",
+        nargs="?",
+        default="{}",
+        metavar="json",
+        help="its arguments; @FILE reads a file, - stdin",
+    )
+    p.add_argument("--read", metavar="URI", help="read a resource")
+    p.add_argument(
+        "--prompt", metavar="NAME", help="get a prompt; the tool's place holds its arguments as JSON"
+    )
+    p.add_argument("--watch", action="store_true", help="print notifications until interrupted")
+    p.add_argument("--resource", action="append", default=[], metavar="URI", help="watch this resource too")
+    p.add_argument("--count", type=int, default=0, metavar="N", help="end --watch after N notifications")
+    p.add_argument("--json", action="store_true", help="print the result as JSON")
+    p.add_argument("--trace", action="store_true", help="write every message to stderr")
+    p.add_argument("--config", metavar="FILE", help="servers by name: .mcp.json or Claude Desktop's file")
+    p.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="send this header")
+    p.add_argument("--timeout", type=float, default=CALL_SECONDS, metavar="S", help="seconds for each answer")
+    p.add_argument(
+        "--mcp", default="auto", metavar="VERSION", help="the protocol's version; the newest by default"
+    )
+    return p
+
+
+def main(argv: list[str]) -> int:
+    try:
+        args = parser().parse_args(argv)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 2
+    try:
+        return asyncio.run(_run(args))
+    except InvalidArgument as error:
+        return _complain(str(error), 2)
+    except VaultbridgeError as error:
+        return _complain(str(error), 1)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 1)
+    except BrokenPipeError:
+        # The reader of our output has gone; what would be flushed at exit must not complain again.
+        sys.stdout = None
+        return 1
+
+
+def _complain(text: str, code: int) -> int:
+    one_line = " ".join(text.split())
+    sys.stderr.write(f"vaultbridge call: {one_line}\n")
+    return code
+
+
+async def _run(args: argparse.Namespace) -> int:
+    arguments = _arguments(args)
+    if not args.timeout > 0:
+        raise InvalidArgument("--timeout must be a number of seconds above 0.")
+    transport: Transport = open_target(
+        args.target,
+        config=args.config,
+        headers=_headers(args.header),
+        timeout=min(args.timeout, CALL_SECONDS),
+    )
+    if args.trace:
+        transport = TracedTransport(transport, lambda line: print(line, file=sys.stderr), time.monotonic)
+    session = Session(transport, version=args.mcp, timeout=args.timeout)
+    seen: asyncio.Queue[Message] = asyncio.Queue(output.WATCH_BACKLOG)
+    if args.watch:
+        session.on_notification = lambda message: _keep(seen, message)
+    last_error = ""
+
+    def remember(error: Exception) -> None:
+        nonlocal last_error
+        last_error = str(error)
+
+    transport.on_error = remember
+    try:
+        async with session:
+            return await _act(session, args, arguments, seen)
+    except RpcError as error:
+        # The end of the line explains an answer that was made up because of it.
+        if error.rpc_code == -32000 and last_error and not transport.is_connected:
+            raise RpcError(error.rpc_code, f"{last_error} {error.rpc_message}") from None
+        raise
+
+
+async def _act(
+    session: Session, args: argparse.Namespace, arguments: dict[str, Any], seen: asyncio.Queue[Message]
+) -> int:
+    if args.watch:
+        return await _watch(session, args, seen)
+    if args.read:
+        result = await session.read_resource(args.read)
+        output.show_json(result) if args.json else output.show_resource(result)
+    elif args.prompt:
+        result = await session.get_prompt(args.prompt, arguments)
+        output.show_json(result) if args.json else output.show_prompt(result)
+    elif args.tool:
+        return await _call(session, args, arguments)
+    else:
+        found = await list_primitives(session)
+        output.show_primitives_json(session, found) if args.json else output.show_primitives(session, found)
+    return 0
+
+
+async def _call(session: Session, args: argparse.Namespace, arguments: dict[str, Any]) -> int:
+    result = await session.call_tool(args.tool, arguments)
+    failed = result.get("isError") is True
+    if args.json:
+        output.show_json(result)
+    elif not failed:
+        output.show_tool_result(result)
+    if failed:
+        return _complain(f"{args.tool} failed: {output.text_of(result) or 'without a reason'}", 1)
+    return 0
+
+
+async def _watch(session: Session, args: argparse.Namespace, seen: asyncio.Queue[Message]) -> int:
+    stop = asyncio.Event()
+    with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
+    listening = asyncio.create_task(session.listen(tuple(args.resource)))
+    stopping = asyncio.create_task(stop.wait())
+    shown = 0
+    try:
+        while not args.count or shown < args.count:
+            nearest = asyncio.create_task(seen.get())
+            waiting = {nearest, stopping, *([] if listening.done() else [listening])}
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if listening.done():
+                listening.result()
+                if session.is_modern and not nearest.done():
+                    nearest.cancel()
+                    return 0  # the server has ended the stream
+            if nearest.done():
+                output.show_notification(nearest.result(), as_json=args.json)
+                shown += 1
+            else:
+                nearest.cancel()
+            if stopping.done():
+                return 0
+            if not session.transport.is_connected and seen.empty():
+                return _complain("the connection has ended", 1)
+    finally:
+        for task in (listening, stopping):
+            task.cancel()
+        await asyncio.gather(listening, stopping, return_exceptions=True)
+    return 0
+
+
+def _keep(seen: asyncio.Queue[Message], message: Message) -> None:
+    if seen.full():
+        seen.get_nowait()  # a terminal that cannot keep up loses the oldest
+    seen.put_nowait(message)
+
+
+def _arguments(args: argparse.Namespace) -> dict[str, Any]:
+    text = (args.tool or "{}") if args.prompt else args.arguments
+    try:
+        if text == "-":
+            text = sys.stdin.read()
+        elif text.startswith("@"):
+            text = Path(text[1:]).read_text("utf-8")
+        value = msgspec.json.decode(text)
+    except OSError as error:
+        raise InvalidArgument(f"The arguments cannot be read: {(error.strerror or '').lower()}.") from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise InvalidArgument(
+            f"The arguments are not JSON: {error}.", hint="Give an object, like '{\"a\": 1}'."
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidArgument("The arguments must be a JSON object.", hint="Like '{\"a\": 1}'.")
+    return value
+
+
+def _headers(lines: list[str]) -> dict[str, str]:
+    headers = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            raise InvalidArgument("A header is written 'NAME: VALUE'.", argument="header")
+        headers[name.strip()] = value.strip()
+    return headers

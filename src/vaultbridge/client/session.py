@@ -1,0 +1,267 @@
+"""A light MCP session over any transport: negotiation, requests and answers, notifications. Needs no SDK.
+
+For programs that want a server's tools without the official SDK, and for `vaultbridge call`. Offers nothing
+to the server (no roots, sampling or elicitation): what a server asks for is refused, except a ping.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+from vaultbridge import __version__
+from vaultbridge.client.callbacks import Transport
+from vaultbridge.client.errors import RpcError, TransportClosed
+from vaultbridge.client.http_headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
+from vaultbridge.client.messages import Kind, Message, RequestId, classify, error_answer
+from vaultbridge.client.states import State
+from vaultbridge.errors import InvalidArgument, TimedOut
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.rpc.messages import METHOD_NOT_FOUND
+from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, VERSIONS
+
+PROBE_SECONDS: Final = 5.0
+"""How long `server/discover` may take before the server is taken for one of the handshake era: some old
+servers do not answer what they do not know."""
+
+FOREVER: Final = float("inf")
+"""For a request that is answered when it ends, as `subscriptions/listen` is."""
+
+SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
+
+
+class Session:
+    """`async with Session(transport) as session: await session.call_tool("name", {…})`.
+
+    `on_notification` is called for each notification, in order.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        version: str = "auto",
+        timeout: float | None = CALL_SECONDS,
+        on_notification: Callable[[Message], object] | None = None,
+        client_name: str = "vaultbridge",
+    ) -> None:
+        """`version` is "auto" (the newest the server has) or one of the protocol's versions."""
+        if version != "auto" and version not in VERSIONS:
+            raise InvalidArgument(
+                f"{version!r} is not a version of MCP.",
+                argument="version",
+                hint=f"Known: auto, {', '.join(VERSIONS)}.",
+            )
+        self.transport = transport
+        self.on_notification = on_notification
+        self.protocol_version = ""
+        self.server_info: dict[str, Any] = {}
+        self.server_capabilities: dict[str, Any] = {}
+        self.instructions = ""
+        self._wanted = version
+        self._timeout = timeout
+        self._client = {"name": client_name, "version": __version__}
+        self._ids = itertools.count(1)
+        self._waiting: dict[RequestId, asyncio.Future[Message]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_modern(self) -> bool:
+        return self.protocol_version in MODERN_VERSIONS
+
+    async def __aenter__(self) -> Session:
+        try:
+            await self.open()
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Start the transport (unless it is) and agree on a version. Raises as `start` and `request` do."""
+        self.transport.on_message = self._take
+        before = self.transport.on_close
+        self.transport.on_close = lambda: self._closed(before)
+        if self.transport.state is State.DISCONNECTED:
+            await self.transport.start()
+        if self._wanted in HANDSHAKE_VERSIONS or not await self._discover():
+            await self._initialize()
+
+    async def close(self) -> None:
+        await self.transport.close()
+        for task in self._answering:
+            task.cancel()
+
+    async def _discover(self) -> bool:
+        """Ask a modern server what it is. False when the server is not one."""
+        version = self._wanted if self._wanted != "auto" else MODERN_VERSIONS[-1]
+        self.protocol_version = version
+        try:
+            result = await self.request(
+                "server/discover", timeout=PROBE_SECONDS if self._wanted == "auto" else None
+            )
+        except (RpcError, TimedOut):
+            if self._wanted != "auto":
+                raise
+            return False
+        if version not in result.get("supportedVersions", ()):
+            if self._wanted == "auto":
+                return False
+            raise RpcError(-32022, f"The server does not speak MCP {version}.")
+        self._learn(result, (result.get("_meta") or {}).get(SERVER_INFO_KEY) or result.get("serverInfo"))
+        return True
+
+    async def _initialize(self) -> None:
+        self.protocol_version = ""
+        version = self._wanted if self._wanted != "auto" else HANDSHAKE_VERSIONS[-1]
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": self._client}
+        result = await self.request("initialize", params)
+        self.protocol_version = str(result.get("protocolVersion", ""))
+        if self.protocol_version not in HANDSHAKE_VERSIONS:
+            raise RpcError(
+                -32022, f"The server speaks MCP {self.protocol_version!r}, which is not known here."
+            )
+        self._learn(result, result.get("serverInfo"))
+        await self.notify("notifications/initialized")
+
+    def _learn(self, result: dict[str, Any], info: Any) -> None:
+        self.server_info = info if isinstance(info, dict) else {}
+        capabilities = result.get("capabilities")
+        self.server_capabilities = capabilities if isinstance(capabilities, dict) else {}
+        self.instructions = str(result.get("instructions") or "")
+
+    async def request(
+        self, method: str, params: dict[str, Any] | None = None, *, timeout: float | None = None
+    ) -> dict[str, Any]:
+        """The result of a request. Raises RpcError, TimedOut, TransportClosed and what `send` raises."""
+        request_id = next(self._ids)
+        waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._waiting[request_id] = waiter
+        seconds = self._timeout if timeout is None else timeout
+        message: Message = {"jsonrpc": "2.0", "id": request_id, "method": method}
+        full = self._with_meta(params)
+        if full:
+            message["params"] = full
+        try:
+            async with asyncio.timeout(None if seconds == FOREVER else seconds):
+                await self.transport.send(message)
+                answer = await waiter
+        except TimeoutError:
+            await self._cancel(request_id, method)
+            raise TimedOut(f"No answer to {method!r} within {seconds:g} s.") from None
+        finally:
+            self._waiting.pop(request_id, None)
+        if "error" in answer:
+            error = answer["error"]
+            raise RpcError(error["code"], error["message"], error.get("data"))
+        result = answer["result"]
+        return result if isinstance(result, dict) else {"value": result}
+
+    async def _cancel(self, request_id: RequestId, method: str) -> None:
+        if method in ("initialize", "server/discover") or not self.transport.is_connected:
+            return
+        await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
+
+    async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
+        await self.transport.send(
+            {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
+        )
+
+    async def list_tools(self, *, cursor: str | None = None) -> dict[str, Any]:
+        return await self._list("tools/list", cursor)
+
+    async def list_resources(self, *, cursor: str | None = None) -> dict[str, Any]:
+        return await self._list("resources/list", cursor)
+
+    async def list_resource_templates(self, *, cursor: str | None = None) -> dict[str, Any]:
+        return await self._list("resources/templates/list", cursor)
+
+    async def list_prompts(self, *, cursor: str | None = None) -> dict[str, Any]:
+        return await self._list("prompts/list", cursor)
+
+    async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The tool's result, an `isError` one too: that is for the caller (or the model) to read."""
+        return _complete(await self.request("tools/call", {"name": name, "arguments": arguments or {}}))
+
+    async def read_resource(self, uri: str) -> dict[str, Any]:
+        return _complete(await self.request("resources/read", {"uri": uri}))
+
+    async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> dict[str, Any]:
+        return _complete(await self.request("prompts/get", {"name": name, "arguments": arguments or {}}))
+
+    async def listen(self, resources: tuple[str, ...] = ()) -> None:
+        """Ask for every notification the server has, and those of `resources`; see `on_notification`.
+
+        With a handshake each resource is subscribed to, and this returns. From 2026-07-28 a stream is opened,
+        and this returns when the server ends it.
+        """
+        if self.is_modern:
+            wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
+            filters: dict[str, Any] = {
+                **wanted,
+                **({"resourceSubscriptions": list(resources)} if resources else {}),
+            }
+            await self.request("subscriptions/listen", {"notifications": filters}, timeout=FOREVER)
+            return
+        for uri in resources:
+            await self.request("resources/subscribe", {"uri": uri})
+
+    async def _list(self, method: str, cursor: str | None) -> dict[str, Any]:
+        return await self.request(method, {"cursor": cursor} if cursor else None)
+
+    def _with_meta(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
+        if not self.is_modern:
+            return params
+        meta = {
+            VERSION_KEY: self.protocol_version,
+            CLIENT_INFO_KEY: self._client,
+            CLIENT_CAPABILITIES_KEY: {},
+        }
+        return {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
+
+    def _take(self, message: Message) -> None:
+        match classify(message):
+            case Kind.NOTIFICATION:
+                if self.on_notification is not None:
+                    self.on_notification(message)
+            case Kind.REQUEST:
+                task = asyncio.create_task(self._answer(message))
+                self._answering.add(task)
+                task.add_done_callback(self._answering.discard)
+            case _:
+                waiter = self._waiting.get(message["id"]) if message["id"] is not None else None
+                if waiter is not None and not waiter.done():
+                    waiter.set_result(message)
+
+    async def _answer(self, request: Message) -> None:
+        if request["method"] == "ping":
+            answer: Message = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
+        else:
+            text = f"This client does not answer {request['method']!r}."
+            answer = error_answer(request["id"], METHOD_NOT_FOUND, text)
+        try:
+            await self.transport.send(answer)
+        except TransportClosed:
+            return  # nobody is left to be answered
+
+    def _closed(self, also: Callable[[], object] | None) -> None:
+        for request_id, waiter in self._waiting.items():
+            if not waiter.done():
+                text = "The connection closed before the answer came."
+                waiter.set_result(error_answer(request_id, -32000, text))
+        if also is not None:
+            also()
+
+
+def _complete(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result that asks for more: this session has nobody to ask."""
+    if result.get("resultType") == "input_required":
+        raise RpcError(
+            -32021, "The server asks for input that this client cannot give.", result.get("inputRequests")
+        )
+    return result

@@ -1,0 +1,231 @@
+"""The stdio transport: a server as a child process, one message a line.
+
+The process ends with the transport: its input is closed, and what does not end by itself is ended. A server
+that ends by itself ends the transport; it is not started again, because its state is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Final
+
+from vaultbridge.client.callbacks import ALIVE_SECONDS, Callbacks
+from vaultbridge.client.errors import ConnectFailed, InvalidMessage, LineLost, TransportClosed, UnknownAnswer
+from vaultbridge.client.messages import answered_id, decode
+from vaultbridge.client.open_requests import OpenRequests
+from vaultbridge.client.settings import MESSAGE_BYTES
+from vaultbridge.client.states import State
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.limits import KIB
+
+EXIT_SECONDS: Final = 2.0
+"""How long a server may take to end after its input is closed, and again after it is asked to terminate."""
+
+STDERR_LINES: Final = 20
+"""Lines of the server's stderr kept for the message that says why it ended."""
+
+STDERR_LINE_BYTES: Final = 8 * KIB
+"""A longer line of stderr is cut: it is only shown to a person."""
+
+
+class StdioTransport(Callbacks):
+    """See `callbacks.Transport` for the promises. `on_stderr` is called for each line the server logs."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        max_message_bytes: int = MESSAGE_BYTES,
+    ) -> None:
+        """`env` is added to this process's environment."""
+        super().__init__()
+        if not command or not all(isinstance(part, str) and "\0" not in part for part in command):
+            raise ConnectFailed("The command is empty or holds a null character.")
+        self.command = tuple(command)
+        self.on_stderr: Callable[[str], object] | None = None
+        self._env = {**os.environ, **env} if env else None
+        self._cwd = cwd
+        self._max_message_bytes = max_message_bytes
+        self._requests = OpenRequests(max_message_bytes)
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._logging: asyncio.Task[None] | None = None
+        self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
+        self._over = asyncio.Event()
+
+    @property
+    def queue_size(self) -> int:
+        """Always 0: what is sent goes into the pipe, and `send` waits while the pipe is full."""
+        return 0
+
+    async def start(self) -> None:
+        """Start the process. Raises ConnectFailed when there is no such program."""
+        if not self._life.allows("start"):
+            raise TransportClosed("This transport has been started already.")
+        self._move("start")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self.command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=self._env,
+                cwd=self._cwd,
+                limit=self._max_message_bytes,
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._move("failed")
+            why = (
+                "no such program"
+                if isinstance(error, FileNotFoundError)
+                else (error.strerror or "failed").lower()
+            )
+            failed = ConnectFailed(f"Cannot start {PurePath(self.command[0]).name!r}: {why}.")
+            self._report(failed)
+            raise failed from None
+        self._metrics.connects += 1
+        self._move("opened")
+        self._logging = asyncio.create_task(self._read_stderr(self._process))
+        self._reading = asyncio.create_task(self._read_stdout(self._process))
+
+    async def send(self, message: object) -> None:
+        """Raises InvalidMessage, TransportClosed (and tells `on_error`); nothing was accepted then."""
+        process = self._process
+        try:
+            if process is None or process.stdin is None or not self.is_connected:
+                raise TransportClosed("The server is not running.")
+            _, _, data = self._requests.outgoing(message, asyncio.get_running_loop().time())
+        except VaultbridgeError as error:
+            self._report(error)
+            raise
+        self._metrics.messages_sent += 1
+        self._metrics.bytes_sent += len(data)
+        process.stdin.write(data + b"\n")
+        # A broken pipe is the end of the process, which the reader of its output meets too.
+        with contextlib.suppress(ConnectionError):
+            await process.stdin.drain()
+
+    async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
+        return self.is_connected and self._process is not None and self._process.returncode is None
+
+    async def close(self) -> None:
+        """End the process and the transport. May be called at any time, from a callback too, and again."""
+        if not self._life.allows("close"):
+            if not self._life.ended and asyncio.current_task() is not self._reading:
+                await self._over.wait()
+            return
+        self._move("close")
+        try:
+            if self._process is not None:
+                await self._stop(self._process)
+        finally:
+            await self._finish("The transport was closed before the answer came")
+
+    async def _finish(self, why: str) -> None:
+        me = asyncio.current_task()
+        tasks = [task for task in (self._reading, self._logging) if task is not None and task is not me]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=EXIT_SECONDS)
+        for answer in self._requests.fail_all(why):
+            await self._deliver(answer)
+        if self._life.state is State.DISCONNECTING:
+            self._move("closed")
+            self._over.set()
+            self._say_closed()
+
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdin is not None:
+            process.stdin.close()
+        for ending in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(EXIT_SECONDS):
+                    await process.wait()
+            if process.returncode is not None:
+                return
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                _signal_group(process.pid, ending)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_SECONDS):
+                await process.wait()
+
+    async def _read_stdout(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        while self._life.state is State.CONNECTED:
+            try:
+                line = await process.stdout.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                line = end.partial
+                if not line.strip():
+                    break
+            except asyncio.LimitOverrunError as error:
+                await process.stdout.readexactly(error.consumed)
+                self._report(
+                    InvalidMessage(f"A line above the limit of {self._max_message_bytes} bytes came.")
+                )
+                continue
+            if line.strip():
+                await self._take(line)
+        if self._life.state is not State.CONNECTED:
+            return
+        await self._ended(process)
+
+    async def _ended(self, process: asyncio.subprocess.Process) -> None:
+        """The server closed its output: the transport has ended, and says why."""
+        self._move("close")
+        await self._stop(process)
+        if self._logging is not None:
+            await asyncio.wait([self._logging], timeout=EXIT_SECONDS)
+        words = f": {self._last_words[-1]}" if self._last_words else ""
+        self._report(LineLost(f"The server ended with exit code {process.returncode}{words}"))
+        await self._finish("The server ended before the answer came")
+
+    async def _take(self, line: bytes) -> None:
+        self._metrics.messages_received += 1
+        self._metrics.bytes_received += len(line)
+        try:
+            kind, message = decode(line)
+            sent_at = self._requests.incoming(kind, message)
+        except (InvalidMessage, UnknownAnswer) as error:
+            self._report(error)
+            request_id = answered_id(line)
+            failed = None if request_id is None else self._requests.fail(request_id, "The answer was refused")
+            if failed is not None:
+                await self._deliver(failed)
+            return
+        if sent_at is not None:
+            self._metrics.answered(asyncio.get_running_loop().time() - sent_at)
+        await self._deliver(message)
+
+    async def _read_stderr(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stderr is not None
+        while True:
+            try:
+                line = await process.stderr.readline()
+            except ValueError:
+                continue  # longer than any line a person reads: dropped
+            if not line:
+                return
+            text = line[:STDERR_LINE_BYTES].decode("utf-8", "replace").rstrip()
+            if text:
+                self._last_words.append(text)
+            if self.on_stderr is not None:
+                self._guard(self.on_stderr, text)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    """To the server and what it started: it leads its own process group."""
+    if hasattr(os, "killpg"):
+        os.killpg(pid, number)
+    else:
+        os.kill(pid, number)

@@ -1,0 +1,84 @@
+"""A transcript of what passes a transport, for a person who debugs a server."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from vaultbridge.client.callbacks import ALIVE_SECONDS, Transport
+from vaultbridge.client.messages import Message, encode, plain
+from vaultbridge.client.states import State
+
+
+class TracedTransport:
+    """Passes everything through, and writes a line for each: `→` sent, `←` received, `!` errors, `·` states.
+
+    A server's own log lines (stdio) come with `|`.
+    """
+
+    def __init__(self, inner: Transport, write: Callable[[str], object], clock: Callable[[], float]) -> None:
+        self.on_message: Callable[[Message], Awaitable[None] | None] | None = None
+        self.on_close: Callable[[], object] | None = None
+        self.on_error: Callable[[Exception], object] | None = None
+        self.on_state: Callable[[State], object] | None = None
+        self._inner = inner
+        self._write = write
+        self._clock = clock
+        self._started = clock()
+        inner.on_message = self._message
+        inner.on_close = self._close
+        inner.on_error = self._error
+        inner.on_state = self._state
+        if hasattr(inner, "on_stderr"):
+            inner.on_stderr = lambda line: self._line("|", line)
+
+    @property
+    def state(self) -> State:
+        return self._inner.state
+
+    @property
+    def is_connected(self) -> bool:
+        return self._inner.is_connected
+
+    @property
+    def queue_size(self) -> int:
+        return self._inner.queue_size
+
+    async def start(self) -> None:
+        await self._inner.start()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def send(self, message: object) -> None:
+        self._line("→", _text(message))
+        await self._inner.send(message)
+
+    async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
+        return await self._inner.is_alive(patience)
+
+    def _message(self, message: Message) -> Awaitable[None] | None:
+        self._line("←", _text(message))
+        return self.on_message(message) if self.on_message is not None else None
+
+    def _error(self, error: Exception) -> None:
+        self._line("!", str(error))
+        if self.on_error is not None:
+            self.on_error(error)
+
+    def _state(self, state: State) -> None:
+        self._line("·", state.value)
+        if self.on_state is not None:
+            self.on_state(state)
+
+    def _close(self) -> None:
+        self._line("·", "closed")
+        if self.on_close is not None:
+            self.on_close()
+
+    def _line(self, mark: str, text: str) -> None:
+        self._write(f"{(self._clock() - self._started) * 1000:9.1f} ms {mark} {text}")
+
+
+def _text(message: Any) -> str:
+    return encode(plain(message)).decode()
