@@ -5,7 +5,6 @@ What the tables mean is `journal.py`'s.
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -35,8 +34,6 @@ CREATE TABLE uses (id INTEGER NOT NULL, digest BLOB NOT NULL, PRIMARY KEY (id, d
 CREATE INDEX used_by ON uses (digest);
 """
 
-_log = logging.getLogger(__name__)
-
 
 def open_journal(file: Path) -> sqlite3.Connection:
     """Opens or makes the database. One that is damaged or not ours is put aside, with a warning: what it
@@ -55,12 +52,16 @@ def open_journal(file: Path) -> sqlite3.Connection:
 
 
 def _put_aside(file: Path, why: str) -> None:
+    import logging
+
     aside = file
     for number in range(1, DAMAGED_KEPT + 1):
         aside = file.with_name(f"{file.stem}.damaged-{number}{file.suffix}")
         if not aside.exists():
             break
-    _log.warning("the journal cannot be used (%s) and was put aside as %s", why, aside.name)
+    logging.getLogger(__name__).warning(
+        "the journal cannot be used (%s) and was put aside as %s", why, aside.name
+    )
     file.replace(aside)
     for tail in ("-wal", "-shm"):
         file.with_name(file.name + tail).unlink(missing_ok=True)

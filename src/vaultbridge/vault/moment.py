@@ -128,6 +128,11 @@ def _quarter(moment: datetime) -> int:
 
 _Writer = Callable[[datetime, Week], str]
 
+
+def _fraction(digits: int) -> _Writer:
+    return lambda moment, week: f"{moment.microsecond * 1000:09d}"[:digits]
+
+
 _WRITERS: Final[dict[str, _Writer]] = {
     "YYYY": lambda m, w: f"{m.year:04d}",
     "YY": lambda m, w: f"{m.year % 100:02d}",
@@ -178,8 +183,5 @@ _WRITERS: Final[dict[str, _Writer]] = {
     "ZZ": lambda m, w: _offset(m, ""),
     "X": lambda m, w: str(int(m.timestamp())),
     "x": lambda m, w: str(int(m.timestamp() * 1000)),
-    **{
-        "S" * digits: (lambda m, w, digits=digits: f"{m.microsecond * 1000:09d}"[:digits])
-        for digits in range(1, 10)
-    },
+    **{"S" * digits: _fraction(digits) for digits in range(1, 10)},
 }

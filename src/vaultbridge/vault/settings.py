@@ -1,33 +1,20 @@
-"""What the vault's `.obsidian` folder says, with Obsidian's defaults where it says nothing.
-
-Read only: unknown keys survive because nothing is written. A file that is broken or has a value of the
-wrong kind counts as absent there, and the problem is reported; the vault stays usable.
+"""What the vault's `.obsidian` folder says, as values with Obsidian's defaults, and the rules that follow
+from them: where new notes and attachments go, what is ignored. Reading the files is `settings_read.py`'s.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-import msgspec
 from msgspec import Struct
 
-from vaultbridge.limits import MIB
-from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, folder_of, join, vault_folder
-from vaultbridge.vault.read import Signature
+from vaultbridge.errors import InvalidPath
+from vaultbridge.links.rewrite import LinkFormat, LinkSettings
+from vaultbridge.vault.ignore import IgnoreFilters
+from vaultbridge.vault.paths import VaultPath, folder_of, join, vault_folder
 from vaultbridge.vault.steps import TrashOption
 
-SETTINGS_BYTES: Final = 8 * MIB
-"""The largest settings file that is read: bookmarks of a large vault stay far below."""
-
-FILTER_CHARS: Final = 500
-"""The longest ignore filter: a person types it."""
-
-BOOKMARK_DEPTH: Final = 32
-"""The deepest nesting of bookmark groups that is followed."""
-
 Period = Literal["daily", "weekly", "monthly", "quarterly", "yearly"]
-LinkFormat = Literal["shortest", "relative", "absolute"]
 
 PERIOD_FORMATS: Final[dict[Period, str]] = {
     "daily": "YYYY-MM-DD",
@@ -36,7 +23,6 @@ PERIOD_FORMATS: Final[dict[Period, str]] = {
     "quarterly": "YYYY-[Q]Q",
     "yearly": "YYYY",
 }
-_PERIODIC_PLUGIN: Final = "periodic-notes"
 
 
 class PeriodicNotes(Struct, frozen=True):
@@ -67,7 +53,6 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     new_file_folder: str = ""
     trash_option: TrashOption = "system"
     show_unsupported_files: bool = False
-    ignore_filters: tuple[str, ...] = ()
     periodic: dict[Period, PeriodicNotes] = {}
     template_folder: str = ""
     template_date_format: str = "YYYY-MM-DD"
@@ -78,6 +63,22 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     community_plugins: tuple[str, ...] = ()
     core_plugins: dict[str, bool] = {}
     problems: tuple[str, ...] = ()
+    ignoring: IgnoreFilters = IgnoreFilters(())
+
+    @property
+    def links(self) -> LinkSettings:
+        """How new links are written."""
+        return LinkSettings(self.new_link_format, self.use_markdown_links)
+
+    def ignored(self, path: str) -> bool:
+        """Whether the ignore filters hide a file from search, graph and tags (never from link resolution)."""
+        return self.ignoring.match(path)
+
+    def notes_of(self, period: Period) -> PeriodicNotes:
+        """Where periodic notes of this kind lie, by Obsidian's defaults when nothing is set."""
+        return self.periodic.get(period) or PeriodicNotes(
+            enabled=False, folder="", format=PERIOD_FORMATS[period], template=""
+        )
 
     def attachment_folder_for(self, note: VaultPath) -> VaultPath:
         """Where an attachment added to `note` goes."""
@@ -98,8 +99,6 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
 
 def _folder(text: str) -> VaultPath:
     """A folder as the settings name it; the vault's top when it is none that a vault can have."""
-    from vaultbridge.errors import InvalidPath
-
     try:
         return vault_folder(text)
     except InvalidPath:

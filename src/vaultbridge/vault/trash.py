@@ -14,7 +14,6 @@ from collections.abc import Container, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -84,6 +83,8 @@ def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> Bi
 
 def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Container[Path]) -> Bin:
     """The specification: files in `files`, for each a `.trashinfo` of the same name in `info`."""
+    from urllib.parse import quote
+
     info = can / "info"
     chosen = _free(can / "files", place.name, taken, info=info)
     when = now.strftime("%Y-%m-%dT%H:%M:%S")
