@@ -204,6 +204,8 @@ class _IdeDialect:
 
     async def _ask_folder(self) -> None:
         """Where the client runs: its only root. Needed for quoting mentions, nice to have in `status`."""
+        if "roots" not in self._mcp.client.capabilities:
+            return
         try:
             answer = await self._peer.request("roots/list", {}, seconds=ROOTS_SECONDS)
         except (VaultbridgeError, PeerFailed, PeerGone):

@@ -97,6 +97,9 @@ class Door:
         try:
             await self._serve(socket, request)
             await socket.close()
+        except Exception:
+            log.exception("serving %s failed", name)
+            await socket.close(WSCloseCode.INTERNAL_ERROR, "internal error")
         finally:
             self._open.pop(name, None)
             log.info("Client disconnected: %s", name)

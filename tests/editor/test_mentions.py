@@ -1,0 +1,39 @@
+"""Mentions that wait for an assistant."""
+
+from __future__ import annotations
+
+from vaultbridge.editor.mentions import WAIT_SECONDS, WAITING_MENTIONS, WaitingMentions
+from vaultbridge.editor.model import Mention
+from vaultbridge.vault.paths import vault_path
+
+NOTE = Mention(vault_path("Note.md"))
+
+
+def test_a_mention_waits_ten_seconds() -> None:
+    assert WAIT_SECONDS == 10.0
+    waiting = WaitingMentions()
+    waiting.add(NOTE, 0.0)
+    assert waiting.take(10.0) == (NOTE,)
+
+
+def test_an_older_one_is_dropped() -> None:
+    waiting = WaitingMentions()
+    waiting.add(NOTE, 0.0)
+    waiting.add(Mention(vault_path("New.md")), 5.0)
+    assert waiting.take(10.1) == (Mention(vault_path("New.md")),)
+
+
+def test_each_is_given_once() -> None:
+    waiting = WaitingMentions()
+    waiting.add(NOTE, 0.0)
+    waiting.take(1.0)
+    assert waiting.take(1.0) == ()
+
+
+def test_the_oldest_give_way() -> None:
+    waiting = WaitingMentions()
+    for number in range(WAITING_MENTIONS + 3):
+        waiting.add(Mention(vault_path(f"{number}.md")), 0.0)
+    taken = waiting.take(0.0)
+    assert len(taken) == WAITING_MENTIONS
+    assert taken[0].path == "3.md"

@@ -1,0 +1,85 @@
+"""The port and token that outlive the process."""
+
+from __future__ import annotations
+
+import stat
+import uuid
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.editor.remembered import (
+    FILE_NAME,
+    Remembered,
+    all_remembered,
+    new_token,
+    recall,
+    remember,
+    stopped,
+)
+
+KNOWN = Remembered(port=3000, token=str(uuid.UUID(int=7)), pid=12, vault="/vault")
+
+
+def test_what_is_remembered_is_recalled(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    assert recall(tmp_path) == KNOWN
+
+
+def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
+    remember(tmp_path / "cache", KNOWN)
+    assert stat.S_IMODE((tmp_path / "cache" / FILE_NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
+    assert [file.name for file in (tmp_path / "cache").iterdir()] == [FILE_NAME]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"port": 3000}',
+        b'{"port": 0, "token": "00000000-0000-0000-0000-000000000007"}',
+        b'{"port": 70000, "token": "00000000-0000-0000-0000-000000000007"}',
+        b'{"port": 3000, "token": "short"}',
+        b"\xff\xfe",
+        b" " * 100_000,
+    ],
+)
+def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    assert recall(tmp_path) is None
+
+
+def test_nothing_is_recalled_where_nothing_was_remembered(tmp_path: Path) -> None:
+    assert recall(tmp_path / "nowhere") is None
+
+
+def test_a_clean_end_keeps_port_and_token(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    stopped(tmp_path, 12)
+    again = recall(tmp_path)
+    assert again is not None
+    assert (again.port, again.token, again.pid) == (KNOWN.port, KNOWN.token, 0)
+
+
+def test_the_end_of_another_process_changes_nothing(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    stopped(tmp_path, 99)
+    assert recall(tmp_path) == KNOWN
+
+
+def test_tokens_are_random_uuids_of_version_4() -> None:
+    """Seed 000, Authentication Flow 1."""
+    tokens = {new_token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(uuid.UUID(token).version == 4 for token in tokens)
+
+
+def test_all_vaults_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
+    remember(tmp_path / "b", KNOWN)
+    remember(tmp_path / "a", KNOWN)
+    (tmp_path / "c").mkdir()
+    assert [folder.name for folder, _ in all_remembered(tmp_path)] == ["a", "b"]
+    assert list(all_remembered(tmp_path / "nowhere")) == []
