@@ -1,0 +1,81 @@
+"""Renames of headings and blocks, with every link to them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from links.vaults import MemoryVault, card
+from vaultbridge.errors import EditRefused
+from vaultbridge.links.heading_rename import plan_block_rename, plan_heading_rename
+
+
+def heading_renamed(texts: dict[str, str], path: str, heading: str, new: str) -> dict[str, str]:
+    vault = MemoryVault(texts)
+    plan = plan_heading_rename(
+        path, texts[path], vault.note(path), heading, new, vault.references(), read=vault.read
+    )
+    return vault.after(plan.edits).texts
+
+
+def test_every_link_to_the_heading_follows() -> None:
+    cards = [
+        card("file", "1", file="n.md", subpath="#Old head"),
+        card("text", "2", text='"[[n#Old head]]"'),
+    ]
+    canvas = json.dumps({"nodes": cards})
+    texts = {
+        "n.md": "# Old head\n[[#Old head]] [[n#old   HEAD|x]]\n## Sub\n",
+        "s.md": '---\nup: "[[n#Old head]]"\n---\n'
+        "[x](n.md#Old%20head) ![[n#Old head#Sub]] [[n#Sub]] `[[n#Old head]]`",
+        "other.md": "# Old head\n[[#Old head]]",
+        "b.canvas": canvas,
+    }
+    after = heading_renamed(texts, "n.md", "Old head", "New: one")
+    assert after["n.md"] == "# New: one\n[[#New one]] [[n#New one|x]]\n## Sub\n"
+    assert after["s.md"] == (
+        '---\nup: "[[n#New one]]"\n---\n[x](n.md#New%20one) ![[n#New one#Sub]] [[n#Sub]] `[[n#Old head]]`'
+    )
+    assert after["other.md"] == texts["other.md"]
+    assert after["b.canvas"] == canvas.replace("Old head", "New one")
+
+
+def test_a_link_means_the_first_of_two_equal_headings_only() -> None:
+    texts = {"n.md": "# A\n## X\n# B\n## X\n", "s.md": "[[n#X]] [[n#B#X]]"}
+    assert heading_renamed(texts, "n.md", "B#X", "Y")["s.md"] == "[[n#X]] [[n#B#Y]]"
+    assert heading_renamed(texts, "n.md", "A#X", "Y")["s.md"] == "[[n#Y]] [[n#B#X]]"
+
+
+def test_a_link_that_would_mean_another_heading_gets_the_path() -> None:
+    texts = {"n.md": "# A\n## X\n# B\n## Y\n", "s.md": "[[n#Y]]"}
+    assert heading_renamed(texts, "n.md", "X", "Y")["s.md"] == "[[n#B#Y]]"
+    assert (
+        heading_renamed({**texts, "s.md": "[[n#Y]] [[n#X]]"}, "n.md", "Y", "X")["s.md"] == "[[n#B#X]] [[n#X]]"
+    )
+
+
+def test_a_name_that_hides_a_linked_heading_for_good_is_refused() -> None:
+    texts = {"n.md": "# X\n# Y\n", "s.md": "[[n#Y]]"}
+    with pytest.raises(EditRefused, match="links to 'Y' would mean another heading"):
+        heading_renamed(texts, "n.md", "X", "Y")
+
+
+def test_a_heading_that_keeps_its_name_changes_nothing() -> None:
+    texts = {"n.md": "# X\n", "s.md": "[[n#X]]"}
+    assert heading_renamed(texts, "n.md", "X", "X") == texts
+
+
+def test_every_link_to_a_block_follows() -> None:
+    texts = {
+        "n.md": "para ^old\n\n[[#^OLD]]\n\nother ^oldest\n",
+        "s.md": "[[n#^old|x]] ![[n#^oldest]] [b](n.md#^old) [[n#old]]",
+    }
+    vault = MemoryVault(texts)
+    plan = plan_block_rename(
+        "n.md", texts["n.md"], vault.note("n.md"), "^Old", "new-1", vault.references(), read=vault.read
+    )
+    after = vault.after(plan.edits).texts
+    assert after["n.md"] == "para ^new-1\n\n[[#^new-1]]\n\nother ^oldest\n"
+    assert after["s.md"] == "[[n#^new-1|x]] ![[n#^oldest]] [b](n.md#^new-1) [[n#old]]"
+    assert len(plan.rewritten) == 3
