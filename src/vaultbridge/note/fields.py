@@ -42,7 +42,7 @@ def bracket_key(part: str, pos: int) -> tuple[str, int] | None:
 def bracket_field(
     key: tuple[str, int], part: str, opened: int, closed: int, line: int, base: int
 ) -> InlineField | None:
-    """The field between the bracket at `opened` and the one at `closed`; None when they are not on one line."""
+    """The field between the brackets at `opened` and `closed`; None when they are not on one line."""
     name, value_at = key
     value = part[value_at:closed]
     if "\n" in value or "\r" in value:

@@ -1,8 +1,8 @@
 """The properties of a note: where the block stands, what it says, and the tags, aliases and links in it.
 
-The block is the text between `---` at offset 0 and the next line `---`. A block that cannot be read (bad YAML,
-duplicate keys) is still the block: the body begins after it, and nobody may rewrite it. Editing properties is
-`properties_edit`'s duty; the body is the scanner's.
+The block is the text between `---` at offset 0 and the next line `---`. A block that cannot be read (bad
+YAML, duplicate keys) is still the block: the body begins after it, and nobody may rewrite it. Editing
+properties is `properties_edit`'s duty; the body is the scanner's.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _leaves(
             name = value[1:] if value.startswith("#") else value
             if name and not _WHITESPACE.search(name):
                 start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
-                tags.append(Tag(name, bisect_right(starts, start), start, end, True))
+                tags.append(Tag(name, bisect_right(starts, start), start, end, in_properties=True))
         if value.endswith(("]]", ")")):
             start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
             link = property_link(value, text[start:end], leaf.key, bisect_right(starts, start), start)

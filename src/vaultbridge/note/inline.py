@@ -1,8 +1,9 @@
 """Inside a paragraph, heading or table row: links, tags, footnotes and Dataview fields.
 
-One pass from left to right over the places that matter. What hides its inside (code, math, HTML) is skipped as
-a whole; what may nest (brackets) is kept on a stack. Each kind of failed search is remembered, so that no text,
-however strange, takes more than linear time. Which stretches of a note are handed in is the block scanner's rule.
+One pass from left to right over the places that matter. What hides its inside (code, math, HTML) is skipped
+as a whole; what may nest (brackets) is kept on a stack. Each kind of failed search is remembered, so that no
+text, however strange, takes more than linear time. Which stretches of a note are handed in is the block
+scanner's rule.
 """
 
 from __future__ import annotations
@@ -10,33 +11,33 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from vaultbridge.note.fields import bracket_key, bracket_field, line_fields
+from vaultbridge.note.fields import bracket_field, bracket_key, line_fields
 from vaultbridge.note.inline_html import Html
 from vaultbridge.note.inline_links import WIKI_INSIDE, destination, internal_target, wiki_link
 from vaultbridge.note.inline_spans import Spans
 from vaultbridge.note.model import Footnote, InlineField, Link, LinkKind, Tag
+from vaultbridge.note.text import BLANKS
 
-WHITESPACE = " \t\n\r\x0b\x0c\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-_TAG = rf"\#[^{WHITESPACE}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
+_TAG_NAME = rf"[^{BLANKS}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
+# Each token begins with a character of one set, which the engine looks for quickly; what may follow is told
+# apart by a look back at that character.
 _ALWAYS = (
-    r"(\\[!-/:-@\[-`{-~])"  # 1 a backslash escape
-    r"|(`+)"  # 2 code
-    r"|(\$+)"  # 3 math
-    r"|(<(?=[A-Za-z/!?]))"  # 4 HTML or an autolink
-    rf"|(!?\[\[{WIKI_INSIDE}\]\])"  # 5 a wikilink or embed
-    rf"|({_TAG})"  # 6 a tag, if it may start here
-    r"|(\[\^[^\[\]\s^]++\])"  # 7 a footnote reference
-    r"|(%%)"  # 8 a comment begins or ends
+    r"(?<=\\)([!-/:-@\[-`{-~])"  # 1 a backslash escape
+    r"|(?<=`)(`*+)"  # 2 code
+    r"|(?<=\$)(\$*+)"  # 3 math
+    r"|(?<=<)((?=[A-Za-z/!?]))"  # 4 HTML or an autolink
+    rf"|(?<=\[)(\[{WIKI_INSIDE}\]\])"  # 5 a wikilink; an embed when `!` stands before
+    rf"|(?<=\#)({_TAG_NAME})"  # 6 a tag, if it may start here
+    r"|(?<=\[)(\^[^\[\]\s^]++\])"  # 7 a footnote reference
+    r"|(?<=%)(%)"  # 8 a comment begins or ends
 )
-_ESCAPE, _CODE, _MATH, _HTML, _WIKI, _TAGGED, _FOOTNOTE, _COMMENT, _OPEN, _CLOSE, _PAREN, _PAREN_END = range(
-    1, 13
-)
-_PLAIN_TOKEN = re.compile(_ALWAYS)
-_BRACKET_TOKEN = re.compile(_ALWAYS + r"|([!^]?\[)|(\])")
-_FIELD_TOKEN = re.compile(_ALWAYS + r"|([!^]?\[)|(\])|(\()|(\))")
-_IS_SPACE = frozenset(" \t\n\r\x0b\x0c\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff").union(
-    map(chr, range(0x2000, 0x200B))
-)
+_BRACKETS = r"|(?<=\[)()|(?<=\])()"  # 9, 10
+_PARENS = r"|(?<=\()()|(?<=\))()"  # 11, 12
+_ESCAPE, _CODE, _MATH, _HTML, _WIKI, _TAGGED, _FOOTNOTE, _COMMENT, _OPEN, _CLOSE, _PAREN = range(1, 12)
+_PLAIN_TOKEN = re.compile(rf"[\\`$<#%\[](?:{_ALWAYS})")
+_BRACKET_TOKEN = re.compile(rf"[\\`$<#%\[\]](?:{_ALWAYS}{_BRACKETS})")
+_FIELD_TOKEN = re.compile(rf"[\\`$<#%\[\]()](?:{_ALWAYS}{_BRACKETS}{_PARENS})")
+_IS_BLANK = frozenset(BLANKS)
 
 
 class Found:
@@ -53,21 +54,17 @@ class Found:
         self.fields: list[InlineField] = []
 
 
-def scan_inline(
-    part: str, base: int, found: Found, *, in_table: bool = False, in_comment: bool = False
-) -> None:
+def scan_inline(part: str, base: int, found: Found, *, in_comment: bool = False) -> None:
     """Adds what stands in `part`, whose first character has the offset `base` in the text.
 
     Block marks inside (`>` of a quoted paragraph's further lines) must have been blanked out, not cut, so
     that offsets hold."""
     if "::" in part:
-        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=not in_comment).run(
-            _FIELD_TOKEN
-        )
+        _Pass(part, base, found, in_comment=in_comment, fields=not in_comment).run(_FIELD_TOKEN)
     elif "](" in part or "^[" in part:
-        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=False).run(_BRACKET_TOKEN)
+        _Pass(part, base, found, in_comment=in_comment, fields=False).run(_BRACKET_TOKEN)
     elif "[[" in part or "#" in part or "[^" in part:
-        _Pass(part, base, found, in_table=in_table, in_comment=in_comment, fields=False).run(_PLAIN_TOKEN)
+        _Pass(part, base, found, in_comment=in_comment, fields=False).run(_PLAIN_TOKEN)
 
 
 class _Pass:
@@ -81,7 +78,6 @@ class _Pass:
         "found",
         "hidden",
         "html",
-        "in_table",
         "inactive_below",
         "parens",
         "part",
@@ -89,13 +85,10 @@ class _Pass:
         "tag_may_start",
     )
 
-    def __init__(
-        self, part: str, base: int, found: Found, *, in_table: bool, in_comment: bool, fields: bool
-    ) -> None:
+    def __init__(self, part: str, base: int, found: Found, *, in_comment: bool, fields: bool) -> None:
         self.part = part
         self.base = base
         self.found = found
-        self.in_table = in_table
         self.fields = fields
         self.comment_end = len(part) if in_comment else 0
         self.spans: Spans | None = None
@@ -109,22 +102,27 @@ class _Pass:
     def run(self, token: re.Pattern[str]) -> None:
         search = token.search
         part = self.part
+        before = 0  # where the previous token ended
         match = search(part)
         while match is not None:
             kind = match.lastindex
             start, pos = match.span()
             if kind == _WIKI:
-                self._wiki(match[0], start)
+                embed = start > before and part[start - 1] == "!"
+                self._wiki(part[start - 1 : pos] if embed else match[0], start - embed)
             elif kind == _TAGGED:
-                if start == self.tag_may_start or part[start - 1] in _IS_SPACE:
+                if start == self.tag_may_start or part[start - 1] in _IS_BLANK:
                     self._tag(match[0], start)
             elif kind == _ESCAPE:
                 self.tag_may_start = pos
-            elif kind == _CODE or kind == _MATH or kind == _HTML:
+            elif kind in (_CODE, _MATH, _HTML):
                 pos = self._hide(kind, start, pos)
             elif kind == _OPEN:
-                key = bracket_key(part, pos) if self.fields and part[start] == "[" else None
-                self.brackets.append((start, pos, len(self.found.tags), key))
+                if start > before and part[start - 1] in "!^":
+                    self.brackets.append((start - 1, pos, len(self.found.tags), None))
+                else:
+                    key = bracket_key(part, pos) if self.fields else None
+                    self.brackets.append((start, pos, len(self.found.tags), key))
             elif kind == _CLOSE:
                 if self.brackets:
                     pos = self._close_bracket(start, pos)
@@ -139,8 +137,9 @@ class _Pass:
                 opened, key = self.parens.pop()
                 if key is not None:
                     self._field(key, opened, start)
+            before = pos
             match = search(part, pos)
-        if self.fields and not self.in_table:
+        if self.fields:
             self._line_fields()
 
     def _line(self, start: int) -> int:
@@ -148,7 +147,7 @@ class _Pass:
 
     def _wiki(self, raw: str, start: int) -> None:
         kind: LinkKind = "wiki"
-        link = wiki_link(raw, kind, self._line(start), self.base + start, in_table=self.in_table)
+        link = wiki_link(raw, kind, self._line(start), self.base + start)
         if link is None:
             return
         self.found.links.append(link)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 _SPACE = r"[ \t\r\n]"
-ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+(?:[^ \t\r\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
+_VALUE = r"(?:[^ \t\r\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\")"
+ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE})?+"
 """One attribute of an opening tag, with the blanks before it. Possessive throughout: no way to backtrack."""
 
 OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{ATTRIBUTE})*+{_SPACE}*+/?>"

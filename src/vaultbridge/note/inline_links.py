@@ -7,6 +7,7 @@ scanner's rule; where they lead is `links.resolve`'s.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from vaultbridge.note.model import Link, LinkKind
 
@@ -14,7 +15,7 @@ PARENTHESES = 32
 """The deepest nesting of parentheses in a bare destination: CommonMark asks for at least three, its reference
 implementation stops at 32, and the bound keeps repeated attempts linear."""
 
-WIKI_INSIDE = r"(?!\[)(?:[^\[\]\r\n]|\](?!\])|\[(?!\[))++"
+WIKI_INSIDE = r"(?:[^\[\]\r\n]|\](?!\])|\[(?!\[))++"
 """The inside of `[[…]]`: one line, up to the first `]]`; an inner `[[` starts over."""
 
 _WHOLE_WIKI = re.compile(rf"\[\[({WIKI_INSIDE})\]\]\Z")
@@ -35,33 +36,33 @@ _BROKEN_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 _KEPT = frozenset(b";/?:@&=+$,#")
 
 
-def split_wiki(inside: str, *, in_table: bool) -> tuple[str, str, str | None]:
+def split_wiki(inside: str) -> tuple[str, str, str | None]:
     """Target, subpath and display of what stands between `[[` and `]]`.
 
-    The first `|` past the first character separates; in a table it is written `\\|`."""
+    The first `|` past the first character separates. In a table it must be written `\\|`; the app takes that
+    form everywhere."""
     bar = inside.find("|", 1)
     display: str | None = None
     if bar > 0:
         display = inside[bar + 1 :].strip()
-        # The backslash that protects the bar from the table is not part of the target.
-        escaped = in_table and inside[bar - 1] == "\\"
-        inside = inside[: bar - 1] if escaped else inside[:bar]
-    target, mark, subpath = inside.partition("#")
-    return target.strip(), f"#{subpath.rstrip()}" if mark else "", display
+        inside = inside[: bar - 1] if inside[bar - 1] == "\\" else inside[:bar]
+    # Only the whole is trimmed: in `[[a #b]]` the app looks for a note named "a ".
+    target, mark, subpath = inside.strip().partition("#")
+    return target, mark + subpath, display
 
 
-def wiki_link(raw: str, kind: LinkKind, line: int, start: int, *, in_table: bool = False) -> Link | None:
+def wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | None:
     """The link a whole `[[…]]` or `![[…]]` makes; None when it names nothing."""
     embed = raw[0] == "!"
-    target, subpath, display = split_wiki(raw[3:-2] if embed else raw[2:-2], in_table=in_table)
+    target, subpath, display = split_wiki(raw[3:-2] if embed else raw[2:-2])
     if not target and not subpath:
         return None
     return Link(raw, target, subpath, display, embed, kind, line, start, start + len(raw))
 
 
 def destination(text: str, at: int) -> tuple[str, int] | None:
-    """Reads `(dest "title")` at an opening parenthesis: the destination as written, and the offset after the
-    closing one. None when it is not a CommonMark link destination (a literal space, unbalanced parentheses)."""
+    """Reads `(dest "title")` at an opening parenthesis: the destination as written, and the offset after
+    the closing one. None when CommonMark sees no destination (a literal space, unbalanced parentheses)."""
     opened = _OPEN.match(text, at)
     if opened is None:
         return None
@@ -150,15 +151,16 @@ def _decoded_run(match: re.Match[str]) -> str:
 
 def property_link(value: str, raw: str, name: str, line: int, start: int) -> Link | None:
     """The link that a property's whole value makes, wiki or Markdown. `raw` is the value as written."""
-    end = start + len(raw)
+    place: Any = {"kind": "property", "line": line, "start": start, "end": start + len(raw)}
+    place["property_name"] = name
     if value.startswith("[["):
         whole = _WHOLE_WIKI.match(value)
         if whole is None:
             return None
-        target, subpath, display = split_wiki(whole[1], in_table=False)
+        target, subpath, display = split_wiki(whole[1])
         if not target and not subpath:
             return None
-        return Link(raw, target, subpath, display, False, "property", line, start, end, False, name)
+        return Link(raw, target, subpath, display, embed=False, **place)
     if not value.startswith("["):
         return None
     text = _WHOLE_TEXT.match(value)
@@ -170,4 +172,4 @@ def property_link(value: str, raw: str, name: str, line: int, start: int) -> Lin
     leads = internal_target(read[0])
     if leads is None:
         return None
-    return Link(raw, leads[0], leads[1], text[1], False, "property", line, start, end, True, name)
+    return Link(raw, leads[0], leads[1], text[1], embed=False, markdown=True, **place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.limits import MIB, NOTE_PARSE_BYTES
 from vaultbridge.note.frontmatter import read_frontmatter
 from vaultbridge.note.inline import Found
 from vaultbridge.note.model import Note, Problem
@@ -19,7 +19,7 @@ from vaultbridge.note.scan import BlockScan
 def parse(text: str) -> Note:
     """Any text gives a note. Decode it with `text.decode` first: a BOM must be gone."""
     if _too_large(text):
-        message = f"Larger than {NOTE_PARSE_BYTES // (1024 * 1024)} MiB: only its name and properties of the file are known."
+        message = f"The note is larger than {NOTE_PARSE_BYTES // MIB} MiB, so its content is not read."
         return Note(problems=(Problem("too-large", message),))
     lines, starts = split_lines(text)
     front = read_frontmatter(text, starts)
@@ -56,7 +56,7 @@ def _start(value: Any) -> int:
 
 
 def _in_order(values: list[Any]) -> tuple[Any, ...]:
-    """What closes late is found late (a link around an image); the order of the text is that of the starts."""
+    """What closes late is found late (a link around an image); the text's order is that of the starts."""
     if len(values) > 1:
         values.sort(key=_start)
     return tuple(values)

@@ -14,7 +14,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def split_lines(text: str) -> tuple[list[str], list[int]]:
-    """Every line without its end, and the offset of each line's first character. An empty text has one line."""
+    """Every line without its end, and the offset of each line's start. An empty text has one line."""
     if "\r" in text:
         ends = list(_LINE_END.finditer(text))
         starts = [0, *(match.end() for match in ends)]

@@ -1,33 +1,30 @@
 """The blocks of a note: one pass over its lines, after CommonMark 0.31 with the app's additions.
 
-Each line first shows which open boxes (quotes, items) it stays in, then which new blocks it begins; what is left
-is text. Text is gathered per paragraph and goes to the inline scanner when the paragraph ends. Added to CommonMark:
-`%%` comments, `$$` math, tables, footnote definitions, callouts, tasks and block ids. Nesting is capped, nothing
-recurses, and every line is looked at a bounded number of times.
+Each line first shows which open boxes (quotes, items) it stays in, then which new blocks it begins; what is
+left is text. Text is gathered per paragraph and goes to the inline scanner when the paragraph ends. Added to
+CommonMark: `%%` comments, `$$` math, tables, footnote definitions, callouts, tasks and block ids. Where the
+app departs from CommonMark, the code says so. Nesting is capped, nothing recurses, and every line is looked
+at a bounded number of times.
 
-This module holds the order of the rules; the marks themselves are `scan_marks`', the values `scan_output`'s.
+This module holds the order of the rules; `scan_marks` knows the marks, `scan_state` what is open and
+`scan_output` the values.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
 from vaultbridge.note import scan_marks as marks
-from vaultbridge.note.inline import Found, scan_inline
-from vaultbridge.note.scan_boxes import ITEM, NOTE, QUOTE, ROOT, Box, after_quote_mark, match_boxes
+from vaultbridge.note.inline import scan_inline
+from vaultbridge.note.scan_boxes import ITEM, NOTE, QUOTE, after_quote_mark, match_boxes
 from vaultbridge.note.scan_marks import indentation
-from vaultbridge.note.scan_output import Blocks
+from vaultbridge.note.scan_state import Leaf, ScanState
+from vaultbridge.note.text import BLANKS
 
-NESTING: Final = 100
-"""The deepest nesting of quotes and list items that is followed; what lies deeper is read as text. Nobody can
-read past twenty, and the cap bounds the work on a line."""
-
-_SPECIAL: Final = frozenset(" \t#>-*+0123456789`~<$%=|_[:")
+_SPECIAL: Final = frozenset("#>-*+0123456789`~<$%=|_[:" + BLANKS)
 """The first characters of a line that may begin something other than text."""
-
-Leaf = Literal["", "code", "math", "comment", "html", "table"]
 
 # What the attempt to begin a block came to.
 _TEXT: Final = 0  # nothing begins here
@@ -35,32 +32,8 @@ _DONE: Final = 1  # the rest of the line is used up
 _INSIDE: Final = 2  # a box has been opened; look again behind its mark
 
 
-class BlockScan:
+class BlockScan(ScanState):
     """Scans one text. Call `run` once, then read `out`."""
-
-    def __init__(self, text: str, lines: list[str], starts: list[int], found: Found) -> None:
-        self.out = Blocks(text, starts, found)
-        self._text = text
-        self._lines = lines
-        self._starts = starts
-        self._found = found
-        self._root = Box(ROOT, 0)
-        self._boxes: list[Box] = []
-        self._para: list[tuple[int, int]] = []  # start and end of each line of the open paragraph
-        self._lazy_below = -1  # how many boxes its last line was really in, when it was a lazy one
-        self._counted: dict[str, tuple[int, int]] = {}  # per mark: paragraph lines searched, marks found
-        self._leaf: Leaf = ""
-        self._leaf_start = 0
-        self._leaf_mark = ""  # the fence, or the kind of HTML
-        self._held: list[tuple[int, int]] = []  # the lines of an open comment
-        self._last_end = 0  # end of the last line that was not blank
-        # The line being read: its content starts at `_at`, `_indent` columns behind the innermost box.
-        self._line = ""
-        self._base = 0
-        self._at = 0
-        self._column = 0
-        self._indent = 0
-        self._matched = 0
 
     def run(self, begin: int) -> None:
         """Reads all lines from the offset `begin` on, which must start a line."""
@@ -86,7 +59,7 @@ class BlockScan:
 
     def _read_line(self, line: str, base: int) -> None:
         boxes = self._boxes
-        matched, pos, column = match_boxes(boxes, line) if boxes else (0, 0, 0)
+        matched, pos, column = match_boxes(boxes, line, in_text=bool(self._para)) if boxes else (0, 0, 0)
         at, at_column = indentation(line, pos, column)
         if at == len(line):
             self._blank_line(matched, base + pos)
@@ -142,44 +115,11 @@ class BlockScan:
 
     # Boxes.
 
-    def _box(self) -> Box:
-        return self._boxes[-1] if self._boxes else self._root
-
-    def _open_box(self, kind: int, width: int) -> Box | None:
-        """A new box at the current place; None when it would lie too deep."""
-        if self._matched >= NESTING:
-            self.out.too_deep(self._base + self._at, NESTING)
-            return None
-        self._close_boxes(self._matched)
-        box = Box(kind, self._base + self._at, width)
-        self._boxes.append(box)
-        self._matched += 1
-        return box
-
-    def _close_boxes(self, depth: int) -> None:
-        """Ends the open paragraph or leaf and every box deeper than `depth`: a new block begins there."""
-        if self._para:
-            self._end_paragraph()
-        if self._leaf:
-            self._end_leaf(self._last_end)
-        boxes = self._boxes
-        while len(boxes) > depth:
-            box = boxes.pop()
-            above = self._box()
-            if box.kind == QUOTE:
-                above.ended("quote", box.start, self._last_end)
-            elif box.kind == ITEM:
-                above.ended("list", box.list_start, self._last_end, box.mark)
-            else:
-                above.ended("other", box.start, self._last_end)
-            if box.ids or box.title:
-                self.out.box_ended(box, boxes, self._last_end)
-
     def _quote(self) -> int:
         box = self._open_box(QUOTE, 0)
         if box is None:
             return _TEXT
-        pos, column = after_quote_mark(self._line, self._at, self._column)
+        pos, column = after_quote_mark(self._line, self._at)
         self._inside(pos, column)
         if self._line.startswith("[!", self._at):
             box.title = marks.callout_title(self._line, self._at)
@@ -237,13 +177,14 @@ class BlockScan:
         start, content = marks.atx_text(self._line, match.end())
         if not self._boxes:
             span = (self._base + self._at, self._base + len(self._line))
-            self.out.heading(len(match[0]), content, *span)
+            self.out.heading(len(match[0]), content.strip(BLANKS), *span)
         self._box().ended("other", self._base + self._at, self._base + len(self._line))
         scan_inline(content, self._base + start, self._found)
         return _DONE
 
     def _setext(self) -> int:
-        if not self._para or self._matched < len(self._boxes):
+        # The app underlines one line only: below several, `---` is a break and `===` is text.
+        if len(self._para) != 1 or self._matched < len(self._boxes):
             return _TEXT
         if marks.SETEXT.match(self._line, self._at) is None:
             return _TEXT
@@ -253,10 +194,8 @@ class BlockScan:
             return _TEXT
         end = self._base + len(self._line)
         self._para, self._lazy_below = [], -1
-        self._counted.clear()
         if not self._boxes:
-            text = "\n".join(line.strip(" \t") for line in marks.LINE_END.split(part))
-            self.out.heading(1 if self._line[self._at] == "=" else 2, text.strip(), start, end)
+            self.out.heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
         self._box().ended("other", start, end)
         scan_inline(part, start, self._found)
         return _DONE
@@ -297,25 +236,14 @@ class BlockScan:
         return self._open_marked("comment", "%%")
 
     def _open_marked(self, leaf: Leaf, mark: str) -> int:
-        """A block that a line beginning with `mark` opens. When the mark stands twice on that line, or closes
-        what an earlier line of the paragraph has opened, it is inline and the line is text."""
+        """A block that a line beginning with `mark` opens, up to the next `mark` or the end of its box. When
+        the mark stands twice on that line it is inline, and the line is text."""
         line, at = self._line, self._at
-        if not line.startswith(mark, at) or line.find(mark, at + 2) >= 0 or self._opened_in_paragraph(mark):
+        if not line.startswith(mark, at) or line.find(mark, at + 2) >= 0:
             return _TEXT
         self._open_leaf(leaf, mark)
         self._held.append((self._base + at + 2, self._base + len(line)))
         return _DONE
-
-    def _opened_in_paragraph(self, mark: str) -> bool:
-        searched, count = self._counted.get(mark, (0, 0))
-        for start, end in self._para[searched:]:
-            count += self._text.count(mark, start, end)
-        self._counted[mark] = (len(self._para), count)
-        return count % 2 == 1
-
-    def _open_leaf(self, leaf: Leaf, mark: str) -> None:
-        self._close_boxes(self._matched)
-        self._leaf, self._leaf_mark, self._leaf_start = leaf, mark, self._base + self._at
 
     def _leaf_line(self, pos: int) -> None:
         """A further line of an open code, math, comment or HTML block."""
@@ -337,14 +265,6 @@ class BlockScan:
             if rest < len(line):
                 self._para.append((self._base + rest, end))
 
-    def _end_leaf(self, end: int) -> None:
-        leaf, self._leaf = self._leaf, ""
-        self._box().ended("other" if leaf in ("", "comment") else leaf, self._leaf_start, end)  # type: ignore[arg-type]
-        held, self._held = self._held, []
-        if leaf == "comment":
-            # Nothing inside is structure, but its links and tags count.
-            scan_inline(self._joined(held), held[0][0], self._found, in_comment=True)
-
     # Text.
 
     def _text_line(self) -> None:
@@ -352,7 +272,7 @@ class BlockScan:
         lazy = self._matched < len(self._boxes)
         if self._leaf == "table":
             if not lazy and not marks.BLOCK_ID.match(self._line, self._at):
-                scan_inline(self._line[self._at :], start, self._found, in_table=True)
+                self._row(self._line[self._at :], start)
                 return
             self._end_leaf(self._last_end)
         if not self._para:
@@ -361,6 +281,11 @@ class BlockScan:
             return
         if not lazy and self._line[self._at] in "|-:" and self._table_head(start):
             return
+        if not self._line[self._at :].strip(BLANKS):
+            # A line of other blanks (a no-break space is common in pasted text) ends a paragraph in the app.
+            self._end_paragraph()
+            self._close_boxes(self._matched)
+            lazy = False
         self._lazy_below = self._matched if lazy else -1
         self._para.append((start, end))
 
@@ -372,48 +297,18 @@ class BlockScan:
         self._para.pop()
         self._close_boxes(self._matched)
         self._leaf, self._leaf_start = "table", head_start
-        scan_inline(header, head_start, self._found, in_table=True)
+        self._row(header, head_start)
         return True
 
-    def _joined(self, lines: list[tuple[int, int]]) -> str:
-        """The text of several lines with what stands between them (line ends, marks of boxes) blanked out, so
-        that an offset in it is an offset in the note."""
-        if not self._boxes or len(lines) == 1:
-            return self._text[lines[0][0] : lines[-1][1]]
-        parts: list[str] = []
-        before = -1
-        for start, end in lines:
-            if before >= 0:
-                parts.append("\n" + " " * (start - before - 1))
-            parts.append(self._text[start:end])
-            before = end
-        return "".join(parts)
-
-    def _paragraph_text(self) -> tuple[str, int]:
-        """The open paragraph without the link definitions at its start, and where it starts."""
-        part = self._joined(self._para)
-        start = self._para[0][0]
-        if part.startswith("[") and "]:" in part:
-            skipped = marks.definitions_end(part)
-            return part[skipped:], start + skipped
-        return part, start
-
-    def _end_paragraph(self) -> None:
-        part, start = self._paragraph_text()
-        last, end = self._para[-1]
-        lazy_below = self._lazy_below
-        self._para, self._lazy_below = [], -1
-        if self._counted:
-            self._counted.clear()
-        box = self._box()
-        if not part:
-            box.ended("other", start, end)
+    def _row(self, row: str, start: int) -> None:
+        """A table's row. Cells are split first: a bar in a link must be escaped, or it breaks the link."""
+        if "[" not in row and "#" not in row and "::" not in row:
             return
-        if "^" in part:
-            self.out.block_id(part, start, last, end, box, self._boxes, lazy_below)
-        box.ended("paragraph", start, end)
-        if "[" in part or "#" in part or "::" in part:
-            scan_inline(part, start, self._found)
+        pos = 0
+        for bar in marks.CELL_BAR.finditer(row):
+            scan_inline(row[pos : bar.start()].rstrip(), start + pos, self._found)
+            pos = bar.end()
+        scan_inline(row[pos:], start + pos, self._found)
 
 
 _BEGINNINGS: Final[dict[str, Callable[[BlockScan], int]]] = {

@@ -1,7 +1,7 @@
 """The containers a line may stand in: block quotes, list items and footnote definitions.
 
-A box knows how a further line shows that it still belongs to it (CommonMark 5), and what stood last inside it,
-which a block id on a line of its own names.
+A box knows how a further line shows that it still belongs to it (CommonMark 5), and what stood last inside
+it, which a block id on a line of its own names.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ BlockKind = Literal["", "paragraph", "list", "quote", "table", "code", "math", "
 
 
 class Box:
-    """`width` is how far the content of an item is indented. `empty` marks an item that has no content yet.
-    `title` is type, title and fold of a callout, or id and text of a footnote; `ids` are block ids that name the
-    box. `last_*` describe the block that ended last directly inside; `mark` is the list's marker character."""
+    """`width` is how far the content of an item is indented; `empty` marks one that has no content yet.
+    `title` is type, title and fold of a callout, or id and text of a footnote; `ids` are block ids that name
+    the box. `last_*` describe the block that ended last directly inside; `mark` is the list's marker."""
 
     __slots__ = (
         "empty",
@@ -72,19 +72,18 @@ class Box:
             self.list_start = above.last_start
 
 
-def after_quote_mark(line: str, pos: int, column: int) -> tuple[int, int]:
-    """Passes over `>` at `pos` and the one column of blank that belongs to it."""
-    pos, column = pos + 1, column + 1
-    if pos < len(line):
-        if line[pos] == " ":
-            return pos + 1, column + 1
-        if line[pos] == "\t":
-            return (pos + 1, column + 1) if column % 4 == 3 else (pos, column + 1)
-    return pos, column
+def after_quote_mark(line: str, pos: int) -> tuple[int, int]:
+    """Passes over `>` at `pos` and the one space that belongs to it. Columns start over behind it, as they do
+    in the app: a tab there is always four wide."""
+    pos += 1
+    return (pos + 1, 0) if pos < len(line) and line[pos] == " " else (pos, 0)
 
 
-def match_boxes(boxes: list[Box], line: str) -> tuple[int, int, int]:
-    """How many of the open boxes the line stays in, and where its content begins (offset and column)."""
+def match_boxes(boxes: list[Box], line: str, *, in_text: bool) -> tuple[int, int, int]:
+    """How many of the open boxes the line stays in, and where its content begins (offset and column).
+
+    `in_text` says that a paragraph is open. Then, in the app but not in CommonMark, a `>` right below the
+    text of an item belongs to the item however it is indented."""
     pos = column = matched = 0
     size = len(line)
     for box in boxes:
@@ -92,7 +91,7 @@ def match_boxes(boxes: list[Box], line: str) -> tuple[int, int, int]:
         if box.kind == QUOTE:
             if at == size or line[at] != ">" or at_column - column > 3:
                 break
-            pos, column = after_quote_mark(line, at, at_column)
+            pos, column = after_quote_mark(line, at)
         elif at == size:
             # A blank line stays in an item, unless the item began with one (CommonMark 5.2, rule 3).
             if box.empty:
@@ -100,7 +99,7 @@ def match_boxes(boxes: list[Box], line: str) -> tuple[int, int, int]:
             pos, column = at, at_column
         elif at_column - column >= box.width:
             pos, column = skip_columns(line, pos, column, box.width)
-        else:
+        elif not (in_text and line[at] == ">" and at_column - column <= 3):
             break
         matched += 1
     return matched, pos, column

@@ -12,7 +12,7 @@ from vaultbridge.note.inline_html import CLOSING_TAG, OPEN_TAG
 
 ATX = re.compile(r"#{1,6}(?=[ \t]|\Z)")
 FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
-SETEXT = re.compile(r"(?:=++|-++)[ \t]*\Z")
+SETEXT = re.compile(r"(?:=++|-++)\Z")
 THEMATIC = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
 LINE_END = re.compile(r"\r\n?|\n")
 INTERRUPTING = frozenset(("-", "+", "*", "1.", "1)"))
@@ -24,7 +24,7 @@ FOOTNOTE = re.compile(r"\[\^([^\[\]\s^]++)\]:[ \t]*+")
 BLOCK_ID = re.compile(r"(?:\A|(?<=[ \t]))\^([A-Za-z0-9-]++)[ \t]*\Z")
 
 _DELIMITER_ROW = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*\Z")
-_BAR = re.compile(r"(?<!\\)\|")
+CELL_BAR = re.compile(r"(?<!\\)\|")
 
 _RAW_NAMES = "script|pre|style|textarea"
 _BLOCK_NAMES = (
@@ -87,7 +87,7 @@ def skip_columns(line: str, pos: int, column: int, wanted: int) -> tuple[int, in
 
 
 def atx_text(line: str, pos: int) -> tuple[int, str]:
-    """Where the text of an ATX heading starts, given the end of its marks, and the text without closing `#`s."""
+    """Where the text of an ATX heading starts, behind its marks, and the text without the closing ones."""
     rest = line[pos:]
     content = rest.strip(" \t")
     start = pos + len(rest) - len(rest.lstrip(" \t"))
@@ -142,7 +142,7 @@ def is_table_head(header: str, delimiter: str) -> bool:
 
 def _cells(row: str) -> int:
     row = row.strip(" \t")
-    bars = len(_BAR.findall(row))
+    bars = len(CELL_BAR.findall(row))
     if row.startswith("|"):
         bars -= 1
     if len(row) > 1 and row.endswith("|") and not row.endswith("\\|"):

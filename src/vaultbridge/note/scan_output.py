@@ -63,7 +63,9 @@ class Blocks:
             return
         self._is_too_deep = True
         line = self._line_of(start)
-        message = f"Line {line}: quotes and lists are nested deeper than {deepest} levels; the rest is read as text."
+        message = (
+            f"Line {line}: quotes and lists nest deeper than {deepest} levels; the rest is read as text."
+        )
         self.problems.append(Problem("too-deep", message, line, start, start + 1))
 
     def box_ended(self, box: Box, above: list[Box], end: int) -> None:

@@ -3,9 +3,9 @@
 Owns the heading-match rule that links, readers and edits share. Changes nothing: an edit takes the spans
 from here.
 
-A section runs from the start of its heading's line to the start of the next heading's line of the same or
-a higher level, or to the end of the note; subsections and all blank lines before that next heading belong to it.
-`content_end` leaves the trailing blank lines out, for edits that append.
+A section runs from the start of its heading's line to the start of the line of the next heading of the same
+or a higher level, or to the end of the note; subsections and all blank lines before that heading belong to
+it. `content_end` leaves the trailing blank lines out, for edits that append.
 """
 
 from __future__ import annotations

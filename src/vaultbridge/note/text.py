@@ -14,6 +14,12 @@ from msgspec import Struct
 from vaultbridge.note.model import Problem
 
 BOM = b"\xef\xbb\xbf"
+BLANKS = (
+    " \t\n\r\x0b\x0c\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What JavaScript's `trim` and `\\s` take for blank, and so the app; Python's own idea is another."""
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n?|\n")
 

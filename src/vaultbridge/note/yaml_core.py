@@ -182,11 +182,10 @@ class _Reader:
         if frame is not None and frame.key is None and type(frame.container) is dict:
             self._set_key(frame, text, event)
             return
-        value: Any = text
-        if not event.style and event.implicit[0]:
-            value = resolve_plain(text)
-        elif event.tag is not None and event.tag != _CORE_TAG + "str" and event.tag.startswith(_CORE_TAG):
-            value = resolve_plain(text)
+        tag = event.tag or ""
+        plain = not event.style and event.implicit[0]
+        typed = tag.startswith(_CORE_TAG) and tag != _CORE_TAG + "str"
+        value: Any = resolve_plain(text) if plain or typed else text
         leaf = self._leaf(event) if type(value) is str else None
         if leaf is not None:
             self._leaves.append(leaf)
@@ -195,7 +194,7 @@ class _Reader:
         self._put(value, 1, event)
 
     def _leaf(self, event: ScalarEvent) -> Leaf:
-        start, end = event.start_mark.index, event.end_mark.index
+        start, end = _span(event)
         value = event.value
         if event.style in ("'", '"') and event.anchor is None and event.tag is None:
             start, end = start + 1, end - 1
@@ -216,8 +215,7 @@ class _Reader:
         anchor = getattr(event, "anchor", None)
         if anchor:
             self._anchors.pop(anchor, None)
-        start = event.start_mark.index
-        self._frames.append(_Frame(container, anchor, start, len(self._leaves), self._values))
+        self._frames.append(_Frame(container, anchor, _span(event)[0], len(self._leaves), self._values))
 
     def _close(self, event: Event) -> None:
         frame = self._frames.pop()
@@ -229,7 +227,7 @@ class _Reader:
         if above is not None and above.key is None and type(above.container) is dict:
             # A list or map as a key has no place in JSON: its source stands for it.
             del self._leaves[frame.first_leaf :]
-            self._set_key(above, self._text[frame.start : event.end_mark.index].strip(), event)
+            self._set_key(above, self._text[frame.start : _span(event)[1]].strip(), event)
             return
         self._put(frame.container, 1, event)
 
@@ -273,5 +271,11 @@ class _Reader:
             frame.key = None
 
     def _unusable(self, code: ProblemCode, message: str, event: Event) -> _Unusable:
-        mark = event.start_mark
-        return _Unusable(code, message, mark.line + 1, mark.index, event.end_mark.index)
+        start, end = _span(event)
+        return _Unusable(code, message, 1 + self._text.count("\n", 0, start), start, end)
+
+
+def _span(event: Event) -> tuple[int, int]:
+    first, last = event.start_mark, event.end_mark
+    assert first is not None and last is not None
+    return first.index, last.index
