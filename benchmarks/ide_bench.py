@@ -56,7 +56,11 @@ async def rate(client: aiohttp.ClientWebSocketResponse) -> float:
 
 
 async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "bench", "version": "1"},
+    }
     await client.send_json({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
     await client.receive()
     await client.send_json({"jsonrpc": "2.0", "method": "notifications/initialized"})

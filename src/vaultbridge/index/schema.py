@@ -1,0 +1,199 @@
+"""The tables of the index, and opening a connection to them.
+
+The file is a copy of what the notes say, so there are no migrations: a file of another version, of another
+program or in pieces is thrown away. Duties of others: which rows to write (`write`), when (`sync`).
+
+What a note says is kept twice on purpose. `notes` holds the whole parsed note as one blob, cheap to give
+back; the other tables hold only what a query must find without opening notes. A file's `id` is never
+shown outside and never compared between two indexes.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+
+APPLICATION_ID: Final = 0x56425249
+"""Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
+
+SCHEMA_VERSION: Final = 1
+"""Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
+
+INDEX_FILE: Final = "index.sqlite3"
+
+BUSY_MILLISECONDS: Final = 10_000
+"""How long a writer waits for another process's transaction. The longest, a batch of a first build, takes
+about a second."""
+
+READER_CACHE_KIB: Final = 1024
+WRITER_CACHE_KIB: Final = 8192
+"""SQLite's page caches. The system's own cache holds the file; larger ones here only cost memory (measured:
+queries on 10,000 notes are no faster above 1 MiB)."""
+
+PAGE_BYTES: Final = 8192
+"""Two notes of the usual size fit a page; in pages of 4096 bytes the second would go to overflow pages."""
+
+WAL_BYTES: Final = 32 * 1024 * 1024
+"""What is left of the write-ahead file after a checkpoint: a first build makes it grow."""
+
+PENDING: Final = 0
+INDEXED: Final = 1
+NAME_ONLY: Final = 2
+"""`files.state`: content still to be read; content read; found by name alone (attachments)."""
+
+TABLES: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ino INTEGER NOT NULL,
+    settled INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    hash TEXT NOT NULL DEFAULT ''
+);
+CREATE TABLE texts (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE notes (id INTEGER PRIMARY KEY, note BLOB NOT NULL);
+CREATE TABLE links (
+    source INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    line INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    raw TEXT NOT NULL,
+    target TEXT NOT NULL,
+    subpath TEXT NOT NULL,
+    key TEXT,
+    exact_key TEXT,
+    target_id INTEGER,
+    PRIMARY KEY (source, seq)
+) WITHOUT ROWID;
+CREATE TABLE tags (
+    key TEXT NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (key, file)
+) WITHOUT ROWID;
+CREATE TABLE aliases (
+    key TEXT NOT NULL, file INTEGER NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (key, file)
+) WITHOUT ROWID;
+CREATE TABLE properties (
+    key TEXT NOT NULL, file INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (key, file, seq)
+) WITHOUT ROWID;
+CREATE TABLE tasks (
+    file INTEGER NOT NULL, seq INTEGER NOT NULL, line INTEGER NOT NULL, status TEXT NOT NULL,
+    text TEXT NOT NULL, description TEXT NOT NULL, fields TEXT NOT NULL, due TEXT,
+    PRIMARY KEY (file, seq)
+) WITHOUT ROWID;
+CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
+CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
+"""
+"""`settled` is 0 while a file's time stamp is too young to prove that its content did not change.
+`links.key` and `exact_key` are the candidate keys of the link's target, `links.flags` see `rows`.
+`terms` is every word ever put into `words`, only ever added to, so that a reader can load what is new; one
+that no note holds any more finds nothing. `words` stores no text: rows leave it by naming what they held."""
+
+SECONDARY: Final = {
+    "files_key": "CREATE INDEX files_key ON files (key)",
+    "links_target": "CREATE INDEX links_target ON links (target_id) WHERE target_id IS NOT NULL",
+    "links_key": "CREATE INDEX links_key ON links (key)",
+    "links_exact": "CREATE INDEX links_exact ON links (exact_key) WHERE exact_key IS NOT NULL",
+    "tags_file": "CREATE INDEX tags_file ON tags (file)",
+    "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
+    "properties_file": "CREATE INDEX properties_file ON properties (file)",
+}
+"""Made after a first build has filled the tables: sorting once is faster than inserting in disorder."""
+
+_EXPECTED: Final = frozenset(
+    ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "terms", "words")
+)
+
+_START_META: Final = {
+    "generation": 0,
+    "files_version": 0,
+    "state": "empty",
+    "done": 0,
+    "total": 0,
+    "checked_ns": 0,
+}
+
+
+class UnusableIndex(Exception):
+    """The file cannot serve; why is for the log. Stays within the index."""
+
+
+def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
+    """A connection in autocommit mode, to be used by one thread at a time."""
+    db = sqlite3.connect(
+        file,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=BUSY_MILLISECONDS / 1000,
+        cached_statements=96,
+    )
+    db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB if writer else READER_CACHE_KIB}")
+    db.execute("PRAGMA temp_store = MEMORY")
+    if writer:
+        # Derived data: a power cut may cost the last commits, never the file's order.
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+    else:
+        db.execute("PRAGMA query_only = ON")
+    return db
+
+
+def create(file: Path) -> None:
+    """Make the tables in a new file."""
+    db = connect(file, writer=True)
+    try:
+        db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("BEGIN IMMEDIATE")
+        for statement in TABLES.split(";"):
+            if statement.strip():
+                db.execute(statement)
+        db.executemany("INSERT INTO meta VALUES (?, ?)", _START_META.items())
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
+    finally:
+        db.close()
+
+
+def check(file: Path) -> None:
+    """Raises `UnusableIndex` unless the file is an index of this version whose tables can be read."""
+    try:
+        db = connect(file, writer=True)
+        try:
+            (application,) = db.execute("PRAGMA application_id").fetchone()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            if application != APPLICATION_ID:
+                raise UnusableIndex("it was made by another program")
+            if version != SCHEMA_VERSION:
+                raise UnusableIndex(f"it has version {version}, this program makes {SCHEMA_VERSION}")
+            tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            if lacking := _EXPECTED - tables:
+                raise UnusableIndex(f"it lacks {', '.join(sorted(lacking))}")
+            known = {name for (name,) in db.execute("SELECT name FROM meta")}
+            if missing := _START_META.keys() - known:
+                raise UnusableIndex(f"it does not say its {', '.join(sorted(missing))}")
+            db.execute("SELECT id FROM files LIMIT 1").fetchall()
+            db.execute("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1").fetchall()
+        finally:
+            db.close()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return
+        raise UnusableIndex(str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise UnusableIndex(str(error)) from error
+
+
+def remove(file: Path) -> None:
+    """Take the file and what SQLite keeps beside it away."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)

@@ -1,0 +1,136 @@
+"""Reading and parsing files into rows, in this process or in a child that does nothing else.
+
+The child speaks length-prefixed MessagePack on its own standard input and output: a chunk of files in,
+their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main module is run
+again, no threads are forked, and it ends by itself when the parent goes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import BinaryIO, Final
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.index.rows import Rows, parse_rows, rows_of, terms_of
+from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.note.model import Note, Problem
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.read import Signature, read_file
+
+_HEADER: Final = 8
+"""Bytes of a message's length: more than any chunk needs, and simple to read."""
+
+
+class FileJob(Struct, array_like=True, frozen=True):
+    """One file to read. `known_hash` is what the index has: equal content is told, not parsed."""
+
+    id: int
+    path: str
+    kind: str
+    size: int
+    placeholder: bool = False
+    known_hash: str = ""
+
+
+class Chunk(Struct, array_like=True, frozen=True):
+    """Jobs of one vault. The folder goes with each chunk so that a child keeps no state. A first build
+    gathers the words from the full-text table at its end and wants no `terms`."""
+
+    folder: str
+    allow_outside_links: bool
+    jobs: list[FileJob]
+    terms: bool
+
+
+class FileResult(Struct, array_like=True):
+    """`rows` is None when the content is what the index has, or the file is gone (`gone`)."""
+
+    id: int
+    path: str
+    rows: Rows | None
+    signature: Signature | None
+    gone: bool = False
+
+
+class ChunkResult(Struct, array_like=True):
+    """`terms` are the words of all the chunk's rows together, in no order."""
+
+    results: list[FileResult]
+    terms: list[str]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_chunk = msgspec.msgpack.Decoder(Chunk).decode
+_decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
+
+
+def run_chunk(chunk: Chunk) -> ChunkResult:
+    root = Root(chunk.folder, allow_outside_links=chunk.allow_outside_links)
+    terms: set[str] = set()
+    results: list[FileResult] = []
+    for job in chunk.jobs:
+        result = _run_job(root, job)
+        if chunk.terms and result.rows is not None:
+            terms |= terms_of(result.rows, job.path)
+        results.append(result)
+    return ChunkResult(results, list(terms))
+
+
+def _run_job(root: Root, job: FileJob) -> FileResult:
+    if job.placeholder:
+        return _unread(
+            job, "placeholder", "The file is not downloaded: its content lies with the cloud service."
+        )
+    if job.size > NOTE_PARSE_BYTES:
+        message = f"The file has {job.size} bytes; content above {NOTE_PARSE_BYTES} is not searched."
+        return _unread(job, "too-large", message)
+    try:
+        content = read_file(root, VaultPath(job.path), limit=NOTE_PARSE_BYTES)
+    except NoteNotFound:
+        return FileResult(job.id, job.path, None, None, gone=True)
+    except VaultbridgeError as error:
+        return _unread(job, "unreadable", error.message)
+    if content.hash == job.known_hash:
+        return FileResult(job.id, job.path, None, content.signature)
+    return FileResult(job.id, job.path, parse_rows(job.kind, content.data, content.hash), content.signature)
+
+
+def _unread(job: FileJob, code: str, message: str) -> FileResult:
+    """A file that is there, with a problem in place of content."""
+    problem = msgspec.convert({"code": code, "message": message}, Problem)
+    return FileResult(job.id, job.path, rows_of(Note(problems=(problem,)), None, ""), None)
+
+
+def send(pipe: BinaryIO, message: Chunk | ChunkResult) -> None:
+    data = _encode(message)
+    pipe.write(len(data).to_bytes(_HEADER, "big") + data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> bytes | None:
+    """The next message; None at the end of the pipe."""
+    header = pipe.read(_HEADER)
+    if len(header) < _HEADER:
+        return None
+    size = int.from_bytes(header, "big")
+    data = pipe.read(size)
+    return data if len(data) == size else None
+
+
+def receive_result(pipe: BinaryIO) -> ChunkResult | None:
+    data = receive(pipe)
+    return None if data is None else _decode_result(data)
+
+
+def serve() -> None:
+    """The child's whole life."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    while (data := receive(source)) is not None:
+        send(sink, run_chunk(_decode_chunk(data)))
+
+
+if __name__ == "__main__":
+    serve()
