@@ -6,8 +6,9 @@ callback that raises harms nobody but itself.
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
@@ -66,6 +67,8 @@ class Callbacks:
         self._metrics = Metrics()
         self._silent = False
         self._streams: Any = None
+        self._closer: asyncio.Task[Any] | None = None
+        self._over = asyncio.Event()
 
     @property
     def state(self) -> State:
@@ -113,6 +116,12 @@ class Callbacks:
             # The user's code: its failure must not end the line.
             logger.exception("on_message raised")
             self._report(error)
+
+    async def _wait_for_end(self, own_tasks: Container[object]) -> None:
+        """For a second `close`: wait for the first, except in a callback that the first itself waits for."""
+        me = asyncio.current_task()
+        if not self._life.ended and me is not self._closer and me not in own_tasks:
+            await self._over.wait()
 
     def _say_closed(self) -> None:
         """The last word: `on_close`, and then silence."""

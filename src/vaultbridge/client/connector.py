@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 
+from vaultbridge.client import settlement
 from vaultbridge.client.backoff import delays
 from vaultbridge.client.errors import ConnectFailed, LineLost
-from vaultbridge.client.handshake import Handshake
 from vaultbridge.client.inbox import Inbox
+from vaultbridge.client.ledger import NOTHING_IN_DOUBT
 from vaultbridge.client.line import Dial, Line
 from vaultbridge.client.messages import encode
+from vaultbridge.client.outbox import Outbox
 from vaultbridge.client.settings import WebSocketSettings
 from vaultbridge.errors import TimedOut
 
@@ -21,14 +23,15 @@ class Connector:
         settings: WebSocketSettings,
         dial: Dial | None,
         random: Callable[[], float],
-        handshake: Handshake,
+        outbox: Outbox,
         inbox: Inbox,
         report: Callable[[Exception], None],
     ) -> None:
         self._settings = settings
         self._dial = dial
         self._random = random
-        self._handshake = handshake
+        self._outbox = outbox
+        self._handshake = outbox.handshake
         self._inbox = inbox
         self._report = report
         self._delays = self._fresh_delays()
@@ -64,8 +67,12 @@ class Connector:
             try:
                 await self._renew_session(line)
             except (ConnectFailed, TimedOut, LineLost) as error:
-                await retire(line)
                 self._report(error)
+                # The server may have asked something over this line already.
+                told = settlement.of_lost_line("", NOTHING_IN_DOUBT, self._outbox.orphan_answers())
+                for discarded in told.errors:
+                    self._report(discarded)
+                await retire(line)
                 continue
             except BaseException:
                 await retire(line)

@@ -74,7 +74,6 @@ class StreamableHttpTransport(Callbacks):
         self._listings: set[RequestId] = set()
         self._marked: dict[str, Marked] = {}
         self._http: aiohttp.ClientSession | None = None
-        self._over = asyncio.Event()
 
     @property
     def queue_size(self) -> int:
@@ -129,11 +128,10 @@ class StreamableHttpTransport(Callbacks):
 
     async def close(self) -> None:
         """End the session and the transport. May be called at any time, from a callback too, and again."""
-        me = asyncio.current_task()
         if not self._life.allows("close"):
-            if not self._life.ended and me not in self._tasks:
-                await self._over.wait()
+            await self._wait_for_end(self._tasks)
             return
+        me = self._closer = asyncio.current_task()
         self._move("close")
         tasks = [task for task in self._tasks if task is not me]
         for task in tasks:

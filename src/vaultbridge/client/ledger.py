@@ -49,6 +49,9 @@ class InDoubt(msgspec.Struct, frozen=True):
     """Older messages without an answer that were no longer kept."""
 
 
+NOTHING_IN_DOUBT: Final = InDoubt((), (), 0)
+
+
 class Ledger:
     __slots__ = ("_bytes", "_forgotten", "_others", "_place", "_since_ping", "open")
 

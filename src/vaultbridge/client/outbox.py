@@ -116,13 +116,19 @@ class Outbox:
         self._line = None
         self.handshake.lost()
         self._opening = False
+        doubt, answers = self.ledger.drop(), self.orphan_answers()
+        self._unfile([*doubt.requests, *doubt.others])
+        return doubt, answers
+
+    def orphan_answers(self) -> tuple[Outgoing, ...]:
+        """The requests of the server came over a line that is gone: take back the queued answers."""
         self._orphaned.update(self._asked)
         self._asked.clear()
         while len(self._orphaned) > SERVER_REQUESTS:
             del self._orphaned[next(iter(self._orphaned))]
-        doubt, answers = self.ledger.drop(), self.queue.take_answers()
-        self._unfile([*doubt.requests, *doubt.others, *answers])
-        return doubt, answers
+        answers = self.queue.take_answers()
+        self._unfile(answers)
+        return answers
 
     def asked(self, request_id: RequestId) -> None:
         """The server has sent a request over the current line."""

@@ -59,7 +59,6 @@ class StdioTransport(Callbacks):
         self._reading: asyncio.Task[None] | None = None
         self._logging: asyncio.Task[None] | None = None
         self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
-        self._over = asyncio.Event()
 
     @property
     def queue_size(self) -> int:
@@ -120,9 +119,9 @@ class StdioTransport(Callbacks):
     async def close(self) -> None:
         """End the process and the transport. May be called at any time, from a callback too, and again."""
         if not self._life.allows("close"):
-            if not self._life.ended and asyncio.current_task() is not self._reading:
-                await self._over.wait()
+            await self._wait_for_end({self._reading})
             return
+        self._closer = asyncio.current_task()
         self._move("close")
         try:
             if self._process is not None:

@@ -60,17 +60,16 @@ class WebSocketTransport(Callbacks):
             deliver=self._deliver,
             report=self._report,
         )
-        self._connector = Connector(
-            self.settings, dial, random, self._outbox.handshake, self._inbox, self._report
-        )
+        self._connector = Connector(self.settings, dial, random, self._outbox, self._inbox, self._report)
         self._owed: deque[Message] = deque()
+        self._ending = False
+        """Nothing is accepted any more: what is there is being settled."""
         self._line: Line | None = None
         self._connected_at = 0.0
         self._cut_because: LineLost | None = None
         self._dialing: asyncio.Task[Line] | None = None
         self._beating: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._over = asyncio.Event()
 
     @classmethod
     def from_settings(cls, settings: WebSocketSettings, *, dial: Dial | None = None) -> WebSocketTransport:
@@ -154,7 +153,7 @@ class WebSocketTransport(Callbacks):
         then. Waits only while the line is congested; cancelled then, the message stays accepted.
         """
         try:
-            if self._life.ended or self._is(State.DISCONNECTING):
+            if self._ending or self._life.ended:
                 raise TransportClosed("The transport is closed.")
             item, value = self._outbox.prepare(message)
             now = asyncio.get_running_loop().time()
@@ -190,9 +189,10 @@ class WebSocketTransport(Callbacks):
         time, from a callback too, and again.
         """
         if not self._life.allows("close"):
-            if not self._life.ended and asyncio.current_task() not in self._tasks:
-                await self._over.wait()
+            await self._wait_for_end(self._tasks)
             return
+        self._closer = asyncio.current_task()
+        self._ending = True
         self._move("close")
         confirmed = False
         try:
@@ -261,6 +261,7 @@ class WebSocketTransport(Callbacks):
         self._line = None
 
     async def _give_up(self) -> None:
+        self._ending = True
         await self._stop_tasks()
         attempts = self.settings.reconnect_attempts
         # The queue file outlives a server that is down; but what a caller waits for is settled now, and is
@@ -329,7 +330,7 @@ class WebSocketTransport(Callbacks):
 
     async def _watch_deadlines(self) -> None:
         now = asyncio.get_running_loop().time
-        while True:
+        while not self._ending:
             due_at = self._deadlines.next_due(self._outbox)
             if due_at is None:
                 self._deadline_set.clear()
