@@ -48,7 +48,7 @@ def _to_fixed(world: Surroundings, target: Value, arguments: Arguments) -> Value
     # The double's exact value is what is rounded, as JavaScript does: (1.005).toFixed(2) is "1.00".
     with localcontext(prec=_EXACT_DIGITS):
         rounded = Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
-    return f"{abs(rounded) if rounded == 0 else rounded:f}"
+    return f"{abs(rounded) if number == 0 else rounded:f}"
 
 
 NUMBER: Final = {

@@ -79,7 +79,8 @@ class View(Struct, frozen=True):
 
 
 class Base(Struct, frozen=True):
-    """`properties` are the display names of columns; `summaries` the base's own summary formulas."""
+    """`properties` are the display names of columns; `summaries` the base's own summary formulas. `readable`
+    is False when the text is no base at all: then the problems say why, and no view of it can be run."""
 
     filters: Filter | None = None
     formulas: dict[str, Expression] = {}
@@ -87,6 +88,7 @@ class Base(Struct, frozen=True):
     summaries: dict[str, Expression] = {}
     views: tuple[View, ...] = ()
     problems: tuple[Problem, ...] = ()
+    readable: bool = True
 
 
 def property_id(text: str) -> PropertyId:

@@ -43,7 +43,9 @@ def parse_base(text: str, first_line: int = 1) -> Base:
     """The base that `text` is. `first_line` is where it stands in its note, for the lines of problems."""
     reader = _Reader(first_line)
     root = reader.compose(text)
-    return reader.base(root) if root is not None else Base(problems=tuple(reader.problems))
+    if root is None:
+        return Base(problems=tuple(reader.problems), readable=not reader.problems)
+    return reader.base(root)
 
 
 class _Reader:
@@ -75,6 +77,7 @@ class _Reader:
 
     def base(self, root: Any) -> Base:
         fields = self._mapping(root, "The base")
+        readable = not self.problems
         formulas = self._expressions(fields.get("formulas"), "formulas")
         summaries = self._expressions(fields.get("summaries"), "summaries")
         self._check(formulas.values(), formulas)
@@ -90,6 +93,7 @@ class _Reader:
             summaries=summaries,
             views=views,
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
+            readable=readable,
         )
 
     def _problem(self, message: str, line: int) -> None:
@@ -166,6 +170,8 @@ class _Reader:
         if node is None:
             return None
         if self._kind(node) == "scalar":
+            if node.tag.startswith("!"):
+                return self._bad_filter(node, f"YAML takes {node.tag} for a tag: put the filter in quotes.")
             source = self._text(node)
             if source is None or not source.strip():
                 return None
@@ -173,23 +179,26 @@ class _Reader:
             self._check((expression,), self._formulas)
             return Statement(expression)
         if depth >= MAX_FILTER_DEPTH:
-            self._problem(f"Filters are nested deeper than {MAX_FILTER_DEPTH} groups.", self._line(node))
-            return None
+            return self._bad_filter(node, f"Filters are nested deeper than {MAX_FILTER_DEPTH} groups.")
         if self._kind(node) == "sequence":  # a bare list: all of them, as a group "and"
             return AllOf(self._filters(node, depth))
         groups: list[Filter] = []
         for key, value in self._mapping(node, "filters").items():
-            parts = self._filters(value, depth)
             match key:
                 case "and":
-                    groups.append(AllOf(parts))
+                    groups.append(AllOf(self._filters(value, depth)))
                 case "or":
-                    groups.append(AnyOf(parts))
+                    groups.append(AnyOf(self._filters(value, depth)))
                 case "not":
-                    groups.append(NoneOf(parts))
+                    groups.append(NoneOf(self._filters(value, depth)))
                 case _:
-                    self._problem(f"A filter group is and, or, or not; {key!r} is none.", self._line(value))
+                    groups.append(self._bad_filter(value, f"A filter group is and, or, or not, not {key!r}."))
         return groups[0] if len(groups) == 1 else AllOf(tuple(groups)) if groups else None
+
+    def _bad_filter(self, node: Any, message: str) -> Filter:
+        """A filter left out would let every file through: it stays as one that cannot be run."""
+        self._problem(message, self._line(node))
+        return Statement(Expression("", self._line(node), error=InvalidQuery(message)))
 
     def _filters(self, node: Any, depth: int) -> tuple[Filter, ...]:
         items = [node] if self._kind(node) != "sequence" else self._items(node, "filters")

@@ -91,7 +91,8 @@ class _Compiler:
             raise self._wrong("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
-        return Regex(self._source, self._flags, program, self._groups, slots, self._names)
+        forgetful = not any(isinstance(one, BackReference | Progress) for one in program)
+        return Regex(self._source, self._flags, program, self._groups, slots, self._names, forgetful)
 
     def _wrong(self, reason: str) -> InvalidPattern:
         return InvalidPattern(reason, self._at)
@@ -174,6 +175,9 @@ class _Compiler:
         return least, most
 
     def _loop(self, atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
+        if len(atom) == 1 and isinstance(atom[0], Char | Test):
+            # It always moves on, so its progress needs no watching.
+            return [Split(3, 1) if lazy else Split(1, 3), atom[0], Jump(0)]
         slot = self._capture_slots + self._loops
         self._loops += 1
         after = len(atom) + 4

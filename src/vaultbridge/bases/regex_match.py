@@ -101,7 +101,9 @@ class Match(Struct, frozen=True):
 
 
 class Regex(Struct, frozen=True):
-    """A compiled pattern. `names` maps a group's name to its number."""
+    """A compiled pattern. `names` maps a group's name to its number. `forgetful` says that what follows a
+    place in the program and in the text does not depend on how it was reached (no back reference, no watched
+    loop): a place that failed once need not be tried again, and the search is linear in the text."""
 
     source: str
     flags: str
@@ -109,24 +111,26 @@ class Regex(Struct, frozen=True):
     group_count: int
     slot_count: int
     names: dict[str, int]
+    forgetful: bool
 
     def search(self, text: str, start: int = 0) -> tuple[Match | None, int]:
         """The leftmost match at or after `start`, and the steps it cost. Raises RegexTooCostly."""
         run = _Run(text)
         blank: Slots = (-1,) * self.slot_count
         first = self.program[0] if self.program else Accept()
+        sticky = "y" in self.flags
         while start <= len(text):
-            if isinstance(first, Char):  # skip to where the pattern can begin at all
+            if isinstance(first, Char) and not sticky:  # skip to where the pattern can begin at all
                 start = text.find(first.char, start)
                 if start < 0:
                     break
-            found = run.match(self.program, start, blank)
+            found = run.match(self.program, start, blank, forgetful=self.forgetful)
             if found is not None:
                 end, slots = found
                 spans = ((slots[2 * n], slots[2 * n + 1]) for n in range(1, self.group_count + 1))
                 groups = (text[start:end], *(text[a:b] if 0 <= a <= b else None for a, b in spans))
                 return Match(start, end, groups), run.steps
-            if "y" in self.flags:
+            if sticky:
                 break
             start += 1
         return None, run.steps
@@ -137,10 +141,17 @@ class _Run:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._failed: set[tuple[int, int]] = set()
         self.steps = 0
 
     def match(
-        self, program: tuple[Instruction, ...], start: int, slots: Slots, must_end: int = -1
+        self,
+        program: tuple[Instruction, ...],
+        start: int,
+        slots: Slots,
+        must_end: int = -1,
+        *,
+        forgetful: bool = False,
     ) -> tuple[int, Slots] | None:
         """The end and slots of a match beginning exactly at `start` (and ending at `must_end`, if given)."""
         waiting: list[tuple[int, int, Slots]] = [(0, start, slots)]
@@ -156,6 +167,11 @@ class _Run:
                         return at, slots
                     break
                 if isinstance(instruction, Split):
+                    if forgetful:
+                        # Whatever was tried from here has failed, or the search would be over.
+                        if (pc, at) in self._failed:
+                            break
+                        self._failed.add((pc, at))
                     waiting.append((instruction.second, at, slots))
                     pc = instruction.first
                     continue

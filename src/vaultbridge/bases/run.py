@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from random import Random
 from typing import Final, TypeAlias
 
 from vaultbridge.bases.check import check_expression, formula_order
-from vaultbridge.bases.context import FormatMoment, Resolve, Surroundings
+from vaultbridge.bases.context import STEPS_PER_VIEW, FormatMoment, Resolve, Surroundings
 from vaultbridge.bases.evaluate import Evaluator
 from vaultbridge.bases.expr import Node
 from vaultbridge.bases.functions_file import FILE_FIELDS, note_property
@@ -59,14 +58,17 @@ def run_view(
     types: Mapping[str, str] | None = None,
     random: Callable[[], float] | None = None,
     limit: int | None = None,
+    max_steps: int = STEPS_PER_VIEW,
 ) -> ViewResult:
     """Run a view of `base` (the first when `view` is None) over `rows`.
 
     `now` is the local time, aware where `number(date)` should be exact; `row_of` finds files outside of
     `rows` too; `types` are the vault's property types; `limit` lowers the view's own. Raises InvalidArgument
     for a view that the base has not, InvalidQuery for an expression that cannot be used, TimedOut when the
-    view needs more work than its allowance.
+    view needs more work than `max_steps`.
     """
+    from random import Random
+
     every = list(rows)
     chosen = choose_view(base, view)
     by_path: dict[str, FileRow] = {}
@@ -80,6 +82,7 @@ def run_view(
         random=random or Random(now.isoformat()).random,
         this=this,
         types=types,
+        max_steps=max_steps,
     )
     return _Run(base, chosen, world).result(every, limit)
 
@@ -114,6 +117,8 @@ class _Row:
 
     def formula(self, name: str) -> Value:
         """The formula's value for this file; an ErrorValue when it has none."""
+        if name in self._formulas:
+            return self._formulas[name]
         if not self._run.has_formula(name):
             raise FormulaError(f"There is no formula.{name}.")
         for need in self._run.order_of(name):
@@ -163,6 +168,8 @@ class _Run:
 
     def _check(self) -> None:
         """Refuse, before any row is read, what the view uses and nobody could evaluate."""
+        if not self._base.readable:
+            raise InvalidQuery(" ".join(problem.message for problem in self._base.problems))
         for part in self._filters:
             for expression in _statements(part):
                 self._usable(expression)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
@@ -20,6 +20,21 @@ def _over_numbers(function: Callable[[Sequence[float]], float]) -> Summarize:
         return float(function(numbers)) if numbers else None
 
     return summarize
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+def _median(numbers: Sequence[float]) -> float:
+    ordered, middle = sorted(numbers), len(numbers) // 2
+    return ordered[middle] if len(numbers) % 2 else _mean(ordered[middle - 1 : middle + 1])
+
+
+def _deviation(numbers: Sequence[float]) -> float:
+    """Of the whole population: the rows are all there are, not a sample."""
+    mean = _mean(numbers)
+    return math.sqrt(_mean([(number - mean) * (number - mean) for number in numbers]))
 
 
 def _dates(values: tuple[Value, ...]) -> list[Date]:
@@ -58,13 +73,13 @@ def _unique(world: Surroundings, values: tuple[Value, ...]) -> Value:
 
 
 BUILT_IN: Final[dict[str, Summarize]] = {
-    "Average": _over_numbers(statistics.fmean),
+    "Average": _over_numbers(_mean),
     "Min": _over_numbers(min),
     "Max": _over_numbers(max),
     "Sum": _over_numbers(sum),
     "Range": _range,
-    "Median": _over_numbers(statistics.median),
-    "Stddev": _over_numbers(statistics.pstdev),
+    "Median": _over_numbers(_median),
+    "Stddev": _over_numbers(_deviation),
     "Earliest": _earliest,
     "Latest": _latest,
     "Checked": _count(lambda value: value is True),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from datetime import datetime
+from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -162,15 +163,12 @@ def number_text(number: float) -> str:
         return "NaN"
     if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
-    if number == int(number) and abs(number) < 1e21:
-        return str(int(number))
-    text = repr(number)
-    if "e" not in text:
-        return text
-    mantissa, exponent = text.split("e")
+    if number == 0:
+        return "0"
+    if 1e-6 <= abs(number) < 1e21:
+        return f"{Decimal(repr(number)):f}".removesuffix(".0")
+    mantissa, _, exponent = repr(number).partition("e")
     power = int(exponent)
-    if -7 <= power < 0:
-        return f"{number:.{len(mantissa.replace('-', '').replace('.', '')) - 1 - power}f}"
     return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
 
 

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import math
+from datetime import date, datetime
+
+import pytest
+
+from bases.world import BOOK, surroundings
+from vaultbridge.bases.convert import plain, property_value, property_values
+from vaultbridge.bases.values import MAX_VALUE_DEPTH, Date, Duration, ErrorValue, File, Link, Value, weight
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        (None, None),
+        (True, True),
+        (3, 3.0),
+        (10**400, math.inf),
+        (-(10**400), -math.inf),
+        ("text", "text"),
+        ("2025-05-27", Date(datetime(2025, 5, 27), has_time=False)),
+        ("2025-05-27T10:00:00", Date(datetime(2025, 5, 27, 10))),
+        ("[[A|b]]", Link("A", "s.md", "b")),
+        (["[[A]]", "2025-05-27", 1], (Link("A", "s.md"), Date(datetime(2025, 5, 27), has_time=False), 1.0)),
+        ({"k": {1: "v"}}, {"k": {"1": "v"}}),
+        (date(2025, 5, 27), Date(datetime(2025, 5, 27), has_time=False)),
+        (datetime(2025, 5, 27, 1), Date(datetime(2025, 5, 27, 1))),
+    ],
+)
+def test_a_property_becomes_a_value(given: object, value: Value) -> None:
+    assert property_value(given, "p", "s.md", surroundings()) == value
+
+
+def test_a_property_that_the_vault_types_as_text_holds_no_dates() -> None:
+    world = surroundings(types={"p": "text"})
+    assert property_value("2025-05-27", "P", "s.md", world) == "2025-05-27"
+    assert property_values({"P": "2025-05-27", "q": "2025-05-27"}, "s.md", world) == {
+        "P": "2025-05-27",
+        "q": Date(datetime(2025, 5, 27), has_time=False),
+    }
+
+
+def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
+    given: object = 1
+    for _ in range(200):
+        given = [given]
+    value = property_value(given, "p", "s.md", surroundings())
+    assert weight(value) == MAX_VALUE_DEPTH + 1
+
+
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        (3.0, 3),
+        (2.5, 2.5),
+        (math.inf, "Infinity"),
+        (1e300, 1e300),
+        (Date(datetime(2025, 5, 27), has_time=False), "2025-05-27"),
+        (Duration(0, 1500), 1500),
+        ((1.0, Link("A")), [1, "[[A]]"]),
+        ({"a": None}, {"a": None}),
+        (File(BOOK), "Books/Dune.md"),
+        (ErrorValue("no"), {"error": "no"}),
+    ],
+)
+def test_a_value_becomes_what_json_can_hold(value: Value, given: object) -> None:
+    assert plain(value) == given
+    assert json.loads(json.dumps(plain(value), allow_nan=False)) == given

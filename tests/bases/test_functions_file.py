@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from bases.world import AUTHOR, INDEX, NOW, evaluate, file_row, surroundings
+from vaultbridge.bases.values import Date, File, FormulaError, Link, Value
+
+
+@pytest.mark.parametrize(
+    ("source", "meant"),
+    [
+        ("file.name", "Dune.md"),
+        ("file.basename", "Dune"),
+        ("file.path", "Books/Dune.md"),
+        ("file.folder", "Books"),
+        ("file.ext", "md"),
+        ("file.size", 100.0),
+        ("file.ctime", Date(datetime(2025, 5, 20, 9))),
+        ("file.tags", ("#book", "#genre/science-fiction")),
+        ("file.links[0]", Link("People/Frank Herbert.md", "Books/Dune.md")),
+        ("file.links.length", 2.0),
+        ("file.embeds", (Link("Images/cover.png", "Books/Dune.md"),)),
+        ("file.backlinks", (Link("Index.md", "Books/Dune.md"),)),
+        ("file.properties.status", "reading"),
+        ("file.file.name", "Dune.md"),
+        ("file.asLink('shown')", Link("Books/Dune.md", "Books/Dune.md", "shown")),
+        ("file.hasLink('Frank Herbert')", True),
+        ("file.hasLink('People/Frank Herbert.md')", True),
+        ("file.hasLink('[[Frank Herbert]]')", True),
+        ("file.hasLink(author)", True),
+        ("file.hasLink(file('Index.md'))", False),
+        ("file.hasLink('Nobody')", True),
+        ("file.hasLink(link('Nobody'))", True),
+        ("file.hasLink('Nowhere')", False),
+        ("file.hasLink(missing)", False),
+        ("file.hasLink('cover.png')", True),
+        ("file.hasTag('#BOOK')", True),
+        ("file.hasTag('genre/science-fiction')", True),
+        ("file.hasTag('genre/')", True),
+        ("file.hasTag('science-fiction')", False),
+        ("file.hasTag('boo')", False),
+        ("file.inFolder('/books/')", True),
+        ("file.inFolder('Book')", False),
+        ("file.inFolder('/')", True),
+        ("file.hasProperty('price')", True),
+        ("file.hasProperty('PRICE')", True),
+        ("file.hasProperty('empty')", True),
+        ("file.hasProperty('missing')", False),
+        ("author.asFile().properties.born", 1920.0),
+        ("author.linksTo(file)", True),
+        ("author.linksTo('Index.md')", False),
+        ("link('Nobody').asFile()", None),
+        ("link('Nobody').linksTo(file)", False),
+        ("link('https://e.org').asFile()", None),
+        ("file('Nobody')", None),
+        ("file(missing)", None),
+    ],
+)
+def test_file_and_link_functions_and_fields(source: str, meant: Value) -> None:
+    assert evaluate(source) == meant
+
+
+def test_the_root_folder_is_a_slash() -> None:
+    assert evaluate("file.folder", INDEX) == "/"
+    assert evaluate("file.inFolder('Books')", INDEX) is False
+
+
+def test_this_is_the_file_that_shows_the_base() -> None:
+    world = surroundings(this=AUTHOR)
+    assert evaluate("this.file.name", world=world) == "Frank Herbert.md"
+    assert evaluate("this.born", world=world) == 1920
+    assert evaluate("this.note.born", world=world) == 1920
+    assert evaluate("this.file.properties.born", world=world) == 1920
+    assert evaluate("author == this", world=world) is True
+    assert evaluate("authors.contains(this)", world=world) is True
+    assert evaluate("file.hasLink(this.file)", world=world) is True
+    assert evaluate("this", world=world) == File(AUTHOR, as_note=True)
+
+
+def test_without_a_showing_file_this_is_null() -> None:
+    assert evaluate("this.file.name") is None
+
+
+def test_a_file_is_no_number() -> None:
+    with pytest.raises(FormulaError, match="file, link or path"):
+        evaluate("file.hasLink(5)")
+
+
+def test_an_aware_time_is_shown_in_the_zone_of_now() -> None:
+    row = file_row("A.md", mtime=datetime(2025, 5, 1, 10, 0, tzinfo=UTC))
+    world = surroundings(now=NOW.replace(tzinfo=timezone(timedelta(hours=2))))
+    assert evaluate("file.mtime", row, world) == Date(datetime(2025, 5, 1, 12, 0))

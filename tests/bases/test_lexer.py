@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.bases.lexer import MAX_EXPRESSION_CHARS, tokens
+from vaultbridge.errors import InvalidQuery
+
+
+def kinds(source: str) -> list[tuple[str, str]]:
+    return [(token.kind, token.text) for token in tokens(source)[:-1]]
+
+
+def test_tokens_know_their_places() -> None:
+    assert [(t.start, t.end) for t in tokens('a  == "b"')] == [(0, 1), (3, 5), (6, 9), (9, 9)]
+
+
+def test_a_slash_divides_after_a_value_and_opens_a_regular_expression_elsewhere() -> None:
+    assert kinds("a / b") == [("name", "a"), ("sign", "/"), ("name", "b")]
+    assert kinds("(a) /2") == [("sign", "("), ("name", "a"), ("sign", ")"), ("sign", "/"), ("number", "2")]
+    assert kinds("f(/a b/)")[2] == ("regexp", "a b")
+
+
+def test_a_regular_expression_may_hold_a_slash_in_a_class_or_escaped() -> None:
+    token = tokens(r"/a[/]b\/c/gi")[0]
+    assert (token.text, token.flags) == (r"a[/]b\/c", "gi")
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (r'"a\nb\t\\"', "a\nb\t\\"),
+        (r"'it\'s'", "it's"),
+        (r'"\u00e9\x41\u{1F600}"', "éA😀"),
+        (r'"\q"', "q"),
+        (r'"\ud800"', "�"),
+        (r'"\u{FFFFFF}"', "�"),
+        ('"two\nlines"', "two\nlines"),
+    ],
+)
+def test_escapes_in_text_are_javascript_s(written: str, meant: str) -> None:
+    assert tokens(written)[0].text == meant
+
+
+@pytest.mark.parametrize("number", ["1", "2.5", ".5", "1e3", "1.5E-2"])
+def test_numbers(number: str) -> None:
+    assert kinds(number) == [("number", number)]
+
+
+def test_a_dot_after_digits_is_member_access_when_a_name_follows() -> None:
+    assert kinds("1.isTruthy") == [("number", "1"), ("sign", "."), ("name", "isTruthy")]
+
+
+def test_names_may_be_of_any_script() -> None:
+    assert kinds("größe _x $y 名前") == [("name", n) for n in ("größe", "_x", "$y", "名前")]
+
+
+@pytest.mark.parametrize(
+    ("source", "position", "hint"),
+    [
+        ("a = b", 2, "=="),
+        ("a === b", 2, "=="),
+        ("a !== b", 2, "!="),
+        ("a ? b : c", 2, "if("),
+        ("a & b", 2, "&&"),
+        ("a | b", 2, "||"),
+        ("a == “b”", 5, "straight"),
+        ("a @ b", 2, ""),
+    ],
+)
+def test_a_foreign_sign_is_refused_with_what_would_be_right(source: str, position: int, hint: str) -> None:
+    with pytest.raises(InvalidQuery) as refused:
+        tokens(source)
+    assert refused.value.position == position
+    assert hint in refused.value.hint
+
+
+@pytest.mark.parametrize(("source", "position"), [('x == "abc', 5), ("a && /b", 5), ("/a\nb/", 0)])
+def test_what_is_not_closed_is_refused_where_it_opened(source: str, position: int) -> None:
+    with pytest.raises(InvalidQuery, match="not closed") as refused:
+        tokens(source)
+    assert refused.value.position == position
+
+
+def test_an_expression_has_a_longest_length() -> None:
+    assert len(tokens("a" * MAX_EXPRESSION_CHARS)) == 2
+    with pytest.raises(InvalidQuery, match="characters"):
+        tokens("a" * (MAX_EXPRESSION_CHARS + 1))
+
+
+@given(st.text())
+def test_any_text_gives_tokens_or_an_invalid_query(source: str) -> None:
+    try:
+        found = tokens(source)
+    except InvalidQuery as refused:
+        assert 0 <= refused.position <= len(source)
+    else:
+        assert found[-1].kind == "end"
+        assert all(a.end <= b.start for a, b in itertools.pairwise(found))

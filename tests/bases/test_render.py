@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from bases.world import NOW, ROWS, format_moment, resolve
+from vaultbridge.bases.parse import parse_base
+from vaultbridge.bases.render import view_markdown, view_records
+from vaultbridge.bases.result import ViewResult
+from vaultbridge.bases.run import run_view
+
+
+def result(text: str) -> ViewResult:
+    return run_view(parse_base(text), None, ROWS, now=NOW, resolve=resolve, format_moment=format_moment)
+
+
+TEXT = """
+filters: file.ext == "md"
+formulas: {pipe: '"a|b" + "\\n" + status', bad: status * 2}
+properties: {author: {displayName: Writer}}
+views: [{order: [file.basename, author, formula.pipe, formula.bad]%s}]
+"""
+
+
+def test_a_view_becomes_a_markdown_table() -> None:
+    assert view_markdown(result(TEXT % "")).splitlines() == [
+        "| file basename | Writer | pipe | bad |",
+        "| --- | --- | --- | --- |",
+        r"| Dune | [[Frank Herbert\|Frank]] | a\|b reading | Error: Cannot multiply string and number. |",
+        r"| Frank Herbert |  | a\|b  |  |",
+        r"| Index |  | a\|b reading | Error: Cannot multiply string and number. |",
+    ]
+
+
+def test_groups_are_headed_and_summaries_follow() -> None:
+    shown = view_markdown(
+        result(TEXT % ", groupBy: status, summaries: {status: Filled, file.basename: Unique}")
+    )
+    assert shown.splitlines()[:2] == ["### reading", ""]
+    assert "### (empty)" in shown
+    assert shown.count("Filled of status: 2; Unique of file basename: 2") == 1
+    assert shown.endswith("All: Filled of status: 2; Unique of file basename: 3\n")
+
+
+def test_summaries_of_an_ungrouped_view_follow_the_table() -> None:
+    assert view_markdown(result(TEXT % ", summaries: {status: Filled}")).endswith(
+        "|\n\nFilled of status: 2\n"
+    )
+
+
+def test_a_view_becomes_records() -> None:
+    first = view_records(result(TEXT % ""))[0]
+    assert first == {
+        "path": "Books/Dune.md",
+        "file.basename": "Dune",
+        "author": "[[Frank Herbert|Frank]]",
+        "formula.pipe": "a|b\nreading",
+        "formula.bad": {"error": "Cannot multiply string and number."},
+    }

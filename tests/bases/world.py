@@ -1,0 +1,121 @@
+"""A small vault of rows, and evaluation of one expression over one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from vaultbridge.bases.check import check_expression
+from vaultbridge.bases.context import Surroundings
+from vaultbridge.bases.evaluate import Evaluator
+from vaultbridge.bases.expr import parse_expression
+from vaultbridge.bases.row import FileRow
+from vaultbridge.bases.values import FormulaError, Value
+from vaultbridge.links.resolve import FileTable, Resolved
+from vaultbridge.links.resolve import resolve as resolve_link
+
+NOW = datetime(2025, 5, 27, 14, 30, 15, 250_000)
+
+PATTERNS = {
+    "YYYY-MM-DD": "%Y-%m-%d",
+    "YYYY-MM-DD HH:mm:ss": "%Y-%m-%d %H:%M:%S",
+    "YYYY": "%Y",
+}
+
+
+def format_moment(when: datetime, pattern: str) -> str:
+    return when.strftime(PATTERNS[pattern])
+
+
+def file_row(
+    path: str,
+    *,
+    properties: Mapping[str, Any] | None = None,
+    tags: tuple[str, ...] = (),
+    links: tuple[str, ...] = (),
+    embeds: tuple[str, ...] = (),
+    backlinks: tuple[str, ...] = (),
+    size: int = 100,
+    ctime: datetime = datetime(2025, 5, 20, 9, 0),
+    mtime: datetime = datetime(2025, 5, 24, 14, 30),
+) -> FileRow:
+    folder, _, name = path.rpartition("/")
+    basename, _, ext = name.rpartition(".")
+    return FileRow(
+        path,
+        name,
+        basename,
+        folder,
+        ext,
+        size,
+        ctime,
+        mtime,
+        tags=tags,
+        links=links,
+        embeds=embeds,
+        backlinks=lambda: backlinks,
+        properties=properties or {},
+    )
+
+
+BOOK = file_row(
+    "Books/Dune.md",
+    properties={
+        "price": 12.5,
+        "age": 4,
+        "status": "reading",
+        "author": "[[Frank Herbert|Frank]]",
+        "authors": ["[[Frank Herbert]]", "[[Nobody]]"],
+        "due": "2025-06-01",
+        "seen": "2025-05-26T23:30:00",
+        "done": False,
+        "empty": None,
+        "image-property": "cover.png",
+        "rating scale": {"max": 5, "Steps": [1, 2]},
+        "Case": "kept",
+        "site": "https://example.org/",
+        "title": "Dune",
+    },
+    tags=("book", "genre/science-fiction"),
+    links=("People/Frank Herbert.md", "Nobody"),
+    embeds=("Images/cover.png",),
+    backlinks=("Index.md",),
+)
+AUTHOR = file_row("People/Frank Herbert.md", properties={"born": 1920}, links=("Books/Dune.md",))
+INDEX = file_row("Index.md", properties={"status": "reading"}, links=("Books/Dune.md",))
+COVER = file_row("Images/cover.png")
+ROWS = (BOOK, AUTHOR, INDEX, COVER)
+
+TABLE = FileTable(row.path for row in ROWS)
+
+
+def resolve(target: str, source: str) -> str | None:
+    found = resolve_link(target, source, TABLE)
+    return found.path if isinstance(found, Resolved) else None
+
+
+def surroundings(
+    *, this: FileRow | None = None, types: Mapping[str, str] | None = None, now: datetime = NOW
+) -> Surroundings:
+    rows = {row.path: row for row in ROWS}
+    return Surroundings(
+        now=now,
+        resolve=resolve,
+        row_of=rows.get,
+        format_moment=format_moment,
+        random=lambda: 0.25,
+        this=this,
+        types=types,
+    )
+
+
+def evaluate(source: str, row: FileRow | None = BOOK, world: Surroundings | None = None) -> Value:
+    """The value of the expression for the row, checked first as a base's expressions are."""
+    tree = parse_expression(source)
+    check_expression(tree, ())
+
+    def no_formula(name: str) -> Value:
+        raise FormulaError(name)
+
+    return Evaluator(world or surroundings(), row, no_formula).value(tree)
