@@ -72,6 +72,7 @@ class _Pass:
 
     __slots__ = (
         "base",
+        "bracketed",
         "brackets",
         "comment_end",
         "fields",
@@ -96,6 +97,7 @@ class _Pass:
         self.hidden: list[tuple[int, int]] = []
         self.brackets: list[tuple[int, int, int, tuple[str, int] | None]] = []
         self.parens: list[tuple[int, tuple[str, int] | None]] = []
+        self.bracketed: list[tuple[tuple[str, int], int, int]] = []
         self.inactive_below = 0
         self.tag_may_start = 0
 
@@ -140,7 +142,7 @@ class _Pass:
             before = pos
             match = search(part, pos)
         if self.fields:
-            self._line_fields()
+            self._all_fields()
 
     def _line(self, start: int) -> int:
         return bisect_right(self.found.starts, self.base + start)
@@ -229,9 +231,15 @@ class _Pass:
     def _field(self, key: tuple[str, int], opened: int, closed: int) -> None:
         if closed < self.comment_end:
             return
-        field = bracket_field(key, self.part, opened, closed, self._line(opened), self.base)
-        if field is not None:
-            self.found.fields.append(field)
+        # A field holds no fields: what was found inside this one is part of its value.
+        while self.bracketed and self.bracketed[-1][1] > opened:
+            self.bracketed.pop()
+        self.bracketed.append((key, opened, closed))
 
-    def _line_fields(self) -> None:
-        self.found.fields.extend(line_fields(self.part, self.base, self.found.starts, self.hidden))
+    def _all_fields(self) -> None:
+        fields = self.found.fields
+        for key, opened, closed in self.bracketed:
+            field = bracket_field(key, self.part, opened, closed, self._line(opened), self.base)
+            if field is not None:
+                fields.append(field)
+        fields.extend(line_fields(self.part, self.base, self.found.starts, self.hidden))

@@ -11,9 +11,9 @@ from typing import Any
 
 from vaultbridge.note.model import Link, LinkKind
 
-PARENTHESES = 32
-"""The deepest nesting of parentheses in a bare destination: CommonMark asks for at least three, its reference
-implementation stops at 32, and the bound keeps repeated attempts linear."""
+PARENTHESES = 8
+"""The deepest nesting of parentheses in a bare destination. CommonMark asks for at least three levels,
+addresses have one or two, and the bound keeps text full of failed attempts linear."""
 
 WIKI_INSIDE = r"(?:[^\[\]\r\n]|\](?!\])|\[(?!\[))++"
 """The inside of `[[…]]`: one line, up to the first `]]`; an inner `[[` starts over."""
@@ -23,7 +23,11 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BLANKS = r"[ \t]*+(?:(?:\r\n?|\n)[ \t]*+)?"
 _OPEN = re.compile(rf"\({_BLANKS}(<(?:[^<>\r\n\\]|\\.)*+>)?")
-_BARE_CHUNK = re.compile(r"[^\s()\\\x00-\x1f\x7f]+|\\[!-/:-@\[-`{-~]|\\")
+_BARE = r"(?:[^\s()\\\x00-\x1f\x7f]++|\\[!-/:-@\[-`{-~]|\\)"
+_NESTED = _BARE
+for _ in range(PARENTHESES):
+    _NESTED = rf"(?:{_BARE}|\({_NESTED}*+\))"
+_BARE_DESTINATION = re.compile(rf"{_NESTED}*+")
 _TITLE = (
     r"(?:\"(?:[^\"\\\r\n]|\\.|(?:\r\n?|\n)(?![ \t]*(?:\r|\n)))*+\""
     r"|'(?:[^'\\\r\n]|\\.|(?:\r\n?|\n)(?![ \t]*(?:\r|\n)))*+'"
@@ -66,45 +70,17 @@ def destination(text: str, at: int) -> tuple[str, int] | None:
     opened = _OPEN.match(text, at)
     if opened is None:
         return None
-    written = opened[1]
+    written, pos = opened[1], opened.end()
     if written is not None:
-        pos = opened.end()
         written = written[1:-1]
+    elif text.startswith("<", pos):
+        return None
     else:
-        pos = opened.end()
-        if text.startswith("<", pos):
-            return None
-        end = _bare_end(text, pos)
-        if end < 0:
-            return None
-        written, pos = text[pos:end], end
+        bare = _BARE_DESTINATION.match(text, pos)
+        assert bare is not None  # it may be empty
+        written, pos = bare[0], bare.end()
     closed = _CLOSE.match(text, pos)
     return None if closed is None else (written, closed.end())
-
-
-def _bare_end(text: str, pos: int) -> int:
-    depth = 0
-    size = len(text)
-    while pos < size:
-        chunk = _BARE_CHUNK.match(text, pos)
-        if chunk is not None:
-            pos = chunk.end()
-            continue
-        character = text[pos]
-        if character == "(":
-            depth += 1
-            if depth > PARENTHESES:
-                return -1
-        elif character == ")":
-            if depth == 0:
-                return pos
-            depth -= 1
-        elif character in " \t\r\n":
-            return pos if depth == 0 else -1
-        else:
-            return -1
-        pos += 1
-    return -1
 
 
 def internal_target(written: str) -> tuple[str, str] | None:

@@ -86,12 +86,13 @@ def match_boxes(boxes: list[Box], line: str, *, in_text: bool) -> tuple[int, int
     text of an item belongs to the item however it is indented."""
     pos = column = matched = 0
     size = len(line)
+    at, at_column = indentation(line, 0, 0)
     for box in boxes:
-        at, at_column = indentation(line, pos, column)
         if box.kind == QUOTE:
             if at == size or line[at] != ">" or at_column - column > 3:
                 break
             pos, column = after_quote_mark(line, at)
+            at, at_column = indentation(line, pos, column)
         elif at == size:
             # A blank line stays in an item, unless the item began with one (CommonMark 5.2, rule 3).
             if box.empty:

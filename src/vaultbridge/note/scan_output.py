@@ -101,7 +101,9 @@ class Blocks:
             while boxes[at].kind == QUOTE and at > 0 and boxes[at - 1].kind == QUOTE:
                 at -= 1
             owner = boxes[at]
-            owner.ids = [*(owner.ids or ()), (name, id_start, id_end)]
+            if owner.ids is None:
+                owner.ids = []
+            owner.ids.append((name, id_start, id_end))
         else:
             self._named(name, start, id_end, id_start)
 
