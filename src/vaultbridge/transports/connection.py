@@ -21,10 +21,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 from vaultbridge.dialects import failures
-from vaultbridge.dialects.dialect import Call, Dialect, Peer, Succeeded
+from vaultbridge.dialects.dialect import Call, Dialect, Handler, Peer, Succeeded
 from vaultbridge.errors import TimedOut
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc.messages import (
+    INTERNAL_ERROR,
     Batch,
     ErrorObject,
     ErrorResponse,
@@ -33,6 +34,7 @@ from vaultbridge.rpc.messages import (
     Params,
     PeerFailed,
     PeerGone,
+    Refused,
     Request,
     RequestId,
     Response,
@@ -93,7 +95,7 @@ class Connection:
         self._principal = principal
         self._call_seconds = call_seconds
         self._running: dict[RequestId, asyncio.Task[None]] = {}
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[tuple[Request, Handler]] = deque()
         self._beside: set[asyncio.Future[None]] = set()
         self._asked: dict[RequestId, asyncio.Future[Any]] = {}
         self._room = asyncio.Event()
@@ -224,20 +226,31 @@ class Connection:
     async def _accept(self, request: Request) -> None:
         if self._closed:
             return
+        # Asked now and not when it runs: what a request may do is decided by the phase it arrives in.
+        handler = self._handler(request)
         if request.method in self.dialect.in_order:
-            await self._answer(request)
+            await self._answer(request, handler)
             return
         self._idle.clear()
         if len(self._running) < MAX_RUNNING:
-            self._start(request)
+            self._start(request, handler)
             return
-        self._waiting.append(request)
+        self._waiting.append((request, handler))
         if len(self._waiting) >= MAX_WAITING:
             self._room.clear()
             await self._room.wait()
 
-    def _start(self, request: Request) -> None:
-        task = asyncio.get_running_loop().create_task(self._answer(request))
+    def _handler(self, request: Request) -> Handler:
+        try:
+            return self.dialect.handler(request)
+        except Refused as refusal:
+            return _raiser(refusal)
+        except Exception:
+            log.exception("no handler for %s could be found", request.method)
+            return _raiser(Refused(INTERNAL_ERROR, failures.INTERNAL.message))
+
+    def _start(self, request: Request, handler: Handler) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(request, handler))
         self._running[request.id] = task
         task.add_done_callback(lambda _: self._done(request.id, task))
 
@@ -247,19 +260,19 @@ class Connection:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("answering request %r failed", id_, exc_info=error)
         while self._waiting and len(self._running) < MAX_RUNNING:
-            request = self._waiting.popleft()
+            request, handler = self._waiting.popleft()
             if self._session.is_in_flight(request.id):
-                self._start(request)
+                self._start(request, handler)
         if len(self._waiting) < MAX_WAITING:
             self._room.set()
         if not self._running and not self._waiting:
             self._idle.set()
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: Request, handler: Handler) -> None:
         """Run one handler and send its outcome."""
         call = Call(request, self)
         try:
-            outcome = await self._outcome(call)
+            outcome = await self._outcome(call, handler)
         except asyncio.CancelledError:
             self._session.cancel(request.id)
             raise
@@ -274,11 +287,10 @@ class Connection:
         self._flush()
         await self._outlet.drained()
 
-    async def _outcome(self, call: Call) -> ErrorObject | Succeeded:
+    async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | Succeeded:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
         call.deadline = asyncio.timeout(limit)
         try:
-            handler = self.dialect.handler(call.request)
             async with call.deadline:
                 return Succeeded(await handler(call))
         except TimeoutError as error:
@@ -326,3 +338,10 @@ class Connection:
     def _flush(self) -> None:
         for item in self._session.outgoing():
             self._outlet.send(item)
+
+
+def _raiser(error: Refused) -> Handler:
+    async def fail(call: Call) -> None:
+        raise error
+
+    return fail
