@@ -1,0 +1,92 @@
+"""Who may speak to a local server at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.transports.http_guard import HostGuard
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:3000", "127.0.0.1:3000", "[::1]:3000", "[::1]", "LocalHost:1"]
+)
+def test_loopback_hosts_pass(host: str) -> None:
+    assert HostGuard().refusal(host, None) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "",
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.nip.io",
+        "127.0.0.2",
+        "0.0.0.0",
+        "[::2]",
+        "evil.example:80@localhost",
+    ],
+)
+def test_other_hosts_are_refused(host: str | None) -> None:
+    """DNS rebinding: the name in the browser's address bar comes as Host."""
+    assert HostGuard().refusal(host, None) is not None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost",
+        "http://localhost:5173",
+        "https://127.0.0.1:1",
+        "http://[::1]:3",
+        "app://obsidian.md",
+        "capacitor://localhost",
+    ],
+)
+def test_pages_of_this_machine_and_apps_pass(origin: str) -> None:
+    assert HostGuard().refusal("localhost", origin) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.example",
+        "https://localhost.evil.example",
+        "http://evil.example#localhost",
+        "http://localhost@evil.example",
+        "http://localhost/path",
+        "null",
+        "",
+        "file://",
+        "chrome-extension://abc",
+        "app://evil",
+        "http://[::1",
+        "http://localhost:notaport@evil.example",
+    ],
+)
+def test_foreign_pages_are_refused(origin: str) -> None:
+    guard = HostGuard()
+    assert guard.refusal("localhost", origin) is not None
+    assert guard.cors_headers(origin) == {}
+
+
+def test_further_hosts_and_origins_can_be_named() -> None:
+    guard = HostGuard(hosts=["notes.lan"], origins=["https://page.example/"])
+    assert guard.refusal("notes.lan:3000", "https://notes.lan:3000") is None
+    assert guard.refusal("notes.lan", "https://page.example") is None
+    assert guard.refusal("page.example", None) is not None
+
+
+def test_the_origin_rule_can_be_given_up_but_not_the_host_rule() -> None:
+    guard = HostGuard(any_origin=True)
+    assert guard.refusal("localhost", "http://evil.example") is None
+    assert guard.refusal("evil.example", "http://evil.example") is not None
+
+
+def test_an_allowed_page_may_read_the_answer_and_only_it() -> None:
+    headers = HostGuard().cors_headers("http://localhost:5173")
+    assert headers["Access-Control-Allow-Origin"] == "http://localhost:5173"
+    assert headers["Vary"] == "Origin"
+    assert "Mcp-Session-Id" in headers["Access-Control-Expose-Headers"]
+    assert HostGuard().cors_headers(None) == {}
