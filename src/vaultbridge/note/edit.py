@@ -17,6 +17,7 @@ from vaultbridge.note.change import Change, apply_changes, in_order, invert
 from vaultbridge.note.insertion import (
     ends_line,
     fitted,
+    fitted_in,
     line_end_near,
     lines_with_ends,
     split_lines,
@@ -67,7 +68,7 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
             "Text that begins with '---' at the top of a note would become its properties.",
             hint="Set the properties one by one, or begin the text with another line.",
         )
-    return (Change(offset, offset, fitted(text, offset, addition, floor=floor)),)
+    return (Change(offset, offset, fitted_in(text, note, offset, addition, floor=floor)),)
 
 
 def first_content(text: str, start: int, end: int) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from vaultbridge.note.model import Note
+
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 _OPENS_BLOCK: Final = re.compile(
@@ -132,3 +134,19 @@ def fitted(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
     if offset < len(text) and runs_together(last, text[offset : end_of_line(text, offset)]):
         after += line_end
     return before + body + after
+
+
+def fitted_in(text: str, note: Note, offset: int, addition: str, *, floor: int = 0) -> str:
+    """As `fitted`, with a blank line before a heading of the note that follows."""
+    inserted = fitted(text, offset, addition, floor=floor)
+    return inserted + apart_from_heading(text, note, offset, inserted)
+
+
+def apart_from_heading(text: str, note: Note, offset: int, before: str) -> str:
+    """The line end that keeps `before` apart from a heading at `offset`, empty when there is no need. Above
+    a setext heading's text it is a must: the lines would become part of the heading."""
+    if not any(start_of_line(text, heading.start) == offset for heading in note.headings):
+        return ""
+    lines = split_lines(before)
+    ends_blank = len(lines) > 2 and not lines[-1] and not lines[-2].strip()
+    return "" if ends_blank else line_end_near(text, offset)

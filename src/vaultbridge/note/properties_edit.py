@@ -124,17 +124,24 @@ def remove_from_list(
     return _verified(text, note, changes, {**properties.values, key: new})
 
 
-def replace_in_list(text: str, note: Note, name: str, new: Callable[[Any], Any]) -> tuple[Change, ...]:
-    """Each item becomes what `new` gives for it; an item that would repeat an earlier one goes. A single
+def replace_in_list(
+    text: str, note: Note, name: str, new: Callable[[Any], Any], *, same: SameItem | None = None
+) -> tuple[Change, ...]:
+    """Each item becomes what `new` gives for it; a changed one that would then stand twice goes. A single
     value is treated as a list of one and stays single."""
     properties, key = _existing(text, note, name)
     present = properties.values[key]
     if not isinstance(present, list):
         return set_property(text, note, key, new(present))
+    equal = same or _same
+    settled = [item for item in present if _same(new(item), item)]
     wanted: list[Any] = []
-    for item in map(new, present):
-        if not any(_same(item, other) for other in wanted) or item in present:
+    for item in present:
+        becomes = new(item)
+        if _same(becomes, item):
             wanted.append(item)
+        elif not any(equal(becomes, other) for other in (*settled, *wanted)):
+            wanted.append(becomes)
     return set_property(text, note, key, wanted)
 
 

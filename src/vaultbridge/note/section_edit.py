@@ -19,7 +19,9 @@ from vaultbridge.note.change import Change, apply_changes
 from vaultbridge.note.edit import first_content
 from vaultbridge.note.insertion import (
     after_line,
+    apart_from_heading,
     fitted,
+    fitted_in,
     line_end_near,
     lines_with_ends,
     start_of_line,
@@ -48,7 +50,9 @@ def append_under_heading(
     whole = bool(_ATX.match(addition.lstrip("\r\n"))) if subsections is None else subsections
     end = section.end if whole else _own_end(text, note, section)
     offset = _content_end(text, section.body_start, end)
-    return (Change(offset, offset, _under(text, note, offset, addition, section)),)
+    return (
+        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+    )
 
 
 def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:
@@ -58,7 +62,9 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition:
     if not addition:
         return ()
     offset = first_content(text, section.body_start, _own_end(text, note, section))
-    return (Change(offset, offset, _under(text, note, offset, addition, section)),)
+    return (
+        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+    )
 
 
 def replace_under_heading(
@@ -71,13 +77,17 @@ def replace_under_heading(
     start = first_content(text, section.body_start, end)
     stop = _content_end(text, section.body_start, end)
     if stop <= start:
-        return (Change(start, start, _under(text, note, start, new, section)),) if new else ()
+        return (
+            (Change(start, start, fitted_in(text, note, start, new, floor=min(section.start, start))),)
+            if new
+            else ()
+        )
     line_end = line_end_near(text, stop)
     body = re.sub(r"(?:\r\n|\n|\r)+$", "", with_line_ends(new, line_end))
     body = re.sub(r"^(?:[ \t]*(?:\r\n|\n|\r))+", "", body)
     ending = re.search(r"(?:\r\n|\n|\r)?$", text[start:stop])
     body += ending.group() if body and ending else ""
-    return (Change(start, stop, body + (_apart(text, note, stop, body) if body else "")),)
+    return (Change(start, stop, body + (apart_from_heading(text, note, stop, body) if body else "")),)
 
 
 def append_after_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
@@ -167,22 +177,6 @@ def _content_end(text: str, start: int, end: int) -> int:
         if line.strip():
             content = offset
     return content
-
-
-def _under(text: str, note: Note, offset: int, addition: str, section: Section) -> str:
-    """Fitted as lines of its own, with a blank line before a heading that follows."""
-    inserted = fitted(text, offset, addition, floor=min(section.start, offset))
-    return inserted + _apart(text, note, offset, inserted)
-
-
-def _apart(text: str, note: Note, offset: int, before: str) -> str:
-    """The line end that keeps `before` apart from a heading at `offset`. Under a setext heading's text it is
-    a must: the lines would become part of the heading."""
-    if not any(start_of_line(text, heading.start) == offset for heading in note.headings):
-        return ""
-    if re.search(r"(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$", before):
-        return ""
-    return line_end_near(text, offset)
 
 
 def _block_text(text: str, block: Block) -> tuple[int, int]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused, InvalidArgument
@@ -93,7 +92,9 @@ def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
     changes: tuple[Change, ...] = ()
     front = [there for there in note.tags if there.in_properties]
     if any(rename(there.name) != there.name for there in front):
-        changes = replace_in_list(text, note, "tags", lambda item: _renamed_item(item, rename))
+        changes = replace_in_list(
+            text, note, "tags", lambda item: _renamed_item(item, rename), same=_equal_items
+        )
     for there in note.tags:
         if not there.in_properties and rename(there.name) != there.name:
             changes += (Change(there.start + 1, there.end, rename(there.name)),)
@@ -141,6 +142,10 @@ def _same_tag(item: Any, name: Any) -> bool:
     return isinstance(item, str) and item.strip().removeprefix("#").lower() == str(name).lower()
 
 
+def _equal_items(one: Any, other: Any) -> bool:
+    return isinstance(other, str) and _same_tag(one, other.strip().removeprefix("#"))
+
+
 def _removals(text: str, tags: list[Tag]) -> list[Change]:
     changes: list[Change] = []
     by_line: dict[int, list[Tag]] = {}
@@ -148,33 +153,26 @@ def _removals(text: str, tags: list[Tag]) -> list[Change]:
         by_line.setdefault(start_of_line(text, tag.start), []).append(tag)
     for line_start, found in by_line.items():
         line_end = end_of_line(text, line_start)
-        cuts = [_with_blank(text, tag, line_start, line_end) for tag in found]
-        left = apply_changes(text[line_start:line_end], _shifted(cuts, -line_start)) if _apart(cuts) else "x"
-        if not left.strip():
-            changes.append(Change(line_start, after_line(text, line_start), ""))
-        elif _apart(cuts):
+        cuts: list[Change] = []
+        for tag in found:
+            cuts.append(_with_blank(text, tag, cuts[-1].end if cuts else line_start, line_end))
+        within = [Change(cut.start - line_start, cut.end - line_start, "") for cut in cuts]
+        if apply_changes(text[line_start:line_end], within).strip():
             changes += cuts
         else:
-            changes += [Change(tag.start, tag.end, "") for tag in found]
+            changes.append(Change(line_start, after_line(text, line_start), ""))
     return changes
 
 
-def _with_blank(text: str, tag: Tag, line_start: int, line_end: int) -> Change:
-    """The tag with the blank before it, or after it at the beginning of a line."""
+def _with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
+    """The tag with the blank before it, or after it at the beginning of a line. What stands before `floor`
+    is gone already."""
     ends_here = tag.end == line_end or text[tag.end] in " \t"
-    if tag.start > line_start and text[tag.start - 1] in " \t" and ends_here:
+    if tag.start > floor and text[tag.start - 1] in " \t" and ends_here:
         return Change(tag.start - 1, tag.end, "")
-    if tag.start == line_start and tag.end < line_end and text[tag.end] in " \t":
+    if tag.start == start_of_line(text, tag.start) and tag.end < line_end and text[tag.end] in " \t":
         return Change(tag.start, tag.end + 1, "")
     return Change(tag.start, tag.end, "")
-
-
-def _apart(changes: list[Change]) -> bool:
-    return all(one.end <= other.start for one, other in pairwise(changes))
-
-
-def _shifted(changes: list[Change], by: int) -> list[Change]:
-    return [Change(c.start + by, c.end + by, c.text) for c in changes]
 
 
 def _verified(text: str, changes: tuple[Change, ...], expected: list[str]) -> tuple[Change, ...]:
