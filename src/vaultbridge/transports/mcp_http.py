@@ -60,6 +60,7 @@ def add_mcp_routes(
     async def allow(request: web.Request) -> Grant:
         return Grant(server)
 
+    paths = {path, "/sse", "/messages"} if legacy else {path}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock)
     old = LegacyEndpoint(call_seconds=call_seconds)
 
@@ -69,8 +70,6 @@ def add_mcp_routes(
             refusal = guard.refusal(request.headers.get("Host"), origin)
             if refusal is not None:
                 return refused(403, refusal)
-            # Set before a stream is prepared: afterwards it is too late.
-            request["cors"] = guard.cors_headers(origin)
             return await view(request, await (authorize or allow)(request))
 
         return handle
@@ -89,7 +88,9 @@ def add_mcp_routes(
         return web.Response(status=204, headers=headers)
 
     async def add_cors(request: web.Request, response: web.StreamResponse) -> None:
-        response.headers.update(request.get("cors") or {})
+        """Here and not in the handlers, because a stream's headers leave before its handler returns."""
+        if request.path in paths:
+            response.headers.update(guard.cors_headers(request.headers.get("Origin")))
 
     async def shut_down(app: web.Application) -> None:
         await endpoint.close()

@@ -88,6 +88,8 @@ class HttpSession:
         ids = _request_ids(message)
         if any(self.connection.session.is_in_flight(id_) for id_ in ids):
             return refused(400, "Invalid Request: the id belongs to a request still in flight")
+        if isinstance(message, Batch) and (why := self._unfit(message, ids)):
+            return refused(400, f"Invalid Request: {why}")
         stream = self._open_stream(ids) if ids else None
         await self.connection.receive_message(message)
         self._settle_cancelled()
@@ -130,6 +132,14 @@ class HttpSession:
         finally:
             self._readers -= 1
             self.used = self._clock()
+
+    def _unfit(self, batch: Batch, ids: list[RequestId]) -> str:
+        """Why a batch cannot be taken; its answer would belong to no request, and so to no stream."""
+        if not self.connection.session.batches:
+            return "batches are not part of this protocol version"
+        if not ids and any(isinstance(member, Malformed) for member in batch.members):
+            return "no member of the batch is a request"
+        return ""
 
     def _open_stream(self, ids: list[RequestId]) -> Stream:
         stream = Stream(str(self._next_stream), ids, resumable=True)
