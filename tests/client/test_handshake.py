@@ -1,0 +1,71 @@
+"""What is repeated after a reconnection."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.client.errors import ConnectFailed
+from vaultbridge.client.handshake import REPLAY_ID, Handshake
+from vaultbridge.client.messages import Kind
+
+INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
+ACCEPTED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}}
+REFUSED = {"jsonrpc": "2.0", "id": 0, "error": {"code": -32602, "message": "no"}}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def established() -> Handshake:
+    handshake = Handshake()
+    handshake.sent(Kind.REQUEST, INITIALIZE)
+    handshake.received(Kind.RESPONSE, ACCEPTED)
+    return handshake
+
+
+def test_an_accepted_initialize_is_repeated_under_an_id_of_its_own() -> None:
+    handshake = established()
+    first, second = handshake.replay(), handshake.replay()
+    assert first["method"] == "initialize" and first["params"] == INITIALIZE["params"]
+    assert first["id"].startswith(REPLAY_ID) and first["id"] != second["id"]
+
+
+def test_without_a_handshake_there_is_nothing_to_repeat() -> None:
+    handshake = Handshake()
+    handshake.sent(Kind.REQUEST, {"jsonrpc": "2.0", "id": 1, "method": "server/discover"})
+    handshake.received(Kind.RESPONSE, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    assert not handshake.established
+
+
+def test_a_refused_or_unanswered_initialize_is_not_repeated() -> None:
+    refused = Handshake()
+    refused.sent(Kind.REQUEST, INITIALIZE)
+    refused.received(Kind.ERROR, REFUSED)
+    assert not refused.established
+    cut = Handshake()
+    cut.sent(Kind.REQUEST, INITIALIZE)
+    cut.lost()
+    cut.received(Kind.RESPONSE, ACCEPTED)
+    assert not cut.established
+
+
+def test_an_answer_to_something_else_establishes_nothing() -> None:
+    handshake = Handshake()
+    handshake.sent(Kind.REQUEST, INITIALIZE)
+    handshake.received(Kind.RESPONSE, {**ACCEPTED, "id": 1})
+    assert not handshake.established
+
+
+@pytest.mark.parametrize("method", ["notifications/initialized", "initialized"])
+def test_the_confirmation_is_repeated_if_the_session_had_come_so_far(method: str) -> None:
+    handshake = established()
+    assert handshake.confirmation() is None
+    handshake.sent(Kind.NOTIFICATION, {**INITIALIZED, "method": method})
+    assert handshake.confirmation() == {**INITIALIZED, "method": method}
+
+
+def test_a_server_that_refuses_or_changes_its_version_cannot_go_on() -> None:
+    handshake = established()
+    handshake.check(Kind.RESPONSE, ACCEPTED)
+    with pytest.raises(ConnectFailed, match="refused to initialise"):
+        handshake.check(Kind.ERROR, REFUSED)
+    with pytest.raises(ConnectFailed, match="now speaks MCP 2024-11-05"):
+        handshake.check(Kind.RESPONSE, {**ACCEPTED, "result": {"protocolVersion": "2024-11-05"}})

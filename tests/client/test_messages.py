@@ -1,0 +1,148 @@
+"""JSON-RPC 2.0 messages: the four kinds of the seed, and every way to be none of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.client.errors import InvalidMessage
+from vaultbridge.client.messages import Kind, answered_id, classify, decode, encode, error_answer, plain
+from vaultbridge.rpc.messages import ErrorObject, ErrorResponse, Notification, Request, Response
+
+REQUEST = {"jsonrpc": "2.0", "method": "method_name", "params": {}, "id": 1}
+NOTIFICATION = {"jsonrpc": "2.0", "method": "method_name", "params": {}}
+RESPONSE = {"jsonrpc": "2.0", "result": {}, "id": 1}
+ERROR = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request"}, "id": 1}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        (REQUEST, Kind.REQUEST),
+        (NOTIFICATION, Kind.NOTIFICATION),
+        (RESPONSE, Kind.RESPONSE),
+        (ERROR, Kind.ERROR),
+        ({**REQUEST, "id": 0}, Kind.REQUEST),
+        ({**REQUEST, "id": ""}, Kind.REQUEST),
+        ({**REQUEST, "params": []}, Kind.REQUEST),
+        ({**RESPONSE, "result": None}, Kind.RESPONSE),
+        ({**RESPONSE, "result": "text"}, Kind.RESPONSE),
+        ({**ERROR, "id": None}, Kind.ERROR),
+        ({**RESPONSE, "extra": 1}, Kind.RESPONSE),
+    ],
+)
+def test_the_four_kinds_are_told_apart(message: dict[str, Any], kind: Kind) -> None:
+    """The four examples of the seed, and the corners JSON-RPC allows."""
+    assert classify(message) is kind
+    assert decode(json.dumps(message)) == (kind, message)
+    assert decode(json.dumps(message).encode()) == (kind, message)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("text", "an object is needed"),
+        (None, "an object is needed, got null"),
+        ([REQUEST], "batches"),
+        ({**REQUEST, "jsonrpc": "1.0"}, '"jsonrpc" must be "2.0"'),
+        ({"method": "x"}, '"jsonrpc" must be "2.0"'),
+        ({"jsonrpc": "2.0"}, "none of"),
+        ({"jsonrpc": "2.0", "id": 1}, "none of"),
+        ({**RESPONSE, "error": ERROR["error"]}, 'both "result" and "error"'),
+        ({**REQUEST, "result": {}}, '"method" together with'),
+        ({**REQUEST, "error": ERROR["error"]}, '"method" together with'),
+        ({**REQUEST, "method": 1}, '"method" must be a string'),
+        ({**REQUEST, "params": "x"}, '"params" must be'),
+        ({**REQUEST, "params": None}, '"params" must be'),
+        ({**REQUEST, "id": None}, '"id" must be string or integer'),
+        ({**REQUEST, "id": True}, '"id" must be string or integer'),
+        ({**REQUEST, "id": 1.5}, '"id" must be string or integer'),
+        ({**RESPONSE, "id": None}, '"id" must be string or integer'),
+        ({"jsonrpc": "2.0", "result": {}}, 'needs an "id"'),
+        ({"jsonrpc": "2.0", "error": ERROR["error"]}, 'needs an "id"'),
+        ({**ERROR, "id": []}, '"id" must be a string, an integer or null'),
+        ({**ERROR, "error": "no"}, '"error" must be an object'),
+        ({**ERROR, "error": {"message": "x"}}, '"error.code" must be an integer'),
+        ({**ERROR, "error": {"code": True, "message": "x"}}, '"error.code" must be an integer'),
+        ({**ERROR, "error": {"code": 1}}, '"error.message" must be a string'),
+    ],
+)
+def test_what_is_no_message_is_refused_with_its_reason(message: Any, reason: str) -> None:
+    with pytest.raises(InvalidMessage) as refused:
+        classify(message)
+    assert reason in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "data", ["", "{", "{'a': 1}", '{"a": NaN}', b"\xff\xfe", b'{"x": "\xff"}', "[" * 100_000]
+)
+def test_what_is_not_json_is_refused(data: str | bytes) -> None:
+    with pytest.raises(InvalidMessage, match="Invalid JSON"):
+        decode(data)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@given(json_values)
+def test_only_the_documented_error_comes_out_of_reading(value: Any) -> None:
+    try:
+        kind, message = decode(json.dumps(value))
+    except InvalidMessage:
+        return
+    assert classify(message) is kind
+
+
+@given(json_values)
+def test_writing_and_reading_are_inverse(params: Any) -> None:
+    message = {"jsonrpc": "2.0", "id": "x", "result": params}
+    assert decode(encode(message)) == (Kind.RESPONSE, message)
+
+
+@pytest.mark.parametrize("value", [object(), {1: object()}, "\ud800"])
+def test_what_json_cannot_carry_is_refused_before_it_is_sent(value: Any) -> None:
+    with pytest.raises(InvalidMessage, match="cannot be written as JSON"):
+        encode({"jsonrpc": "2.0", "method": "x", "params": {"value": value}})
+
+
+def test_typed_messages_of_our_own_become_plain_ones() -> None:
+    assert plain(Request(1, "m", {"a": 1})) == {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"a": 1}}
+    assert classify(plain(Notification("m", {}))) is Kind.NOTIFICATION
+    assert classify(plain(Response("x", None))) is Kind.RESPONSE
+    assert classify(plain(ErrorResponse(None, ErrorObject(1, "no")))) is Kind.ERROR
+
+
+def test_typed_messages_of_the_official_sdk_become_plain_ones() -> None:
+    from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCNotification, JSONRPCRequest
+
+    typed = JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"a": 1})
+    expected = {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"a": 1}}
+    assert plain(typed) == expected
+    assert plain(SessionMessage(typed)) == expected
+    assert "params" not in plain(JSONRPCNotification(jsonrpc="2.0", method="m"))
+
+
+def test_the_id_of_a_refused_answer_is_found() -> None:
+    assert answered_id('{"jsonrpc":"2.0","id":7,"result":1,"error":{}}') == 7
+    assert answered_id(b'{"id":"x","result":1}') == "x"
+    assert answered_id('{"id":1,"method":"m"}') is None, "a request is no answer"
+    assert answered_id('{"id":[1]}') is None
+    assert answered_id("{") is None
+
+
+def test_an_answer_made_up_here_is_a_valid_one() -> None:
+    answer = error_answer(1, -32000, "no", reason="x")
+    assert classify(answer) is Kind.ERROR
+    assert answer["error"]["data"] == {"reason": "x"}

@@ -1,0 +1,95 @@
+"""The bounded queue."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.client.errors import QueueFull
+from vaultbridge.client.messages import Kind
+from vaultbridge.client.queue import Outgoing, SendQueue
+
+
+def item(request_id: int | None = None, size: int = 10, kind: Kind | None = None) -> Outgoing:
+    kind = kind or (Kind.NOTIFICATION if request_id is None else Kind.REQUEST)
+    return Outgoing(kind, request_id, "m", b"x" * size)
+
+
+def test_messages_leave_in_the_order_they_came() -> None:
+    queue = SendQueue()
+    items = [item(n) for n in range(5)]
+    for each in items:
+        queue.push(each)
+    assert queue.head() is items[0]
+    assert [queue.pop() for _ in items] == items
+    assert queue.head() is None
+
+
+def test_a_queue_full_by_count_refuses_and_keeps_what_it_has() -> None:
+    queue = SendQueue(max_messages=2)
+    queue.push(item())
+    queue.push(item())
+    with pytest.raises(QueueFull, match="2 messages are waiting"):
+        queue.push(item())
+    assert len(queue) == 2
+
+
+def test_a_queue_full_by_bytes_refuses_and_keeps_what_it_has() -> None:
+    queue = SendQueue(max_bytes=25)
+    queue.push(item(size=20))
+    with pytest.raises(QueueFull, match="20 of 25 bytes"):
+        queue.push(item(size=6))
+    queue.push(item(size=5))
+    assert queue.bytes == 25
+
+
+def test_a_restored_message_passes_the_bound_that_was_asked_before() -> None:
+    queue = SendQueue(max_messages=1)
+    queue.push(item())
+    queue.push_restored(item())
+    assert len(queue) == 2
+
+
+def test_a_waiting_request_can_be_taken_back_by_its_id() -> None:
+    queue = SendQueue()
+    for n in range(3):
+        queue.push(item(n))
+    taken = queue.remove_request(1)
+    assert taken is not None and taken.id == 1
+    assert 1 not in queue and 2 in queue
+    assert queue.remove_request(1) is None
+    assert [each.id for each in queue] == [0, 2]
+
+
+def test_answers_are_taken_out_and_the_rest_stays_in_order() -> None:
+    queue = SendQueue()
+    items = [item(1), item(2, kind=Kind.RESPONSE), item(), item(3, kind=Kind.ERROR), item(4)]
+    for each in items:
+        queue.push(each)
+    assert queue.take_answers() == (items[1], items[3])
+    assert list(queue) == [items[0], items[2], items[4]]
+
+
+@given(st.lists(st.sampled_from(["push", "pop", "remove", "answers", "clear"]), max_size=60))
+def test_bytes_and_ids_always_agree_with_the_content(actions: list[str]) -> None:
+    queue = SendQueue(max_messages=8, max_bytes=120)
+    for number, action in enumerate(actions):
+        if action == "push":
+            kind = (Kind.REQUEST, Kind.NOTIFICATION, Kind.RESPONSE)[number % 3]
+            with contextlib.suppress(QueueFull):
+                queue.push(item(None if kind is Kind.NOTIFICATION else number, number % 30, kind))
+        elif action == "pop" and len(queue):
+            queue.pop()
+        elif action == "remove":
+            queue.remove_request(number - 2)
+        elif action == "answers":
+            queue.take_answers()
+        elif action == "clear":
+            queue.clear()
+        assert queue.bytes == sum(len(each.data) for each in queue)
+        assert len(queue) <= 8 and queue.bytes <= 120
+        requests = [each.id for each in queue if each.kind is Kind.REQUEST]
+        assert all(n in queue for n in requests)

@@ -1,0 +1,58 @@
+"""Who is told what when messages cannot take their course."""
+
+from __future__ import annotations
+
+from vaultbridge.client.ledger import NOTHING_IN_DOUBT, InDoubt
+from vaultbridge.client.messages import Kind, classify, encode
+from vaultbridge.client.queue import Outgoing
+from vaultbridge.client.settlement import cancellation, of_lost_line, of_queue, of_timeout
+
+
+def outgoing(message: dict[str, object]) -> Outgoing:
+    full = {"jsonrpc": "2.0", **message}
+    return Outgoing(classify(full), full.get("id"), str(full.get("method", "")), encode(full))  # type: ignore[arg-type]
+
+
+REQUEST = outgoing({"id": 1, "method": "tools/call"})
+NOTE = outgoing({"method": "note"})
+ANSWER = outgoing({"id": "s", "result": {}})
+
+
+def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None:
+    told = of_lost_line("Connection lost", InDoubt((REQUEST,), (), 0), ())
+    (answer,) = told.answers
+    assert classify(answer) is Kind.ERROR and answer["id"] == 1
+    assert "tools/call" in answer["error"]["message"] and "not sent again" in answer["error"]["message"]
+    assert answer["error"]["data"] == {"reason": "connection-lost", "sent": True}
+    assert not told.errors
+
+
+def test_unconfirmed_messages_and_orphaned_answers_come_in_errors_that_hold_them() -> None:
+    told = of_lost_line("Connection lost", InDoubt((), (NOTE,), 3), (ANSWER,))
+    unconfirmed, discarded = told.errors
+    assert [m["method"] for m in unconfirmed.messages] == ["note"] and "4 message(s)" in str(unconfirmed)
+    assert discarded.messages[0]["id"] == "s"
+
+
+def test_nothing_in_doubt_tells_nothing() -> None:
+    told = of_lost_line("x", NOTHING_IN_DOUBT, ())
+    assert not told.errors and not told.answers
+
+
+def test_a_queued_request_is_answered_that_it_was_never_sent() -> None:
+    told = of_queue("The transport was closed", [REQUEST, NOTE], requests_kept=False, others_kept=False)
+    assert told.answers[0]["error"]["data"] == {"reason": "not-sent", "sent": False}
+    assert "never sent" in told.answers[0]["error"]["message"]
+    assert told.errors[0].messages[0]["method"] == "note"
+
+
+def test_what_stays_in_the_queue_file_is_no_error() -> None:
+    told = of_queue("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
+    assert not told.errors
+    assert "stays in the queue file" in told.answers[0]["error"]["message"]
+
+
+def test_a_timeout_says_whether_the_request_had_been_sent() -> None:
+    assert "may still be carried out" in of_timeout(REQUEST, 2.0, sent=True)["error"]["message"]
+    assert "never sent" in of_timeout(REQUEST, 2.0, sent=False)["error"]["message"]
+    assert cancellation(REQUEST)["params"]["requestId"] == 1
