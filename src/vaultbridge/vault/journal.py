@@ -41,13 +41,18 @@ PRUNE_EVERY: Final = 64
 HISTORY_LIMIT: Final = 1000
 """The most entries one look at the history returns."""
 
-State = Literal["pending", "done", "rolled-back"]
+State = Literal["pending", "applying", "done", "rolled-back"]
+"""`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
+
 
 _acts = msgspec.msgpack.Decoder(list[Act])
+_staged = msgspec.msgpack.Decoder(dict[int, int])
 
 
 class Entry(Struct, frozen=True):
-    """One transaction. `kept` are files left as a person had changed them when it was rolled back."""
+    """One transaction. `kept` are files left as a person had changed them when it was rolled back. `staged`
+    holds, by the position of each writing act, the number of the file that was staged for it. `to_undo` is
+    the position of the last act that a rolling back has yet to undo, None before one began."""
 
     id: int
     state: State
@@ -58,6 +63,8 @@ class Entry(Struct, frozen=True):
     undone_by: int | None
     kept: tuple[str, ...]
     acts: tuple[Act, ...]
+    staged: dict[int, int]
+    to_undo: int | None
 
     @property
     def paths(self) -> tuple[VaultPath, ...]:
@@ -127,6 +134,19 @@ class Journal:
             self._db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
         return number
 
+    def start_applying(self, number: int, staged: Mapping[int, int]) -> None:
+        """Records, durably, that everything is staged and files are about to change."""
+        with self._changing():
+            self._db.execute(
+                "UPDATE transactions SET state = 'applying', staged = ? WHERE id = ?",
+                (msgspec.msgpack.encode(staged), number),
+            )
+
+    def mark_to_undo(self, number: int, position: int) -> None:
+        """Records, durably, how far a rolling back has come."""
+        with self._changing():
+            self._db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
+
     def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
         """Records how a transaction ended; for an undoing, marks what it undid."""
         with self._lock:
@@ -156,7 +176,7 @@ class Journal:
 
     def pending(self) -> tuple[Entry, ...]:
         """Transactions that began and did not end: under the writer's lock, those of dead processes."""
-        return self._select("state = 'pending' ORDER BY id DESC", ())
+        return self._select("state IN ('pending', 'applying') ORDER BY id DESC", ())
 
     def history(
         self, path: VaultPath | None = None, *, limit: int = 50, before: int | None = None
@@ -226,10 +246,11 @@ class Journal:
         """Forgets the oldest transactions beyond the bounds, never one that is under way."""
         with self._changing():
             self._db.execute(
-                "DELETE FROM transactions WHERE state != 'pending' AND at < ?", (now - JOURNAL_SECONDS,)
+                "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND at < ?",
+                (now - JOURNAL_SECONDS,),
             )
             self._db.execute(
-                "DELETE FROM transactions WHERE state != 'pending' AND id <="
+                "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND id <="
                 " (SELECT id FROM transactions ORDER BY id DESC LIMIT 1 OFFSET ?)",
                 (JOURNAL_ENTRIES,),
             )
@@ -237,7 +258,7 @@ class Journal:
             while self._stored_bytes() > JOURNAL_BYTES:
                 gone = self._db.execute(
                     "DELETE FROM transactions WHERE id IN (SELECT id FROM transactions"
-                    " WHERE state != 'pending' AND id < (SELECT max(id) FROM transactions)"
+                    " WHERE state IN ('done', 'rolled-back') AND id < (SELECT max(id) FROM transactions)"
                     " ORDER BY id LIMIT 50)"
                 ).rowcount
                 if not gone:
@@ -271,17 +292,22 @@ class Journal:
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
         with self._lock:
             rows = self._db.execute(
-                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts FROM transactions WHERE "
-                + where,
+                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo"
+                " FROM transactions WHERE " + where,
                 values,
             ).fetchall()
         return tuple(_entry(row) for row in rows)
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:
-    number, state, at, actor, label, undo_of, undone_by, kept, acts = row
-    left = tuple(kept.split("\n")) if kept else ()
-    return Entry(number, state, at, actor, label, undo_of, undone_by, left, tuple(_acts.decode(acts)))
+    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo = row
+    return Entry(
+        *(number, state, at, actor, label, undo_of, undone_by),
+        kept=tuple(kept.split("\n")) if kept else (),
+        acts=tuple(_acts.decode(acts)),
+        staged=_staged.decode(staged) if staged else {},
+        to_undo=to_undo,
+    )
 
 
 def _with_folders(key: str) -> list[str]:

@@ -24,9 +24,10 @@ _SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """
 CREATE TABLE transactions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, at REAL NOT NULL, actor TEXT NOT NULL,
-  label TEXT NOT NULL, undo_of INTEGER, undone_by INTEGER, kept TEXT NOT NULL DEFAULT '', acts BLOB NOT NULL
+  label TEXT NOT NULL, undo_of INTEGER, undone_by INTEGER, kept TEXT NOT NULL DEFAULT '',
+  acts BLOB NOT NULL, staged BLOB, to_undo INTEGER
 );
-CREATE INDEX pending ON transactions (id) WHERE state = 'pending';
+CREATE INDEX pending ON transactions (id) WHERE state IN ('pending', 'applying');
 CREATE TABLE touched (path_key TEXT NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (path_key, id)) WITHOUT ROWID;
 CREATE INDEX touched_by ON touched (id);
 CREATE TABLE contents (digest BLOB PRIMARY KEY, stored INTEGER NOT NULL, data BLOB NOT NULL);

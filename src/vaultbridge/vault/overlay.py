@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Literal
 
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, shown_name
 from vaultbridge.vault.read import Signature
 
 
 class Spot:
     """What a path will hold. `place` is where it will be then; `disk` where its content lies now, None when
-    there is none or an earlier step is going to write it (then `data` holds it)."""
+    there is none or an earlier step is going to write it (then `data` holds it, and `writer` is the position
+    of that act)."""
 
-    __slots__ = ("data", "disk", "kind", "mode", "place", "signature")
+    __slots__ = ("data", "disk", "kind", "mode", "place", "signature", "writer")
 
     def __init__(
         self, place: Path, kind: Literal["file", "folder", "none"], disk: Path | None = None
@@ -30,6 +31,7 @@ class Spot:
         self.data: bytes | None = None
         self.mode: int | None = None
         self.signature: Signature | None = None
+        self.writer = -1
 
 
 class Overlay:
@@ -65,6 +67,22 @@ class Overlay:
                 return known, path[len(folder) + 1 :]
             folder = folder_of(folder)
         return None, path
+
+    def is_empty_folder(self, path: VaultPath) -> bool:
+        """Whether a folder will hold nothing at all, hidden files counted."""
+        spot = self.at(path)
+        if spot.kind != "folder":
+            return False
+        key = name_key(path)
+        if any(is_under(other, key) and inner.kind != "none" for other, inner in self._spots.items()):
+            return False
+        if spot.disk is None:
+            return True
+        with os.scandir(spot.disk) as listing:
+            names = [shown_name(item.name) for item in listing]
+        return not any(
+            name is None or name.startswith(".") or self.at(join(path, name)).kind != "none" for name in names
+        )
 
     def put(self, path: VaultPath, spot: Spot) -> None:
         self._spots[name_key(path)] = spot

@@ -12,6 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import name_key
@@ -50,7 +52,7 @@ TRANSACTION_STEPS: Final = 20_000
 TRANSACTION_BYTES: Final = 256 * MIB
 """The most content, before and after together, that one transaction may put into the journal."""
 
-MOVE_HASH_BYTES: Final = MIB
+MOVE_HASH_BYTES: Final = 4 * MIB
 """Up to this size a moved file is hashed, so that undoing the move notices an edit; above it, its stat
 serves: hashing a folder of films would take minutes."""
 
@@ -71,6 +73,8 @@ class Plan:
         self.contents: dict[bytes, bytes] = {}
         self.seen: dict[int, Signature] = {}
         """By an act's position: the stat of the file that it replaces or removes, as its content was read."""
+        self.models: dict[int, Path] = {}
+        """By a writing act's position: the file, where it lies now, whose attributes the new one takes."""
         self.notices: list[str] = []
         self._root = root
         self._cans = cans
@@ -106,6 +110,25 @@ class Plan:
                     self._remove_folder(step)
                 case RestoreFile():
                     self._restore(step.trashed)
+        self._settle_temporaries()
+
+    def _settle_temporaries(self) -> None:
+        """New content is staged in the folder it is meant for or, while that is still to be made, in the
+        nearest one above; but not in a folder that is going to leave its place."""
+        leaving = [
+            Path(act.place)
+            for act in self.acts
+            if isinstance(act, FolderRemoved) or (isinstance(act, (Moved, Trashed)) and act.folder)
+        ]
+        for number, act in enumerate(self.acts):
+            if not isinstance(act, Written):
+                continue
+            folder = Path(act.place).parent
+            while not folder.is_dir():
+                folder = folder.parent
+            if any(folder == place or folder.is_relative_to(place) for place in leaving):
+                folder = self._root.folder
+            self.acts[number] = msgspec.structs.replace(act, temporary=str(folder / temporary_name()))
 
     def _write(self, step: WriteFile) -> None:
         if len(step.data) > NOTE_WRITE_BYTES:
@@ -125,11 +148,12 @@ class Plan:
             place = self._real_place(spot)
         if spot.disk is not None:
             check_writable(spot.disk, step.path)
+            self.models[len(self.acts)] = spot.disk
         self._remember_stat(spot)
         mode = step.mode if before is None else spot.mode
-        self.acts.append(Written(step.path, str(place), before, after, mode, temporary_name()))
         written = Spot(place, "file")
-        written.data, written.mode = step.data, mode
+        written.data, written.mode, written.writer = step.data, mode, len(self.acts)
+        self.acts.append(Written(step.path, str(place), before, after, mode, ""))
         self._vault.put(step.path, written)
 
     def _remove(self, step: RemoveFile) -> None:
@@ -159,6 +183,8 @@ class Plan:
                 hash=known,
                 size=status.st_size if status else 0,
                 mtime_ns=status.st_mtime_ns if status else 0,
+                ino=status.st_ino if status else 0,
+                written_by=spot.writer,
             )
         )
         self._vault.move(step.source, step.target, target)
@@ -173,7 +199,10 @@ class Plan:
             raise EditRefused(f"{step.source} is a file, not a folder.")
         target = self._target(step.source, step.target, spot, "")
         if target != spot.place:
-            self.acts.append(Moved(step.source, step.target, str(spot.place), str(target), folder=True))
+            ino = spot.disk.lstat().st_ino if spot.disk is not None else 0
+            self.acts.append(
+                Moved(step.source, step.target, str(spot.place), str(target), folder=True, ino=ino)
+            )
             self._vault.move(step.source, step.target, target)
 
     def _target(self, source: VaultPath, target: VaultPath, spot: Spot, stored_name: str) -> Path:
@@ -243,21 +272,22 @@ class Plan:
             self._vault.put(path, Spot(place, "folder"))
 
     def _remove_folder(self, step: RemoveFolder) -> None:
-        """Which folders are empty is known only when the turn comes; so all are named, the deepest first,
-        and each goes if it is empty then."""
-        path = step.path
-        if not path:
+        """The deepest first; a folder goes when nothing will be left in it."""
+        if not step.path:
             raise EditRefused("The vault itself cannot be removed.")
-        spot = self._vault.at(path)
+        spot = self._vault.at(step.path)
         if spot.kind != "folder":
             return
-        folders = [(path, spot.place)]
-        for place, names, _ in os.walk(spot.disk) if spot.disk is not None and step.deep else ():
-            names[:] = sorted(name for name in names if not name.startswith("."))
-            inner = Path(place).relative_to(spot.disk or "")
-            folders += [(join(path, (inner / name).as_posix()), spot.place / inner / name) for name in names]
-        folders.sort(key=lambda pair: -len(pair[1].parts))
-        self.acts.extend(FolderRemoved(shown, str(place)) for shown, place in folders)
+        folders = [step.path]
+        if step.deep and spot.disk is not None:
+            for place, names, _ in os.walk(spot.disk):
+                names[:] = [name for name in names if not name.startswith(".")]
+                inner = Path(place).relative_to(spot.disk)
+                folders += [join(step.path, (inner / name).as_posix()) for name in names]
+        for path in sorted(folders, key=lambda path: -path.count("/")):
+            if self._vault.is_empty_folder(path):
+                self.acts.append(FolderRemoved(path, str(self._vault.at(path).place)))
+                self._vault.vacate(path)
 
     def _file(self, path: VaultPath) -> Spot:
         spot = self._vault.at(path)

@@ -1,7 +1,8 @@
 """Back to how it was: acts undone in reverse, whatever point they had reached.
 
-Each act tells from the disk whether it had happened. Running this twice, or dying in the middle of it,
-does no harm. A file that is neither as the transaction found it nor as it left it was changed by somebody
+What a dead process had done is told from the disk alone, by the identity of files, never by content alone:
+two notes may have the same text. Acts happen one after the other, so one that left its mark proves all
+before it. A file that is neither as the transaction found it nor as it left it was changed by somebody
 since: it stays as it is and is reported.
 """
 
@@ -9,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vaultbridge.errors import VaultbridgeError
+from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.steps import (
     Act,
@@ -29,22 +31,75 @@ from vaultbridge.vault.trash import put, take_back
 from vaultbridge.vault.write import publish_new, publish_over, stage, sync_folder, temporary_name
 
 
+def last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
+    """The position of the last act that had happened, -1 for none; `staged` as the journal holds it."""
+    last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
+    # Removing and folders leave no mark of their own. All before them has happened, so what they were to
+    # take away or make was still, or not yet, there: its absence or presence tells.
+    for act in acts[last + 1 :]:
+        match act:
+            case Removed() | FolderRemoved() if not os.path.lexists(act.place):
+                last += 1
+            case FolderMade() if os.path.lexists(act.place):
+                last += 1
+            case _:
+                break
+    return last
+
+
+def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) -> bool:
+    """Whether an act left a mark that nothing else can have left. False proves nothing."""
+    act = acts[number]
+    match act:
+        case Written():
+            return number in staged and _number_at(act.place) == staged[number]
+        case Moved():
+            ino = staged.get(act.written_by, 0) if act.written_by >= 0 else act.ino
+            if ino == 0 or _number_at(act.target_place) != ino:
+                return False
+            return not _only_spelling(act) or _spelled_so(Path(act.target_place))
+        case Trashed():
+            return os.path.lexists(act.bin_place)
+        case Restored():
+            return os.path.lexists(act.trashed.place) and not os.path.lexists(act.trashed.bin_place)
+        case _:
+            return False
+
+
 def roll_back(
-    acts: Sequence[Act], content: Callable[[Image], bytes], checkpoint: Callable[[str], None]
+    acts: Sequence[Act], last: int, content: Callable[[Image], bytes], undone: Callable[[int], None]
 ) -> tuple[str, ...]:
-    """Undoes what of `acts` had happened and gives the vault paths that were left alone. Raises `OSError`
-    when the disk refuses; then it is to be run again later."""
+    """Undoes the acts up to position `last` and clears away what the others had prepared. Gives the vault
+    paths that were left as somebody had changed them.
+
+    `undone` is told each position as soon as it is back, and must remember it durably: undoing the same act
+    twice in a row does no harm, but doing so after an earlier one could mistake one file for another. Raises
+    `OSError` when the disk refuses; then it is to be run again from there.
+    """
     kept: list[str] = []
     folders: set[Path] = set()
     for number in range(len(acts) - 1, -1, -1):
         act = acts[number]
+        folders |= folders_of(act)
+        if number > last:
+            _clear_away(act)
+            continue
         if not _undo(act, content):
             kept.append(act.trashed.path if isinstance(act, Restored) else act.path)
-        folders |= folders_of(act)
-        checkpoint(f"rolled back {number}")
+        undone(number)
     for folder in folders:
         sync_folder(folder)
     return tuple(dict.fromkeys(kept))
+
+
+def _clear_away(act: Act) -> None:
+    """What an act that did not happen had laid out for itself."""
+    if isinstance(act, Written) and act.temporary:
+        Path(act.temporary).unlink(missing_ok=True)
+    elif isinstance(act, Trashed) and act.info_place and not os.path.lexists(act.bin_place):
+        info = Path(act.info_place)
+        if _is_ours(info, act.info_text):
+            info.unlink()
 
 
 def folders_of(act: Act) -> set[Path]:
@@ -83,7 +138,7 @@ def _undo(act: Act, content: Callable[[Image], bytes]) -> bool:
 
 def _undo_write(act: Written, content: Callable[[Image], bytes]) -> bool:
     place = Path(act.place)
-    place.with_name(act.temporary).unlink(missing_ok=True)
+    Path(act.temporary).unlink(missing_ok=True)
     now = _hash_at(place, act.path)
     if now == (act.before.hash if act.before else ""):
         return True
@@ -107,29 +162,44 @@ def _write_new(place: Path, data: bytes, mode: int) -> None:
 
 def _undo_move(act: Moved) -> bool:
     source, target = Path(act.place), Path(act.target_place)
-    if source.parent == target.parent and source.name.casefold() == target.name.casefold():
-        # Only the spelling changed: a file system that ignores case finds both, so the list of names decides.
-        names = {item.name for item in source.parent.iterdir()} if source.parent.is_dir() else set()
-        there, back = target.name in names, source.name in names
+    if _only_spelling(act):
+        there, back = _spelled_so(target), _spelled_so(source)
     else:
         there, back = os.path.lexists(target), os.path.lexists(source)
-    if back:
-        return True
-    if not there:
-        return False
+    if back or not there:
+        # Moved back already, by a recovery that died; or somebody made or deleted one of the two.
+        return back and not there
     source.parent.mkdir(parents=True, exist_ok=True)
     target.rename(source)
     return True
+
+
+def _only_spelling(act: Moved) -> bool:
+    """A file system that ignores case finds both names then, so the folder's list of names has to decide."""
+    return Path(act.place).parent == Path(act.target_place).parent and name_key(act.path) == name_key(
+        act.target
+    )
+
+
+def _spelled_so(place: Path) -> bool:
+    if not place.parent.is_dir():
+        return False
+    return any(item.name == place.name for item in place.parent.iterdir())
+
+
+def _number_at(place: str) -> int:
+    try:
+        return Path(place).lstat().st_ino
+    except OSError:
+        return -1
 
 
 def _undo_trash(act: Trashed, content: Callable[[Image], bytes]) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
     info = Path(act.info_place) if act.info_place else None
     if os.path.lexists(place):
-        # It never got there, or somebody made it anew; what lies in the trash then may stay.
-        if info is not None and not os.path.lexists(bin_place) and _is_ours(info, act.info_text):
-            info.unlink()
-        return True
+        # Brought back already, by a recovery that died; or somebody made it anew, and both stay.
+        return not os.path.lexists(bin_place)
     if os.path.lexists(bin_place):
         take_back(place, bin_place, info)
         return True

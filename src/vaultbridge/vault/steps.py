@@ -102,7 +102,7 @@ class Image(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True, tag="write"):
-    """`before` is None for a new file. `temporary` is the name the content is staged under."""
+    """`before` is None for a new file. `temporary` is the place where the content is staged."""
 
     path: VaultPath
     place: str
@@ -121,7 +121,8 @@ class Removed(Struct, frozen=True, tag="remove"):
 
 class Moved(Struct, frozen=True, tag="move"):
     """`hash` is the content's, empty for a folder or a file too large to hash; then `size` and `mtime_ns`
-    tell whether it changed later (a folder has neither)."""
+    tell whether it changed later (a folder has neither). `ino` is the file's number, by which recovery knows
+    it again; for a file that the act at position `written_by` made, that act's."""
 
     path: VaultPath
     target: VaultPath
@@ -131,6 +132,8 @@ class Moved(Struct, frozen=True, tag="move"):
     hash: str = ""
     size: int = 0
     mtime_ns: int = 0
+    ino: int = 0
+    written_by: int = -1
 
 
 class Trashed(Struct, frozen=True, tag="trash"):

@@ -1,7 +1,8 @@
 """Changes to the vault, whole or not at all: recorded first, then done, undone when asked.
 
 The order is: take the writer's lock, check every expectation (`plan.py`), record the plan with all content
-(`journal.py`), stage the new files, look once more and swap each, make the folders durable, record the end.
+(`journal.py`), stage the new files, record that too, look once more and swap each, make the folders durable,
+record the end.
 A process killed anywhere leaves a pending record; the next writer rolls it back (`recovery.py`) before it
 does anything else. Every change to a vault's files goes through here.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -24,7 +25,7 @@ from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.plan import Plan
 from vaultbridge.vault.read import Signature, content_hash, read_place
-from vaultbridge.vault.recovery import folders_of, roll_back
+from vaultbridge.vault.recovery import folders_of, has_happened, last_done, roll_back
 from vaultbridge.vault.steps import (
     Act,
     FolderMade,
@@ -141,19 +142,30 @@ class Transactor:
     def _recover(self) -> tuple[Recovered, ...]:
         recovered: list[Recovered] = []
         for entry in self.journal.pending():
-            kept = self._roll_back(entry.id, entry.acts)
+            if entry.to_undo is not None:
+                last = entry.to_undo
+            else:
+                # Not yet applying: no file has changed, only temporary files may lie about.
+                last = last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
+            kept = self._roll_back(entry.id, entry.acts, last)
             recovered.append(Recovered(entry.id, entry.label, kept))
         return tuple(recovered)
 
-    def _roll_back(self, number: int, acts: tuple[Act, ...], *, failed_at: str = "") -> tuple[str, ...]:
+    def _roll_back(self, number: int, acts: Sequence[Act], last: int) -> tuple[str, ...]:
+        def undone(position: int) -> None:
+            self._checkpoint(f"rolled back {position}")
+            self.journal.mark_to_undo(number, position - 1)
+            self._checkpoint(f"remembered {position}")
+
         try:
-            kept = roll_back(acts, self.journal.content, self._checkpoint)
+            self.journal.mark_to_undo(number, last)
+            self._checkpoint("rolling back")
+            kept = roll_back(acts, last, self.journal.content, undone)
         except (OSError, VaultbridgeError) as error:
             raise EngineFailure(
                 f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
                 hint="It is tried again before the next change.",
             ) from error
-        kept = tuple(path for path in kept if path != failed_at)
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
         return kept
 
@@ -166,6 +178,9 @@ class Transactor:
         self._checkpoint("recorded")
         performance = _Performance(plan, self._checkpoint)
         try:
+            performance.stage()
+            self.journal.start_applying(number, performance.staged)
+            self._checkpoint("staged")
             performance.run()
             self.journal.finish(number, state="done", at=self._clock())
         except BaseException as error:
@@ -176,14 +191,15 @@ class Transactor:
 
     def _give_up(self, number: int, plan: Plan, performance: _Performance, error: BaseException) -> None:
         """Rolls back after a failure, and raises it in the caller's words."""
-        reached = plan.acts[: performance.reached + 1]
-        failed = performance.path
-        performance.discard_staged()
-        kept = self._roll_back(number, tuple(reached), failed_at=failed)
+        last, under_way = performance.done - 1, performance.done
+        if under_way < len(plan.acts) and has_happened(plan.acts, under_way, performance.staged):
+            last = under_way
+        kept = self._roll_back(number, plan.acts, last)
         if kept:
             raise EngineFailure(
                 f"The change failed and was rolled back, except for {', '.join(kept)}, changed meanwhile."
             ) from error
+        failed = performance.path
         if isinstance(error, FileExistsError):
             raise EditRefused(f"{failed} was created by somebody else meanwhile.") from error
         if isinstance(error, FileNotFoundError):
@@ -193,58 +209,42 @@ class Transactor:
 
 
 class _Performance:
-    """One plan being carried out. `reached` is the position of the act under way, `path` its path."""
+    """One plan being carried out. `done` counts the acts that are, `path` is the one under way; `staged`
+    holds the number of each staged file, by which it is known again after a crash."""
 
     def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
-        self.reached = -1
+        self.done = 0
         self.path = ""
+        self.staged: dict[int, int] = {}
         self._plan = plan
         self._checkpoint = checkpoint
-        self._staged: dict[int, Path] = {}
+
+    def stage(self) -> None:
+        """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
+        is met while nothing has changed yet."""
+        for number, act in enumerate(self._plan.acts):
+            if isinstance(act, Written):
+                self.path = act.path
+                temporary = Path(act.temporary)
+                data = self._plan.contents[act.after.digest]
+                stage(temporary, data, like=self._plan.models.get(number), mode=act.mode)
+                self.staged[number] = temporary.lstat().st_ino
+                self._checkpoint(f"staged {number}")
 
     def run(self) -> None:
-        self._stage_ahead()
         for number, act in enumerate(self._plan.acts):
-            self.reached = number
             self.path = act.trashed.path if isinstance(act, Restored) else act.path
             self._perform(number, act)
+            self.done = number + 1
             self._checkpoint(f"done {number}")
         for folder in {folder for act in self._plan.acts for folder in folders_of(act)}:
             sync_folder(folder)
         self._checkpoint("durable")
 
-    def discard_staged(self) -> None:
-        for temporary in self._staged.values():
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-
-    def _stage_ahead(self) -> None:
-        """Writes all new content beside its place before the first swap, so that a full disk or a forbidden
-        folder is met while nothing has changed yet. Where a folder is still to be made or moved, the
-        content is staged in its turn."""
-        if any(isinstance(act, Moved) and act.folder for act in self._plan.acts):
-            return
-        for number, act in enumerate(self._plan.acts):
-            if not isinstance(act, Written) or (act.before is not None and number not in self._plan.seen):
-                continue
-            self.path = act.path
-            if Path(act.place).parent.is_dir():
-                self._stage(number, act)
-                self._checkpoint(f"staged {number}")
-
-    def _stage(self, number: int, act: Written) -> Path:
-        place = Path(act.place)
-        temporary = place.with_name(act.temporary)
-        self._staged[number] = temporary
-        data = self._plan.contents[act.after.digest]
-        stage(temporary, data, like=place if act.before is not None else None, mode=act.mode)
-        return temporary
-
     def _perform(self, number: int, act: Act) -> None:
         match act:
             case Written():
-                temporary = self._staged.get(number) or self._stage(number, act)
-                place = Path(act.place)
+                temporary, place = Path(act.temporary), Path(act.place)
                 if act.before is None:
                     publish_new(temporary, place)
                 else:

@@ -1,0 +1,55 @@
+"""`vaultbridge.vault.locking`: one holder, across processes, freed by death."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import TimedOut
+from vaultbridge.vault.locking import FileLock
+
+HOLDER = """
+import sys
+from pathlib import Path
+from vaultbridge.vault.locking import FileLock
+lock = FileLock(Path(sys.argv[1]))
+print("held" if lock.try_acquire() else "busy", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_second_lock_object_waits_even_in_one_process(tmp_path: Path) -> None:
+    one, two = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    assert one.try_acquire() and one.try_acquire() and one.held
+    assert not two.try_acquire()
+    one.release()
+    assert not one.held
+    assert two.try_acquire()
+    two.release()
+
+
+def test_a_wait_is_bounded_and_says_what_is_busy(tmp_path: Path) -> None:
+    one, two = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
+    with one.waiting(1, what="The writer"), pytest.raises(TimedOut, match="The writer is busy"):
+        two.waiting(0.05, what="The writer").__enter__()
+    with two.waiting(1, what="The writer"):
+        assert two.held
+    assert not two.held
+
+
+def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
+    place = tmp_path / "l"
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline().strip() == "held"
+        mine = FileLock(place)
+        assert not mine.try_acquire()
+        child.kill()
+    with mine.waiting(10, what="The lock"):
+        assert mine.held

@@ -1,0 +1,217 @@
+"""`vaultbridge.vault.paths`: OBSIDIAN.md 1, and the safety rules of the vault engine."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.errors import InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.vault.paths import (
+    Root,
+    VaultPath,
+    folder_of,
+    is_under,
+    join,
+    name_of,
+    new_vault_path,
+    shown_name,
+    vault_folder,
+    vault_path,
+)
+
+NFC = "Café.md"
+NFD = unicodedata.normalize("NFD", NFC)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("Note.md", "Note.md"),
+        ("/Note.md", "Note.md"),
+        ("A//B/./Note.md", "A/B/Note.md"),
+        ("A/../B/Note.md", "B/Note.md"),
+        ("a..b.md", "a..b.md"),
+        ("~draft.md", "~draft.md"),
+        ("back\\slash.md", "back\\slash.md"),
+        (NFD, NFC),
+        ("日本語/ノート.md", "日本語/ノート.md"),
+        ("A/B/", "A/B"),
+    ],
+)
+def test_what_people_write_is_tidied_to_one_form(written: str, meant: str) -> None:
+    assert vault_path(written) == meant
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "/",
+        ".",
+        "..",
+        "../x.md",
+        "A/../../x.md",
+        "/../etc/passwd",
+        "a\0b.md",
+        "a\nb.md",
+        "a\x7f.md",
+        "a\x85.md",
+        "a\udcff.md",
+        "C:/Windows/win.ini",
+        "C:\\Windows",
+        "c:note.md",
+        "\\\\server\\share\\x.md",
+        ".obsidian/app.json",
+        "A/.hidden.md",
+        ".trash/x.md",
+        "A/.../x.md",
+        "..\\..\\x.md",
+        "x" * 1025,
+    ],
+)
+def test_a_path_that_no_vault_may_contain_is_refused(written: str) -> None:
+    with pytest.raises(InvalidPath):
+        vault_path(written)
+
+
+def test_the_refusal_shows_no_control_character_and_not_all_of_a_long_path() -> None:
+    with pytest.raises(InvalidPath) as caught:
+        vault_path("a\x1b[31m" + "b" * 900)
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("char", list('*"\\<>:|?#^[]'))
+def test_a_new_name_may_not_hold_what_obsidian_refuses(char: str) -> None:
+    """OBSIDIAN.md 1: the characters refused in new names. An existing note may have them."""
+    with pytest.raises(InvalidPath):
+        new_vault_path(f"A/be{char}fore.md")
+    assert vault_path(f"A/be{char}fore.md") == f"A/be{char}fore.md"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["CON.md", "A/nul", "com1.txt", "LPT9.md", "aux", "COM¹.md", "Note.", "Note ", " Note.md", "é" * 128],
+)
+def test_a_new_name_that_another_system_could_not_store_is_refused(written: str) -> None:
+    with pytest.raises(InvalidPath):
+        new_vault_path(written)
+
+
+@pytest.mark.parametrize(
+    "written", ["console.md", "A/null.md", "company.md", "v1.2.md", "~draft.md", "a..b.md"]
+)
+def test_names_that_only_look_reserved_are_fine(written: str) -> None:
+    assert new_vault_path(written) == written
+
+
+@given(st.text(max_size=60))
+def test_only_invalid_path_comes_out_and_a_good_path_is_stable(text: str) -> None:
+    try:
+        path = vault_path(text)
+    except InvalidPath:
+        return
+    assert vault_path(path) == path
+    assert not path.startswith("/") and "//" not in path
+    assert all(part not in (".", "..") and not part.startswith(".") for part in path.split("/"))
+    assert unicodedata.is_normalized("NFC", path)
+
+
+@pytest.mark.parametrize("written", ["", "/", "."])
+def test_the_vault_itself_is_a_folder(written: str) -> None:
+    assert vault_folder(written) == ""
+
+
+def test_the_parts_of_a_path() -> None:
+    assert (folder_of("A/B/n.md"), name_of("A/B/n.md")) == ("A/B", "n.md")
+    assert (folder_of("n.md"), name_of("n.md")) == ("", "n.md")
+    assert (join("", "n.md"), join("A", "n.md")) == ("n.md", "A/n.md")
+    assert is_under("A/B", "A") and is_under("A", "") and not is_under("AB", "A") and not is_under("A", "A")
+
+
+def test_a_stored_name_is_shown_as_nfc_unless_no_path_can_hold_it() -> None:
+    assert shown_name(NFD) == NFC
+    assert shown_name("no\u00a0break.md") == "no\u00a0break.md"
+    assert shown_name("Icon\r") is None
+    assert shown_name("bad\udcff.md") is None
+
+
+def test_a_missing_vault_and_a_file_are_told_apart(tmp_path: Path) -> None:
+    with pytest.raises(VaultNotFound, match="no such folder"):
+        Root(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(VaultNotFound, match="not a folder"):
+        Root(tmp_path / "file")
+
+
+def test_a_file_is_located_exactly_first_then_in_another_form_then_in_another_case(
+    root: Root, folder: Path
+) -> None:
+    (folder / "Notes").mkdir()
+    (folder / "Notes" / NFD).write_text("nfd")
+    (folder / "Notes" / "Upper.md").write_text("upper")
+    (folder / "Notes" / "same.md").write_text("exact")
+    (folder / "Notes" / "Same.md").write_text("other")
+    assert root.locate(VaultPath(f"Notes/{NFC}")).read_text() == "nfd"
+    assert root.locate(VaultPath("notes/UPPER.MD")).read_text() == "upper"
+    assert root.locate(VaultPath("Notes/same.md")).read_text() == "exact"
+    assert root.locate(VaultPath("Notes/SAME.md")).read_text() == "other", "the least in code point order"
+    assert root.exists(VaultPath("NOTES/same.md"))
+
+
+def test_a_missing_file_is_not_found_and_its_place_keeps_the_stored_folders(root: Root, folder: Path) -> None:
+    (folder / "Notes").mkdir()
+    with pytest.raises(NoteNotFound):
+        root.locate(VaultPath("Notes/none.md"))
+    assert root.place(VaultPath("notes/Sub/none.md")) == folder / "Notes" / "Sub" / "none.md"
+
+
+def test_a_link_out_of_the_vault_leads_nowhere_unless_allowed(
+    root: Root, folder: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret")
+    (folder / "door").symlink_to(outside)
+    (folder / "leak.md").symlink_to(outside / "secret.md")
+    for written in ("door/secret.md", "leak.md", "door"):
+        with pytest.raises(PermissionDenied) as caught:
+            root.locate(vault_path(written))
+        assert str(tmp_path) not in str(caught.value)
+    with pytest.raises(PermissionDenied):
+        root.place(vault_path("door/new.md"))
+    open_root = Root(folder, allow_outside_links=True)
+    assert open_root.locate(vault_path("door/secret.md")).read_text() == "secret"
+
+
+def test_a_link_inside_the_vault_is_followed(root: Root, folder: Path) -> None:
+    (folder / "real.md").write_text("x")
+    (folder / "also.md").symlink_to("real.md")
+    assert root.locate(vault_path("also.md")).read_text() == "x"
+
+
+def test_a_folder_whose_name_begins_like_the_vault_is_outside(root: Root, folder: Path) -> None:
+    """A prefix test without a separator would let `vault-private` pass as part of `vault`."""
+    sibling = folder.with_name(folder.name + "-private")
+    sibling.mkdir()
+    (sibling / "x.md").write_text("x")
+    (folder / "link.md").symlink_to(sibling / "x.md")
+    with pytest.raises(PermissionDenied):
+        root.locate(vault_path("link.md"))
+    assert root.path_of(sibling / "x.md") is None
+
+
+def test_a_place_on_disk_has_a_vault_path_only_inside_and_unhidden(
+    root: Root, folder: Path, tmp_path: Path
+) -> None:
+    assert root.path_of(folder / "A" / NFD) == f"A/{NFC}"
+    assert root.path_of(folder / ".obsidian" / "app.json") is None
+    assert root.path_of(folder / ".." / "x.md") is None
+    assert root.path_of(folder) is None
+    (tmp_path / "way").symlink_to(folder)
+    assert root.path_of(tmp_path / "way" / "n.md") == "n.md"
+    assert root.name == "vault"

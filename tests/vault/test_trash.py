@@ -1,0 +1,110 @@
+"""`vaultbridge.vault.trash`: OBSIDIAN.md 4 (`trashOption`, names) and the desktop's trash specification."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from vaultbridge.vault import trash
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.trash import TrashCans, put, take_back
+
+NOW = datetime(2024, 5, 6, 7, 8, 9)
+
+
+def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, cans: TrashCans) -> None:
+    names = []
+    for text in "abc":
+        (folder / "Note.md").write_text(text)
+        chosen = cans.choose(root, folder / "Note.md", system=False, now=NOW)
+        put(folder / "Note.md", chosen.place, chosen.info_place, chosen.info_text)
+        names.append(chosen.place.relative_to(folder).as_posix())
+    assert names == [".trash/Note.md", ".trash/Note 2.md", ".trash/Note 3.md"]
+    assert (folder / ".trash" / "Note 3.md").read_text() == "c"
+
+
+def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, cans: TrashCans) -> None:
+    one = cans.choose(root, folder / "A" / "x.md", system=False, now=NOW)
+    two = cans.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
+    assert (one.place.name, two.place.name) == ("x.md", "x 2.md")
+
+
+def test_the_desktops_trash_gets_the_file_and_its_info(
+    root: Root, folder: Path, home: Path, cans: TrashCans
+) -> None:
+    place = folder / "Ä note & more.md"
+    place.write_text("x")
+    chosen = cans.choose(root, place, system=True, now=NOW)
+    put(place, chosen.place, chosen.info_place, chosen.info_text)
+    can = home / ".local" / "share" / "Trash"
+    assert (can / "files" / place.name).read_text() == "x"
+    head, path, date = (can / "info" / f"{place.name}.trashinfo").read_text().splitlines()
+    assert head == "[Trash Info]"
+    assert path.startswith("Path=") and path.isascii() and unquote(path[5:]) == str(place)
+    assert date == "DeletionDate=2024-05-06T07:08:09"
+    assert not chosen.fallback
+    take_back(place, chosen.place, chosen.info_place)
+    assert place.read_text() == "x"
+    assert list((can / "files").iterdir()) == list((can / "info").iterdir()) == []
+
+
+def test_a_name_whose_info_is_left_over_is_not_reused(
+    root: Root, folder: Path, home: Path, cans: TrashCans
+) -> None:
+    """The specification: the info file's exclusive creation decides who has a name."""
+    info = home / ".local" / "share" / "Trash" / "info"
+    info.mkdir(parents=True)
+    (info / "x.md.trashinfo").write_text("")
+    (folder / "x.md").write_text("")
+    assert cans.choose(root, folder / "x.md", system=True, now=NOW).place.name == "x 2.md"
+
+
+def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
+    (folder / ".trash").mkdir()
+    (folder / ".trash" / "x.md").write_text("older")
+    (folder / "x.md").write_text("newer")
+    with pytest.raises(FileExistsError):
+        put(folder / "x.md", folder / ".trash" / "x.md", None, "")
+    assert (folder / ".trash" / "x.md").read_text() == "older"
+
+
+def test_the_data_home_may_be_elsewhere(root: Root, folder: Path, tmp_path: Path) -> None:
+    cans = TrashCans({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
+    chosen = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    assert chosen.place == tmp_path / "data" / "Trash" / "files" / "x.md"
+
+
+def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: Path, home: Path) -> None:
+    mac = TrashCans({"HOME": str(home)}, platform="darwin").choose(
+        root, folder / "x.md", system=True, now=NOW
+    )
+    assert (mac.place, mac.info_place, mac.fallback) == (home / ".Trash" / "x.md", None, "")
+    win = TrashCans({"HOME": str(home)}, platform="win32").choose(root, folder / "x.md", system=True, now=NOW)
+    assert win.place == folder / ".trash" / "x.md"
+    assert "Windows" in win.fallback
+
+
+def test_a_vault_on_another_device_uses_a_trash_of_that_device(
+    root: Root, folder: Path, tmp_path: Path, cans: TrashCans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No second device can be mounted in a test, so the questions about devices are answered for it."""
+    monkeypatch.setattr(trash, "_same_device", lambda can, place: False)
+    monkeypatch.setattr(trash, "_mount_point", lambda place: tmp_path)
+    own = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    assert own.place == tmp_path / f".Trash-{cans.user_id}" / "files" / "x.md"
+    assert "Path=vault/x.md\n" in own.info_text, "relative to the device's top"
+    (tmp_path / ".Trash").mkdir()
+    (tmp_path / ".Trash").chmod(0o777)
+    assert cans.choose(root, folder / "x.md", system=True, now=NOW).place == own.place, (
+        "no sticky bit, not used"
+    )
+    (tmp_path / ".Trash").chmod(0o1777)
+    shared = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    assert shared.place == tmp_path / ".Trash" / str(cans.user_id) / "files" / "x.md"
+    monkeypatch.setattr(trash, "_mount_point", lambda place: folder)
+    fallen = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    assert fallen.place == folder / ".trash" / "x.md"
+    assert fallen.fallback

@@ -1,0 +1,201 @@
+"""`vaultbridge.vault.walk`: OBSIDIAN.md 1, and that what cannot be seen is not taken for deleted."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import NoteNotFound
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.walk import WALK_DEPTH, Entry, Skipped, Unreadable, kind_of, walk
+
+
+def entries(root: Root, folder: str = "") -> dict[str, Entry]:
+    return {item.path: item for item in walk(root, VaultPath(folder)) if isinstance(item, Entry)}
+
+
+def skipped(root: Root) -> set[tuple[str, str]]:
+    return {(item.path, item.why) for item in walk(root) if isinstance(item, Skipped)}
+
+
+def test_every_file_is_told_with_its_stat_and_kind(root: Root, folder: Path) -> None:
+    (folder / "A" / "B").mkdir(parents=True)
+    (folder / "A" / "B" / "note.md").write_text("12345")
+    (folder / "board.canvas").write_text("{}")
+    found = entries(root)
+    assert set(found) == {"A/B/note.md", "board.canvas"}
+    status = (folder / "A" / "B" / "note.md").stat()
+    assert found["A/B/note.md"] == Entry(
+        VaultPath("A/B/note.md"), 5, status.st_mtime_ns, status.st_ino, "note"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("n.md", "note"),
+        ("n.MD", "note"),
+        ("v1.2.md", "note"),
+        ("c.canvas", "canvas"),
+        ("b.base", "base"),
+        ("i.PNG", "attachment"),
+        ("s.3gp", "attachment"),
+        ("p.pdf", "attachment"),
+        ("x.txt", "other"),
+        ("README", "other"),
+        ("A.md/README", "other"),
+    ],
+)
+def test_the_kind_follows_the_extension(name: str, kind: str, root: Root, folder: Path) -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("")
+    assert entries(root)[name].kind == kind
+    assert kind_of(name.rpartition("/")[2]) == kind
+
+
+def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(root: Root, folder: Path) -> None:
+    for name in (".obsidian/app.json", ".trash/x.md", "A/.hidden.md", "node_modules/x.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("")
+    assert set(entries(root)) == {"node_modules/x.md"}
+
+
+def test_names_stored_as_nfd_are_told_as_nfc_files_and_folders(root: Root, folder: Path) -> None:
+    nfd = unicodedata.normalize("NFD", "Été/Café.md")
+    (folder / nfd).parent.mkdir()
+    (folder / nfd).write_text("x")
+    assert set(entries(root)) == {"Été/Café.md"}
+    assert root.locate(VaultPath("Été/Café.md")).read_text() == "x"
+
+
+def test_of_two_forms_of_one_name_the_nfc_one_is_the_vaults(root: Root, folder: Path) -> None:
+    nfc, nfd = "Café.md", unicodedata.normalize("NFD", "Café.md")
+    (folder / nfd).write_text("nfd!")
+    (folder / nfc).write_text("nfc")
+    assert entries(root)["Café.md"].size == 3
+    assert root.locate(VaultPath(nfc)).read_text() == "nfc", "the walk and the way to disk must agree"
+    assert skipped(root) == {("Café.md", "same-name")}
+
+
+def test_of_two_forms_that_are_both_not_nfc_the_least_is_the_vaults(root: Root, folder: Path) -> None:
+    (folder / "\u1e9b\u0323.md").write_text("one")
+    (folder / "\u017f\u0323\u0307.md").write_text("two!")
+    shown = unicodedata.normalize("NFC", "\u017f\u0323\u0307.md")
+    assert shown == "\u1e9b\u0323.md"
+    assert entries(root)[shown].size == 3
+    (folder / "\u1e9b\u0323.md").unlink()
+    assert entries(root)[shown].size == 4
+    assert root.locate(VaultPath(shown)).read_text() == "two!"
+
+
+def test_names_that_no_path_can_hold_are_left_out_and_told(root: Root, folder: Path) -> None:
+    (folder / "Icon\r").write_text("")
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("")
+    assert entries(root) == {}
+    assert skipped(root) == {("Icon\ufffd", "bad-name"), ("bad\ufffd.md", "bad-name")}
+
+
+def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_is_walked(
+    root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tests may run as root, whom no mode stops; so the system's refusal is brought about at the call."""
+    (folder / "Closed").mkdir()
+    (folder / "Closed" / "a.md").write_text("")
+    (folder / "b.md").write_text("")
+    listing = os.scandir
+
+    def refuse(place: str) -> object:
+        if str(place).endswith("Closed"):
+            raise PermissionError(13, "Permission denied")
+        return listing(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = list(walk(root))
+    assert Unreadable(VaultPath("Closed"), os.strerror(13)) in found
+    assert [item.path for item in found if isinstance(item, Entry)] == ["b.md"]
+
+
+def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path) -> None:
+    folder.rmdir()
+    assert [type(item) for item in walk(root)] == [Unreadable]
+
+
+def test_a_link_to_a_file_counts_as_that_file_and_one_out_of_the_vault_is_left_out(
+    root: Root, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "real.md").write_text("12")
+    (folder / "also.md").symlink_to("real.md")
+    (tmp_path / "secret.md").write_text("secret")
+    (folder / "leak.md").symlink_to(tmp_path / "secret.md")
+    (folder / "dead.md").symlink_to("nowhere.md")
+    assert {path: entry.size for path, entry in entries(root).items()} == {"real.md": 2, "also.md": 2}
+    assert skipped(root) == {("leak.md", "outside"), ("dead.md", "broken-link")}
+
+
+def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
+    folder: Path, tmp_path: Path
+) -> None:
+    """OBSIDIAN.md 1: followed when they do not lead back into the vault; loops ignored."""
+    outside = tmp_path / "outside"
+    (outside / "deep").mkdir(parents=True)
+    (outside / "deep" / "o.md").write_text("")
+    (outside / "back").symlink_to(folder)
+    (folder / "Sub").mkdir()
+    (folder / "Sub" / "n.md").write_text("")
+    (folder / "Sub" / "loop").symlink_to(folder)
+    (folder / "twin").symlink_to("Sub")
+    (folder / "door").symlink_to(outside)
+    (folder / "window").symlink_to(outside / "deep")
+    (folder / "up").symlink_to(tmp_path)
+    root = Root(folder, allow_outside_links=True)
+    found = sorted(entries(root))
+    assert [path for path in found if path.startswith("Sub/")] == ["Sub/n.md"]
+    assert len([path for path in found if path.endswith("o.md")]) == 1, "one way to each file"
+    assert {why for path, why in skipped(root)} == {"loop"}
+    assert set(entries(Root(folder))) == {"Sub/n.md"}
+
+
+def test_a_pipe_or_socket_is_no_file_of_the_vault(root: Root, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    assert entries(root) == {}
+    assert skipped(root) == {("pipe.md", "special")}
+
+
+def test_nesting_is_followed_only_so_deep(root: Root, folder: Path) -> None:
+    place = folder
+    for _ in range(WALK_DEPTH + 3):
+        place = place / "d"
+    place.mkdir(parents=True)
+    (place / "too deep.md").write_text("")
+    assert entries(root) == {}
+    assert {why for _, why in skipped(root)} == {"too-deep"}
+
+
+def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path) -> None:
+    (folder / "A").mkdir()
+    (folder / "A" / "n.md").write_text("")
+    (folder / "b.md").write_text("")
+    assert set(entries(root, "A")) == {"A/n.md"}
+    with pytest.raises(NoteNotFound):
+        list(walk(root, VaultPath("none")))
+
+
+def test_temporary_files_of_ours_are_told_as_leftovers_only(root: Root, folder: Path) -> None:
+    (folder / ".vaultbridge-0123.tmp").write_text("")
+    assert entries(root) == {}
+    assert skipped(root) == {(".vaultbridge-0123.tmp", "leftover")}
+
+
+def test_files_that_are_not_downloaded_are_told_as_placeholders(root: Root, folder: Path) -> None:
+    (folder / ".Far.md.icloud").write_text("stub")
+    (folder / ".Near.md.icloud").write_text("stub")
+    (folder / "Near.md").write_text("here")
+    with (folder / "hollow.md").open("wb") as file:
+        file.truncate(5000)
+    found = entries(root)
+    assert found["Far.md"].placeholder and found["Far.md"].kind == "note"
+    assert not found["Near.md"].placeholder
+    assert found["hollow.md"].placeholder
