@@ -25,7 +25,19 @@ ON_ITS_OWN = {"rpc": {"errors", "limits"}, "client": {"errors", "limits", "rpc"}
 TRANSPORTS_KNOW_NOT = {"note", "links", "vault", "index", "bases", "engine", "tools"}
 
 PURE = {"note", "links", "bases", "rpc"}
-DOES_IO = {"asyncio", "os", "pathlib", "time", "sqlite3", "socket", "threading", "subprocess", "tempfile", "shutil", "aiohttp"}
+DOES_IO = {
+    "asyncio",
+    "os",
+    "pathlib",
+    "time",
+    "sqlite3",
+    "socket",
+    "threading",
+    "subprocess",
+    "tempfile",
+    "shutil",
+    "aiohttp",
+}
 
 
 def imports(file: Path) -> Iterator[tuple[str, int]]:
@@ -63,7 +75,9 @@ def test_imports_go_one_way(file: Path) -> None:
             assert other in allowed, f"{file.name}:{line}: {part} may not import {other}"
 
 
-@pytest.mark.parametrize("file", [f for f in FILES if part_of(f) in PURE], ids=lambda f: str(f.relative_to(SOURCE)))
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if part_of(f) in PURE], ids=lambda f: str(f.relative_to(SOURCE))
+)
 def test_the_pure_parts_do_no_io(file: Path) -> None:
     for name, line in imports(file):
         assert name.split(".")[0] not in DOES_IO, f"{file.name}:{line}: imports {name}"

@@ -1,4 +1,5 @@
-"""The requirements tables are data that is checked: every claim stands in its seed and has a test that exists.
+"""The requirements tables are data that is checked: every claim stands in its seed and has a test that
+exists.
 
 The seeds lie beside the repository, in `../shared/seeds`. Without them the anchors cannot be compared, and
 only the tests' existence is checked.
@@ -7,6 +8,7 @@ only the tests' existence is checked.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import tomllib
 from functools import cache
@@ -28,7 +30,7 @@ def fold(text: str) -> str:
 
 
 @cache
-def test_names(file: str) -> set[str]:
+def functions_in(file: str) -> set[str]:
     tree = ast.parse((ROOT / file).read_text("utf-8"))
     return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
 
@@ -46,7 +48,7 @@ def test_every_claim_has_a_test_that_exists(table: Path) -> None:
         for test in claim.get("tests", []):
             file, _, name = test.partition("::")
             name = name.rpartition("::")[2].partition("[")[0]
-            if not (ROOT / file).is_file() or name not in test_names(file):
+            if not (ROOT / file).is_file() or name not in functions_in(file):
                 wrong.append(f"{claim['id']}: no test {test}")
     assert not wrong, "\n".join(wrong)
 
@@ -68,7 +70,7 @@ def test_every_part_of_the_seed_has_a_claim(table: Path) -> None:
         assert place >= 0, f"{claim['id']}: the seed does not say {claim['at']!r}"
         places.append(place)
     places = [*sorted(places), len(seed)]
-    gaps = [seed[a : a + 60] for a, b in zip(places, places[1:], strict=False) if b - a > WIDEST_GAP]
+    gaps = [seed[a : a + 60] for a, b in itertools.pairwise(places) if b - a > WIDEST_GAP]
     assert not gaps, f"no claim within {WIDEST_GAP} characters after: {gaps}"
 
 

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument
 
 
 class _Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="op"):
     """The common base: the JSON form names the operation in `op` and refuses fields it does not know."""
 
 
-class Create(_Operation, tag="create"):
+class Create(_Operation, frozen=True, kw_only=True, tag="create"):
     """A new note, or with `overwrite` the whole of an old one. `template` names a note to start from."""
 
     note: str
@@ -30,7 +33,7 @@ class Create(_Operation, tag="create"):
     expected: str = ""
 
 
-class Write(_Operation, tag="write"):
+class Write(_Operation, frozen=True, kw_only=True, tag="write"):
     """The whole text of an existing note anew."""
 
     note: str
@@ -38,7 +41,7 @@ class Write(_Operation, tag="write"):
     expected: str = ""
 
 
-class Append(_Operation, tag="append"):
+class Append(_Operation, frozen=True, kw_only=True, tag="append"):
     """At the end of the note, of a section or of a block."""
 
     note: str
@@ -48,7 +51,7 @@ class Append(_Operation, tag="append"):
     expected: str = ""
 
 
-class Prepend(_Operation, tag="prepend"):
+class Prepend(_Operation, frozen=True, kw_only=True, tag="prepend"):
     """Right after the properties, the heading or before the block."""
 
     note: str
@@ -58,7 +61,7 @@ class Prepend(_Operation, tag="prepend"):
     expected: str = ""
 
 
-class Insert(_Operation, tag="insert"):
+class Insert(_Operation, frozen=True, kw_only=True, tag="insert"):
     """Before `line`, counted from 1; one past the last line is the end."""
 
     note: str
@@ -67,7 +70,7 @@ class Insert(_Operation, tag="insert"):
     expected: str = ""
 
 
-class ReplaceText(_Operation, tag="replace_text"):
+class ReplaceText(_Operation, frozen=True, kw_only=True, tag="replace_text"):
     """`old` must stand in the note exactly once, unless `all`."""
 
     note: str
@@ -77,7 +80,7 @@ class ReplaceText(_Operation, tag="replace_text"):
     expected: str = ""
 
 
-class ReplaceSection(_Operation, tag="replace_section"):
+class ReplaceSection(_Operation, frozen=True, kw_only=True, tag="replace_section"):
     """The body under a heading (the heading stays), or a block (its id stays)."""
 
     note: str
@@ -87,7 +90,7 @@ class ReplaceSection(_Operation, tag="replace_section"):
     expected: str = ""
 
 
-class ApplyDiff(_Operation, tag="apply_diff"):
+class ApplyDiff(_Operation, frozen=True, kw_only=True, tag="apply_diff"):
     """A unified diff of one note."""
 
     note: str
@@ -95,39 +98,39 @@ class ApplyDiff(_Operation, tag="apply_diff"):
     expected: str = ""
 
 
-class SetProperty(_Operation, tag="set_property"):
+class SetProperty(_Operation, frozen=True, kw_only=True, tag="set_property"):
     note: str
     name: str
     value: Any
     expected: str = ""
 
 
-class RemoveProperty(_Operation, tag="remove_property"):
+class RemoveProperty(_Operation, frozen=True, kw_only=True, tag="remove_property"):
     note: str
     name: str
     expected: str = ""
 
 
-class RenameProperty(_Operation, tag="rename_property"):
+class RenameProperty(_Operation, frozen=True, kw_only=True, tag="rename_property"):
     note: str
     name: str
     to: str
     expected: str = ""
 
 
-class AddTag(_Operation, tag="add_tag"):
+class AddTag(_Operation, frozen=True, kw_only=True, tag="add_tag"):
     note: str
     tag: str
     expected: str = ""
 
 
-class RemoveTag(_Operation, tag="remove_tag"):
+class RemoveTag(_Operation, frozen=True, kw_only=True, tag="remove_tag"):
     note: str
     tag: str
     expected: str = ""
 
 
-class RenameTag(_Operation, tag="rename_tag"):
+class RenameTag(_Operation, frozen=True, kw_only=True, tag="rename_tag"):
     """In one note, or in the whole vault when `note` is empty. Nested tags follow."""
 
     tag: str
@@ -136,7 +139,7 @@ class RenameTag(_Operation, tag="rename_tag"):
     expected: str = ""
 
 
-class SetTask(_Operation, tag="set_task"):
+class SetTask(_Operation, frozen=True, kw_only=True, tag="set_task"):
     """One task, by its line or by its text. `status` is one character, or "toggle"."""
 
     note: str
@@ -146,7 +149,7 @@ class SetTask(_Operation, tag="set_task"):
     expected: str = ""
 
 
-class RenameHeading(_Operation, tag="rename_heading"):
+class RenameHeading(_Operation, frozen=True, kw_only=True, tag="rename_heading"):
     """The heading and every link to it, in all notes."""
 
     note: str
@@ -155,7 +158,7 @@ class RenameHeading(_Operation, tag="rename_heading"):
     expected: str = ""
 
 
-class RenameBlock(_Operation, tag="rename_block"):
+class RenameBlock(_Operation, frozen=True, kw_only=True, tag="rename_block"):
     """The block id and every link to it, in all notes."""
 
     note: str
@@ -164,7 +167,7 @@ class RenameBlock(_Operation, tag="rename_block"):
     expected: str = ""
 
 
-class Move(_Operation, tag="move"):
+class Move(_Operation, frozen=True, kw_only=True, tag="move"):
     """A note, an attachment or a folder to a new path, with every link to it rewritten. A `to` that ends
     with `/` names the folder to move into; one without an extension keeps the old one's."""
 
@@ -173,14 +176,14 @@ class Move(_Operation, tag="move"):
     expected: str = ""
 
 
-class Delete(_Operation, tag="delete"):
+class Delete(_Operation, frozen=True, kw_only=True, tag="delete"):
     """A note, an attachment or a folder, to the trash that the vault's settings name."""
 
     note: str
     expected: str = ""
 
 
-class AddFile(_Operation, tag="add_file"):
+class AddFile(_Operation, frozen=True, kw_only=True, tag="add_file"):
     """A new attachment with these bytes."""
 
     path: str
@@ -252,3 +255,19 @@ class Outcome(Struct, frozen=True):
     dry_run: bool = False
     diff: str = ""
     notices: tuple[str, ...] = ()
+
+
+def parse_operations(value: Any) -> list[Operation]:
+    """Operations from JSON values: one, or a list. Raises InvalidArgument, naming the one that is wrong."""
+    items = value if isinstance(value, list) else [value]
+    operations: list[Operation] = []
+    for number, item in enumerate(items, 1):
+        try:
+            operations.append(msgspec.convert(item, Operation))
+        except msgspec.ValidationError as error:
+            where = f"Operation {number}: " if isinstance(value, list) else ""
+            raise InvalidArgument(f"{where}{error}", argument="operations", hint=_HINT) from None
+    return operations
+
+
+_HINT = "An operation is an object with `op` and the fields of that operation."

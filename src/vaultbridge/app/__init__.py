@@ -1,0 +1,1 @@
+"""Configuration, wiring, lifecycle and logs: the only part that knows all others."""

@@ -1,0 +1,136 @@
+"""What the commands share: arguments, the vault they name, output for people and machines, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.engine.operations import Outcome
+    from vaultbridge.index.sync import SyncReport
+
+OK = 0
+FAILED = 1
+USAGE = 2
+
+BAR_CHARS = 30
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with our habits: exit code 2 for wrong usage, `--json` on every command."""
+
+    def __init__(self, command: str, description: str, *, epilog: str = "") -> None:
+        super().__init__(
+            prog=f"vaultbridge {command}",
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
+
+    def add_vault(self) -> None:
+        self.add_argument(
+            "vault", metavar="VAULT", help="a vault's folder, or the name of one that Obsidian knows"
+        )
+
+
+def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace], int]) -> int:
+    """Parse and run, turning our own errors into one clear line on stderr."""
+    try:
+        args = parser.parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        code = command(args)
+        sys.stdout.flush()
+        return code
+    except VaultbridgeError as error:
+        report(error, as_json=args.json)
+        return USAGE if isinstance(error, InvalidArgument) and error.argument == "usage" else FAILED
+    except BrokenPipeError:
+        # `vaultbridge search … | head` is no failure; keep the interpreter from complaining at exit.
+        sys.stdout = None
+        return OK
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+        return 130
+
+
+def report(error: VaultbridgeError, *, as_json: bool) -> None:
+    sys.stderr.write(f"vaultbridge: {error}\n")
+    if as_json:
+        emit(
+            {
+                "error": error.message,
+                "errorCode": error.code,
+                "reason": error.reason,
+                "hint": error.hint,
+                **error.details,
+            }
+        )
+
+
+def emit(value: Any) -> None:
+    """One JSON value on a line of its own."""
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+
+
+def say(text: str = "") -> None:
+    sys.stdout.write(text + "\n")
+
+
+def open_vault(name: str, **options: Any) -> Engine:
+    """The engine on the vault that a person named; to be closed by the caller (`with`)."""
+    from vaultbridge.app.wiring import open_engine
+
+    return open_engine(name, **options)
+
+
+def refresh(engine: Engine) -> SyncReport:
+    """Bring the index up to date, with a progress bar for a person who waits at a terminal."""
+    if not sys.stderr.isatty():
+        return engine.freshness.refresh()
+    shown = False
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        shown = True
+        filled = BAR_CHARS * done // max(total, 1)
+        sys.stderr.write(
+            f"\rindexing [{'#' * filled}{'.' * (BAR_CHARS - filled)}] {done:,} of {total:,} notes"
+        )
+        sys.stderr.flush()
+
+    report = engine.freshness.refresh(progress)
+    if shown:
+        sys.stderr.write("\r\x1b[K")
+    return report
+
+
+def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
+    """What a change did: a row a file, the diff of a dry run, and what the person should know."""
+    if as_json:
+        emit(outcome)
+        return
+    marks = {"created": "+", "changed": "~", "moved": ">", "deleted": "-"}
+    if outcome.dry_run and outcome.diff:
+        say(outcome.diff.rstrip("\n"))
+    for file in outcome.files:
+        moved = f"{file.was} -> " if file.was else ""
+        links = f"  ({file.links} link{'s' if file.links != 1 else ''})" if file.links else ""
+        say(f"{marks[file.change]} {moved}{file.path}{links}")
+    for notice in outcome.notices:
+        sys.stderr.write(f"note: {notice}\n")
+    if not outcome.files:
+        say("Nothing to change.")
+    elif outcome.dry_run:
+        say("Nothing was written (--dry-run).")
+    elif outcome.change_id:
+        say(f"Change {outcome.change_id}. `vaultbridge undo` takes it back.")

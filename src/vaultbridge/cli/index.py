@@ -1,0 +1,48 @@
+"""`vaultbridge index VAULT`: build or refresh the index, and say what is in it."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "index", "Build a vault's index, or bring it up to date. Notes are only read, never written."
+    )
+    parser.add_vault()
+    parser.add_argument("--rebuild", action="store_true", help="throw the index away first")
+    return run(parser, argv, _index)
+
+
+def _index(args: argparse.Namespace) -> int:
+    started = time.perf_counter()
+    with open_vault(args.vault) as engine:
+        if args.rebuild:
+            engine.freshness.index.rebuild()
+        report = refresh(engine)
+        counts = engine.ask.counts()
+    seconds = time.perf_counter() - started
+    if args.json:
+        emit(
+            {
+                "vault": engine.name,
+                "seconds": round(seconds, 3),
+                "added": report.added,
+                "changed": report.changed,
+                "removed": report.removed,
+                "unreadable": [place.path for place in report.unreadable],
+                **counts,
+            }
+        )
+        return OK
+    say(
+        f"{engine.name}: "
+        + ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in counts.items())
+    )
+    say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
+    for place in report.unreadable:
+        say(f"could not be read: {place.path}")
+    return OK

@@ -1,0 +1,24 @@
+"""`vaultbridge undo VAULT [ID]`: undo one change, as a whole."""
+
+from __future__ import annotations
+
+import argparse
+
+from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "undo", "Undo one change made through vaultbridge; without ID the newest that is not undone."
+    )
+    parser.add_vault()
+    parser.add_argument("id", metavar="ID", nargs="?", type=int, help="as `vaultbridge history` shows it")
+    parser.add_argument("--force", action="store_true", help="also when a file has changed since")
+    return run(parser, argv, _undo)
+
+
+def _undo(args: argparse.Namespace) -> int:
+    with open_vault(args.vault) as engine:
+        number = args.id if args.id is not None else engine.last_change()
+        show_outcome(engine.undo(number, force=args.force), as_json=args.json)
+    return OK

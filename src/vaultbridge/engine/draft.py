@@ -1,0 +1,206 @@
+"""The vault as it would be after some operations, while nothing is written yet.
+
+A draft reads files from disk once, keeps what became of each in memory, and in the end gives the steps of one
+transaction. So several operations see each other's results, a dry run is a draft that is thrown away, and a
+refused operation leaves nothing behind. What an operation means is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
+from vaultbridge.limits import NOTE_WRITE_BYTES
+from vaultbridge.links.resolve import FileTable
+from vaultbridge.note.change import Change, apply_changes
+from vaultbridge.note.model import Note
+from vaultbridge.note.text import decode, encode
+from vaultbridge.vault.paths import VaultPath, is_under
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.steps import ABSENT, MoveFile, MoveFolder, Step, TrashFile, TrashOption, WriteFile
+
+
+class DraftFile:
+    """One file of the draft. `origin` is its path on disk (empty for a new one), `path` its path now."""
+
+    __slots__ = ("_note", "_text", "before", "bom", "data", "links_rewritten", "origin", "path")
+
+    def __init__(self, path: VaultPath, *, origin: VaultPath | None, before: bytes | None) -> None:
+        self.path = path
+        self.origin = origin
+        self.before = before
+        self.data = before if before is not None else b""
+        self.links_rewritten = 0
+        self.bom = False
+        self._text: str | None = None
+        self._note: Note | None = None
+
+    @property
+    def text(self) -> str:
+        if self._text is None:
+            decoded = decode(self.data)
+            self._text, self.bom = decoded.text, decoded.bom
+        return self._text
+
+    @property
+    def note(self) -> Note:
+        """Parsed once for each state of the text."""
+        if self._note is None:
+            from vaultbridge.engine.parsing import parse_file
+
+            self._note = parse_file(self.path, self.text)
+        return self._note
+
+    @property
+    def changed(self) -> bool:
+        return self.data != self.before
+
+    def rewrite(self, text: str) -> None:
+        data = encode(text, bom=self.bom)
+        if len(data) > NOTE_WRITE_BYTES:
+            raise EditRefused(
+                f"{self.path} would have {len(data)} bytes; at most {NOTE_WRITE_BYTES} are written."
+            )
+        self.data, self._text, self._note = data, text, None
+
+    def replace(self, data: bytes) -> None:
+        self.data, self._text, self._note = data, None, None
+
+
+class Draft:
+    """`read` gives a file's bytes from disk or raises NoteNotFound; `table` is the vault's files as they
+    are."""
+
+    def __init__(self, read: Callable[[VaultPath], bytes], table: FileTable) -> None:
+        self._read = read
+        self.table = table
+        self._own_table = False
+        self._files: dict[VaultPath, DraftFile] = {}
+        self._on_disk: list[Step] = []
+        self._left: set[VaultPath] = set()
+        """Paths on disk whose file has been moved away or deleted in this draft."""
+        self._origins: dict[VaultPath, VaultPath] = {}
+        """Where a moved file that nobody has opened lies on disk."""
+        self.notices: list[str] = []
+
+    def exists(self, path: VaultPath) -> bool:
+        return path in self.table
+
+    def left(self, path: VaultPath) -> bool:
+        """Whether what lay at `path` on disk has been moved away or deleted in this draft."""
+        return path in self._left
+
+    def notice_file(self, path: VaultPath) -> None:
+        """A file that is on disk although the table did not know it yet."""
+        self._writable_table().add(path)
+
+    def open(self, path: VaultPath, *, expected: str = "") -> DraftFile:
+        """The file at `path` as it stands in the draft. `expected` is the hash the caller saw."""
+        file = self._files.get(path)
+        if file is None:
+            origin = self._origins.get(path, path)
+            if origin == path and path in self._left:
+                raise NoteNotFound(path)
+            file = DraftFile(path, origin=origin, before=self._read(origin))
+            self._files[path] = file
+        if expected:
+            current = content_hash(file.data)
+            # A batch's later edits of the same note may state the hash of before the batch.
+            seen = content_hash(file.before) if file.before is not None else ""
+            if expected not in (current, seen):
+                raise StaleWrite(path, expected=expected, current=current)
+        return file
+
+    def edit(self, path: VaultPath, changes: Iterable[Change], *, expected: str = "") -> DraftFile:
+        file = self.open(path, expected=expected)
+        file.rewrite(apply_changes(file.text, changes))
+        return file
+
+    def create(self, path: VaultPath, data: bytes) -> DraftFile:
+        """A new file; the caller has made sure that the path is free in the draft."""
+        file = DraftFile(path, origin=None, before=None)
+        file.replace(data)
+        self._files[path] = file
+        self._writable_table().add(path)
+        return file
+
+    def delete(self, paths: Iterable[VaultPath], *, root: VaultPath, option: TrashOption) -> None:
+        """Files to the trash: `root` is the file itself, or the folder that holds all of `paths`."""
+        table = self._writable_table()
+        expected: str | None = None
+        on_disk = False
+        for path in paths:
+            table.remove(path)
+            file = self._files.pop(path, None)
+            if file is None or file.origin is not None:
+                on_disk = True
+                self._left.add(path)
+            if path == root and file is not None and file.before is not None:
+                expected = content_hash(file.before)
+        if on_disk:
+            self._on_disk.append(TrashFile(root, option, expected))
+
+    def move_file(self, source: VaultPath, target: VaultPath) -> None:
+        """Only the path; the caller rewrites links."""
+        table = self._writable_table()
+        table.remove(source)
+        table.add(target)
+        file = self._files.pop(source, None)
+        on_disk = file is None or file.origin is not None
+        if file is not None:
+            self._carry(file, target)
+        if on_disk:
+            expected = content_hash(file.before) if file is not None and file.before is not None else None
+            self._on_disk.append(MoveFile(source, target, expected))
+            self._left.add(source)
+            self._left.discard(target)
+            if file is None:
+                self._moved_unread(source, target)
+
+    def move_folder(
+        self, source: VaultPath, target: VaultPath, moves: Iterable[tuple[VaultPath, VaultPath]]
+    ) -> None:
+        """A folder with the files in it; `moves` are those files, each with its new path."""
+        table = self._writable_table()
+        on_disk = False
+        for old, new in moves:
+            table.remove(old)
+            table.add(new)
+            file = self._files.pop(old, None)
+            if file is None:
+                self._moved_unread(old, new)
+            else:
+                self._carry(file, new)
+            if file is None or file.origin is not None:
+                on_disk = True
+                self._left.add(old)
+                self._left.discard(new)
+        if on_disk or not any(is_under(p, target) for p in self._files):
+            self._on_disk.append(MoveFolder(source, target))
+
+    def _carry(self, file: DraftFile, target: VaultPath) -> None:
+        file.path = target
+        self._files[target] = file
+
+    def _moved_unread(self, source: VaultPath, target: VaultPath) -> None:
+        """A file that nobody has opened yet: it is read from its place on disk only when somebody does."""
+        self._origins[target] = self._origins.pop(source, source)
+
+    def _writable_table(self) -> FileTable:
+        if not self._own_table:
+            self.table = self.table.copy()
+            self._own_table = True
+        return self.table
+
+    def opened(self) -> Iterator[DraftFile]:
+        yield from self._files.values()
+
+    def steps(self) -> tuple[Step, ...]:
+        """One transaction: what is moved and deleted, in the order of the operations, then what is
+        written."""
+        writes = [
+            WriteFile(file.path, file.data, ABSENT if file.before is None else content_hash(file.before))
+            for file in self._files.values()
+            if file.changed
+        ]
+        return (*self._on_disk, *writes)

@@ -1,0 +1,127 @@
+"""All notes as data for other programs: JSON lines, a GraphML graph, or a table.
+
+Rows come sorted by path, one at a time, from one moment of the index. What a scope hides is left out, and a
+link to it counts as unresolved.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from vaultbridge.links.resolve import Resolved, resolve
+from vaultbridge.note.model import Note
+from vaultbridge.note.text import displayable
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+
+
+def as_jsonl(engine: Engine) -> Iterator[str]:
+    for path, note, resolved in _rows(engine):
+        yield msgspec.json.encode(_record(path, note, resolved)).decode() + "\n"
+
+
+def as_csv(engine: Engine) -> Iterator[str]:
+    """One row a note, with counts; lists within a cell are joined by spaces."""
+    yield _csv_row(
+        ["path", "tags", "aliases", "headings", "links", "unresolved", "tasks_open", "tasks_done", "problems"]
+    )
+    for path, note, resolved in _rows(engine):
+        done = sum(task.done for task in note.tasks)
+        yield _csv_row(
+            [
+                path,
+                " ".join(dict.fromkeys(displayable(tag.name) for tag in note.tags)),
+                "; ".join(map(displayable, note.aliases)),
+                len(note.headings),
+                len(note.links),
+                resolved.count(None),
+                len(note.tasks) - done,
+                done,
+                " ".join(problem.code for problem in note.problems),
+            ]
+        )
+
+
+def as_graphml(engine: Engine) -> Iterator[str]:
+    """Notes as nodes and resolved links as edges, a weight for links that repeat."""
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        '<key id="path" for="node" attr.name="path" attr.type="string"/>\n'
+        '<key id="tags" for="node" attr.name="tags" attr.type="string"/>\n'
+        '<key id="weight" for="edge" attr.name="weight" attr.type="int"/>\n'
+        '<graph id="vault" edgedefault="directed">\n'
+    )
+    nodes: set[str] = set()
+    edges: dict[tuple[str, str], int] = {}
+    for path, note, resolved in _rows(engine):
+        nodes.add(path)
+        tags = " ".join(dict.fromkeys(displayable(tag.name) for tag in note.tags))
+        yield _node(path, f'<data key="tags">{escape(tags)}</data>')
+        for target in resolved:
+            if target is not None:
+                edges[path, target] = edges.get((path, target), 0) + 1
+    for target in sorted({target for _, target in edges} - nodes):
+        yield _node(target)
+    for (source, target), weight in sorted(edges.items()):
+        ends = f"source={quoteattr(source)} target={quoteattr(target)}"
+        yield f'<edge {ends}><data key="weight">{weight}</data></edge>\n'
+    yield "</graph>\n</graphml>\n"
+
+
+def _node(path: str, more: str = "") -> str:
+    return f'<node id={quoteattr(path)}><data key="path">{escape(path)}</data>{more}</node>\n'
+
+
+FORMATS = {"jsonl": as_jsonl, "csv": as_csv, "graphml": as_graphml}
+
+
+def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
+    """Every visible note and canvas with the targets of its links, in order of the paths."""
+    table = engine.ask.table()
+    visible = engine.scope.visible
+    for path, note in engine.ask.notes():
+        targets: list[str | None] = []
+        for link in note.links:
+            found = resolve(link.target, path, table)
+            targets.append(found.path if isinstance(found, Resolved) and visible(found.path) else None)
+        yield path, note, targets
+
+
+def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:
+    return {
+        "path": path,
+        "headings": [{"level": h.level, "text": displayable(h.text), "line": h.line} for h in note.headings],
+        "tags": [displayable(tag.name) for tag in note.tags],
+        "aliases": [displayable(alias) for alias in note.aliases],
+        "links": [
+            {
+                "raw": displayable(link.raw),
+                "target": displayable(link.target),
+                "subpath": displayable(link.subpath),
+                "display": None if link.display is None else displayable(link.display),
+                "embed": link.embed,
+                "kind": link.kind,
+                "line": link.line,
+                "resolved": target,
+            }
+            for link, target in zip(note.links, resolved, strict=True)
+        ],
+        "tasks": [
+            {"line": t.line, "status": displayable(t.status), "text": displayable(t.text)} for t in note.tasks
+        ],
+        "blocks": [block.id for block in note.blocks],
+        "problems": [{"code": p.code, "message": p.message, "line": p.line} for p in note.problems],
+    }
+
+
+def _csv_row(cells: list[object]) -> str:
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(cells)
+    return buffer.getvalue()

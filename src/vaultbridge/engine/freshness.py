@@ -1,0 +1,230 @@
+"""Keeping the index as new as the disk: by whom, when, and how a question waits for it.
+
+One process per vault and machine, the keeper, holds `keeper.lock` in the vault's cache folder, watches the
+vault and follows every change; the others read the same index and one of them takes over when the keeper
+goes. A process that only asks a question or two does not keep: it compares the vault by stat before it asks,
+unless a keeper does. Whoever writes a note brings that note's rows up to date at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.errors import TimedOut, VaultbridgeError
+from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.paths import Root, VaultPath
+
+if TYPE_CHECKING:
+    from vaultbridge.index.store import Index
+    from vaultbridge.index.sync import Synchroniser, SyncReport
+    from vaultbridge.vault.watch import Watcher, WatchEvent
+
+TAKE_OVER_SECONDS: Final = 1.0
+"""How often a process that is not the keeper looks whether the keeper has gone."""
+
+TRUSTED_SECONDS: Final = 0.5
+"""Without a keeper, how long a comparison with the disk is good for the next question."""
+
+HEAL_SECONDS: Final = 300.0
+"""How often the keeper compares everything by stat, in case the system lost a notice without a word."""
+
+SETTLE_SECONDS: Final = 10.0
+"""The longest a question waits for a change that is being indexed."""
+
+COMPLETE_SECONDS: Final = 20.0
+"""The longest a rename waits for a first build: below the time a call may take."""
+
+COMPLETE_POLL_SECONDS: Final = 0.05
+"""How often it looks: another process may be the one that builds."""
+
+log = logging.getLogger(__name__)
+
+Listener = Callable[[frozenset[VaultPath] | None], None]
+"""Told the paths that changed, or None when anything may have; called from any thread, must not block."""
+
+
+class Freshness:
+    """Owns the index of one vault in this process. Any thread may call."""
+
+    def __init__(self, root: Root, folder: Path) -> None:
+        self._root = root
+        self._folder = folder
+        self._keeper = FileLock(folder / "keeper.lock")
+        self._syncing = threading.RLock()
+        self._own_writes = threading.Lock()
+        self._opening = threading.Lock()
+        self._index: Index | None = None
+        self._sync: Synchroniser | None = None
+        self._watcher: Watcher | None = None
+        self._thread: threading.Thread | None = None
+        self._stop = threading.Event()
+        self._building = threading.Event()
+        self._compared = -TRUSTED_SECONDS
+        self._listeners: list[Listener] = []
+        self.problem = ""
+        """Why the vault cannot be watched at present, for people; empty when all is well."""
+
+    @property
+    def index(self) -> Index:
+        """Opened on first need."""
+        if self._index is None:
+            with self._opening:
+                if self._index is None:
+                    from vaultbridge.index.store import Index
+
+                    self._index = Index.open(self._folder)
+        return self._index
+
+    def _synchroniser(self) -> Synchroniser:
+        if self._sync is None:
+            from vaultbridge.index.sync import Synchroniser
+
+            self._sync = Synchroniser(self._root, self.index)
+        return self._sync
+
+    @property
+    def is_keeper(self) -> bool:
+        return self._keeper.held
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Tell `listener` of changes from now on; returns how to stop."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    # For one question.
+
+    def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
+        """Compare the whole vault now, unless another process keeps the index fresh."""
+        from vaultbridge.index.sync import SyncReport
+
+        with self._syncing:
+            borrowed = not self._keeper.held
+            if borrowed and not self._keeper.try_acquire():
+                return SyncReport()
+            try:
+                report = self._synchroniser().full(progress, self._stop.is_set)
+                self._compared = time.monotonic()
+                return report
+            finally:
+                if borrowed and self._thread is None:
+                    self._keeper.release()
+
+    def settle(self) -> None:
+        """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
+        keeps the index. Does not wait for a first build: the answer then says that it is partial."""
+        if self._building.is_set():
+            return
+        if self._thread is not None:
+            if self._syncing.acquire(timeout=SETTLE_SECONDS):
+                self._syncing.release()
+            return
+        if time.monotonic() - self._compared >= TRUSTED_SECONDS:
+            self.refresh()
+
+    def wrote(self, paths: Iterable[VaultPath]) -> None:
+        """This process has changed these files: bring their rows up to date before anybody asks."""
+        from vaultbridge.index.sync import Synchroniser
+
+        changed = frozenset(paths)
+        with self._own_writes:
+            # Not the keeper's synchroniser: a first build, which may take minutes, must not hold up an edit.
+            # The index itself keeps the two writers apart.
+            own = Synchroniser(self._root, self.index)
+            # The notes are written; that the copy lags must not look like a failed edit.
+            self._guarded(lambda: own.paths(changed))
+        self._tell(changed)
+
+    def wait_complete(self) -> None:
+        """Before a change that must know every link: wait for a first build. Raises TimedOut."""
+        deadline = time.monotonic() + COMPLETE_SECONDS
+        while not (status := self.index.status()).complete:
+            if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
+                raise TimedOut(
+                    f"The index is still being built: {status.done} of {status.total} notes so far.",
+                    hint="Every link must be known before a rename. Try again in a moment.",
+                )
+
+    # For a process that stays.
+
+    def keep(self) -> None:
+        """Keep the index fresh from now on, or stand by while another process does. Returns at once."""
+        if self._thread is None:
+            self._building.set()
+            self._thread = threading.Thread(target=self._stand_by, name="vault-keeper", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._watcher is not None:
+            self._watcher.stop()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        with self._syncing:
+            if self._index is not None:
+                self._index.close()
+            self._keeper.release()
+
+    def _stand_by(self) -> None:
+        """The keeper's thread: take the lock when it is free, then watch; compare everything now and then."""
+        try:
+            while not self._stop.is_set():
+                if self._keeper.try_acquire():
+                    self._watch()
+                    return
+                self._building.clear()
+                self._stop.wait(TAKE_OVER_SECONDS)
+        except Exception:
+            log.exception("Keeping the index fresh failed; questions will compare with the disk themselves.")
+            self._building.clear()
+            self._thread = None
+            self._keeper.release()
+
+    def _watch(self) -> None:
+        from vaultbridge.vault.watch import Watcher
+
+        self._building.set()
+        self._watcher = Watcher(self._root, self._follow)
+        self._watcher.start()
+        while not self._stop.wait(HEAL_SECONDS):
+            self._compare_all()
+
+    def _follow(self, event: WatchEvent) -> None:
+        from vaultbridge.vault.watch import Changed, Rescan, VaultLost
+
+        match event:
+            case Changed(paths=paths):
+                with self._syncing:
+                    self._guarded(lambda: self._synchroniser().paths(paths))
+                self._tell(frozenset(paths))
+            case Rescan():
+                self.problem = ""
+                self._compare_all()
+            case VaultLost(why=why):
+                self.problem = why
+                log.warning("The vault cannot be watched: %s", why)
+            case _:
+                self._tell(frozenset())
+
+    def _compare_all(self) -> None:
+        with self._syncing:
+            report = self._guarded(lambda: self._synchroniser().full(None, self._stop.is_set))
+        self._building.clear()
+        if report:
+            self._tell(None)
+
+    def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
+        """A failed look at the disk must not end the watch: it is told, and the next one tries again."""
+        try:
+            return sync()
+        except VaultbridgeError as error:
+            log.warning("The index could not follow a change: %s", error)
+            return None
+
+    def _tell(self, paths: frozenset[VaultPath] | None) -> None:
+        for listener in list(self._listeners):
+            listener(paths)

@@ -1,0 +1,138 @@
+"""Moves, new files and renamed headings, with the links of the whole vault, on a draft.
+
+Which notes may hold a link that is concerned comes from the index; what their links say is read from the
+notes themselves, so that an index that lags behind can never place an edit wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Protocol
+
+from vaultbridge.engine.draft import Draft
+from vaultbridge.links.rename import CreatePlan, Reference, RenamePlan, plan_create, plan_rename, touched_keys
+from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, resolve
+from vaultbridge.links.rewrite import LinkSettings
+from vaultbridge.vault.paths import VaultPath
+
+
+class LinkSources(Protocol):
+    """What the index knows of who links where."""
+
+    def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
+        """The notes and canvases with a link that one of these name keys may decide."""
+        ...
+
+    def sources_of(self, path: VaultPath) -> list[VaultPath]:
+        """The notes and canvases with a link to this file."""
+        ...
+
+    def paths_of_kind(self, kind: str) -> list[VaultPath]: ...
+
+
+def move(
+    draft: Draft,
+    sources: LinkSources,
+    moves: Mapping[VaultPath, VaultPath],
+    settings: LinkSettings,
+    *,
+    folder: tuple[VaultPath, VaultPath] | None = None,
+) -> RenamePlan:
+    """Move files (all those of `folder` when one is given) and rewrite every link that must be."""
+    keys = touched_keys([*moves, *moves.values()])
+    concerned = {*_concerned(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
+    bases = {str(path): draft.open(path).text for path in sources.paths_of_kind("base") if draft.exists(path)}
+    references = _references(draft, sorted(concerned), keys, whole=frozenset(moves))
+    plan = plan_rename(
+        {str(old): str(new) for old, new in moves.items()},
+        references,
+        draft.table,
+        settings,
+        read=lambda path: draft.open(VaultPath(path)).text,
+        bases=bases,
+        folders={folder[0]: folder[1]} if folder else {},
+    )
+    rewritten = _counted(plan.rewritten)
+    for path, changes in plan.edits.items():
+        draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
+    if folder:
+        draft.move_folder(*folder, moves.items())
+    else:
+        for old, new in moves.items():
+            draft.move_file(old, new)
+    draft.notices.extend(
+        f"{path} could not be read as a base and was left as it is." for path in plan.unreadable_bases
+    )
+    return plan
+
+
+def pin_older_links(
+    draft: Draft, sources: LinkSources, path: VaultPath, settings: LinkSettings
+) -> CreatePlan:
+    """Before a new file `path`: keep older links meaning what they meant, and say so.
+
+    A link that meant nothing and now means the new note is what its writer waited for: that is only told."""
+    keys = touched_keys([path])
+    concerned = _concerned(draft, sources.sources_naming(keys))
+    plan = plan_create(
+        path,
+        _references(draft, sorted(concerned), keys),
+        draft.table,
+        settings,
+        read=lambda source: draft.open(VaultPath(source)).text,
+    )
+    for source, changes in plan.edits.items():
+        draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
+    if plan.repointed:
+        where = ", ".join(sorted({reference.source for reference in plan.repointed}))
+        draft.notices.append(
+            f"{len(plan.repointed)} older link(s) would have meant the new {path}; they were pinned to "
+            f"the file they meant, in: {where}."
+        )
+    if plan.adopted:
+        where = ", ".join(sorted({reference.source for reference in plan.adopted}))
+        draft.notices.append(f"{len(plan.adopted)} unresolved link(s) now lead to {path}, from: {where}.")
+    return plan
+
+
+def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
+    """Every link to one file, as the draft stands; links of a note to itself included."""
+    concerned = {*_concerned(draft, sources.sources_of(path)), path}
+    return [
+        reference for reference in _references(draft, sorted(concerned), None) if reference.resolved == path
+    ]
+
+
+def _concerned(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
+    """What the index names, less what is gone in the draft, plus what the draft itself has touched."""
+    return {path for path in indexed if draft.exists(path)} | {
+        file.path for file in draft.opened() if file.changed and _has_links(file.path)
+    }
+
+
+def _has_links(path: str) -> bool:
+    return path.lower().endswith((".md", ".canvas"))
+
+
+def _references(
+    draft: Draft,
+    paths: Iterable[VaultPath],
+    keys: frozenset[str] | None,
+    *,
+    whole: frozenset[str] = frozenset(),
+) -> Iterator[Reference]:
+    """The links of these files; only those that depend on `keys`, except in the files of `whole`."""
+    table: FileTable = draft.table
+    for path in paths:
+        for link in draft.open(path).note.links:
+            if keys is not None and path not in whole and keys.isdisjoint(candidate_keys(link.target)):
+                continue
+            found = resolve(link.target, path, table)
+            yield Reference(path, link, found.path if isinstance(found, Resolved) else None)
+
+
+def _counted(references: Iterable[Reference]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for reference in references:
+        counts[reference.source] = counts.get(reference.source, 0) + 1
+    return counts

@@ -1,0 +1,135 @@
+"""The part of a note that somebody asked for, cut to a size they can take.
+
+Pure: text in, an excerpt out. Which note, and whether it may be read, is decided before.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.note.model import Note
+from vaultbridge.note.positions import Positions
+from vaultbridge.note.sections import find_block, find_section, outline
+from vaultbridge.note.text import displayable
+
+EXCERPT_CHARS: Final = 24_000
+"""What one reading gives unless the caller asks for less or more: about 6,000 tokens, a quarter of what
+assistants accept as one result."""
+
+LARGEST_EXCERPT_CHARS: Final = 90_000
+"""The most a caller may ask for: below the 25,000 tokens at which assistants refuse a result."""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """What to read of a note. At most one of `heading`, `block`, `lines` and `outline` is given.
+
+    `lines` are first and last, counted from 1, both included; a last of 0 means to the end. `start` is where
+    a former excerpt said that it goes on."""
+
+    heading: str = ""
+    block: str = ""
+    lines: tuple[int, int] | None = None
+    outline: bool = False
+    properties: bool = True
+    start: int = 0
+    max_chars: int = EXCERPT_CHARS
+
+
+WHOLE: Final = Part()
+
+
+class Excerpt(Struct, frozen=True):
+    """`first_line` and `last_line` are where the text stands in the note. `next_start` is what to give as
+    `start` to go on, or None when nothing is left."""
+
+    text: str
+    first_line: int
+    last_line: int
+    total_lines: int
+    next_start: int | None = None
+
+
+def excerpt(text: str, note: Note, part: Part = WHOLE) -> Excerpt:
+    """Cut the part out of the note. Raises EditRefused when a heading or block is not there, InvalidArgument
+    when the request contradicts itself or names lines the note does not have."""
+    asked = [
+        name
+        for name, given in (
+            ("heading", part.heading),
+            ("block", part.block),
+            ("lines", part.lines),
+            ("outline", part.outline),
+        )
+        if given
+    ]
+    if len(asked) > 1:
+        raise InvalidArgument(f"{' and '.join(asked)} cannot be asked for together.", argument=asked[1])
+    positions = Positions(text)
+    if part.outline:
+        return _outline_excerpt(text, note, positions, part)
+    start, end = _span(text, note, positions, part)
+    return _cut(text, start, end, positions, part)
+
+
+def _span(text: str, note: Note, positions: Positions, part: Part) -> tuple[int, int]:
+    if part.heading:
+        section = find_section(text, note, part.heading)
+        return section.start, section.content_end
+    if part.block:
+        block = find_block(note, part.block)
+        return block.start, block.end
+    if part.lines:
+        return _line_span(text, positions, part.lines)
+    if not part.properties and note.properties is not None:
+        return note.properties.end, len(text)
+    return 0, len(text)
+
+
+def _line_span(text: str, positions: Positions, lines: tuple[int, int]) -> tuple[int, int]:
+    first, last = lines
+    total = positions.line_count
+    last = min(last or total, total)
+    if not 1 <= first <= total or last < first:
+        raise InvalidArgument(
+            f"There are no lines {first} to {lines[1] or 'the end'}: the note has {total}.", argument="lines"
+        )
+    end = positions.offset_of_line(last + 1) if last < total else len(text)
+    return positions.offset_of_line(first), end
+
+
+def _outline_excerpt(text: str, note: Note, positions: Positions, part: Part) -> Excerpt:
+    """One row a heading: its mark, its text and the lines it covers, so that the next call can be exact."""
+    rows = [f"{'#' * s.level} {s.text}  (lines {s.line}-{s.end_line})" for s in outline(note, text)]
+    body = "\n".join(rows) if rows else "(no headings)"
+    cut = _cut(body, 0, len(body), Positions(body), part)
+    return Excerpt(cut.text, 1, positions.line_count, positions.line_count, cut.next_start)
+
+
+def _cut(text: str, start: int, end: int, positions: Positions, part: Part) -> Excerpt:
+    if not 1 <= part.max_chars <= LARGEST_EXCERPT_CHARS:
+        raise InvalidArgument(
+            f"max_chars is {part.max_chars}; it may be from 1 to {LARGEST_EXCERPT_CHARS}.",
+            argument="max_chars",
+        )
+    if part.start and not start <= part.start <= end:
+        raise InvalidArgument(
+            f"start is {part.start}, outside of what was asked for ({start} to {end}).",
+            argument="start",
+            hint="Give the number that the former result ended with; the note may have changed since.",
+        )
+    start = part.start or start
+    stop = min(end, start + part.max_chars)
+    if stop < end:
+        # Whole lines where possible; a single line longer than the budget is cut inside.
+        line_break = text.rfind("\n", start, stop)
+        stop = line_break + 1 if line_break >= start else stop
+    return Excerpt(
+        displayable(text[start:stop]),
+        positions.line_of(start),
+        positions.line_of(max(start, stop - 1)),
+        positions.line_count,
+        stop if stop < end else None,
+    )
