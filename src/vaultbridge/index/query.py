@@ -1,8 +1,8 @@
 """Obsidian's search language, read into a tree (OBSIDIAN.md 8).
 
 Words are joined by AND, `OR` binds weaker, `-` negates, parentheses group. An operator takes one word,
-phrase, regular expression or group. What the tree means is `index.search`'s duty; nothing here looks at a note.
-Raises only `InvalidQuery`, which says where reading stopped and what would be right.
+phrase, regular expression or group. What the tree means is `index.search`'s duty; nothing here looks at a
+note. Raises only `InvalidQuery`, which says where reading stopped and what would be right.
 
 Where the app's help is silent: a word with a colon whose front is no operator is refused when that front is
 made of letters (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`;

@@ -123,13 +123,35 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
         from vaultbridge.note.canvas import parse_canvas
 
         note = parse_canvas(text)
+        return rows_of(_with_problems(note, decoded.problems), _readable_json(text), hash_)
     else:
         from vaultbridge.note.parse import parse
 
         note = parse(text)
-    if decoded.problems:
-        note = msgspec.structs.replace(note, problems=(*decoded.problems, *note.problems))
-    return rows_of(note, text, hash_)
+    return rows_of(_with_problems(note, decoded.problems), text, hash_)
+
+
+def _with_problems(note: Note, problems: tuple[Problem, ...]) -> Note:
+    return msgspec.structs.replace(note, problems=(*problems, *note.problems)) if problems else note
+
+
+def _readable_json(text: str) -> str:
+    """A canvas as it is searched: line for line the file, with the escapes in its strings read, so that
+    words are words. A line end within a card's text becomes a blank, which keeps the lines' numbers."""
+
+    def read(match: re.Match[str]) -> str:
+        if match[1]:
+            codes = match[0].replace("\\u", " ").split()
+            units = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
+            return (
+                displayable(units.decode("utf-16-be", "surrogatepass")).replace("\n", " ").replace("\r", " ")
+            )
+        return match[0][1] if match[0][1] in '"\\/' else " "
+
+    return _JSON_ESCAPE.sub(read, text)
+
+
+_JSON_ESCAPE: Final = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\[^u\r\n]")
 
 
 def rows_of(note: Note, text: str | None, hash_: str) -> Rows:

@@ -2,9 +2,8 @@
 
 Several processes may have the same file open. Each holds one writing connection behind a lock and a few
 reading ones; a write is one short IMMEDIATE transaction. A file that is deleted, damaged or of another
-version is made anew, with a warning in the log: its state is then `empty` and the vault's keeper fills it again.
-Which rows there are is `write`'s and the queries' duty.
-"""
+version is made anew, with a warning in the log: its state is then `empty` and the vault's keeper fills it
+again. Which rows there are is `write`'s and the queries' duty."""
 
 from __future__ import annotations
 
@@ -62,6 +61,7 @@ class Index:
         self._writer: sqlite3.Connection | None = None
         self._writer_lock = threading.RLock()
         self._table: tuple[int, FileTable] | None = None
+        self._paths: tuple[int, dict[int, str]] | None = None
         self._identity: tuple[int, int] | None = None
         self._closed = False
 
@@ -145,6 +145,17 @@ class Index:
         self.keep_table(version, table)
         return table
 
+    def paths(self, db: sqlite3.Connection) -> dict[int, str]:
+        """Every file's path by its id, as of the transaction in `db`. Shared: not to be changed."""
+        version = read_meta(db, "files_version")
+        with self._guard:
+            if self._paths is not None and self._paths[0] == version:
+                return self._paths[1]
+        paths = dict(db.execute("SELECT id, path FROM files"))
+        with self._guard:
+            self._paths = (version, paths)
+        return paths
+
     def keep_table(self, version: int, table: FileTable) -> None:
         """Remember the table of `files_version` `version`, for a writer that knows it already."""
         with self._guard:
@@ -218,6 +229,7 @@ class Index:
         with self._guard:
             idle, self._idle = self._idle, []
             self._table = None
+            self._paths = None
             self.terms = Terms()
         for db in idle:
             db.close()

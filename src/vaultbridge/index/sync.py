@@ -30,7 +30,8 @@ from vaultbridge.vault.walk import Entry, Unreadable
 
 BATCH_FILES: Final = 2000
 """Notes in one transaction of a large change: about 6 MB of text and under a second of work, after which
-readers see them. Smaller ones cost the full-text table more pieces to merge (measured: 500 is a third slower)."""
+readers see them. Smaller ones cost the full-text table more pieces to merge (measured: 500 is a third
+slower)."""
 
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]

@@ -1,9 +1,8 @@
 """Reading and parsing files into rows, in this process or in a child that does nothing else.
 
 The child speaks length-prefixed MessagePack on its own standard input and output: a chunk of files in,
-their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main module is run
-again, no threads are forked, and it ends by itself when the parent goes.
-"""
+their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main
+module is run again, no threads are forked, and it ends by itself when the parent goes."""
 
 from __future__ import annotations
 

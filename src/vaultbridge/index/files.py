@@ -1,0 +1,126 @@
+"""What the index holds of single files: the parsed note, its text, and the whole content for comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from vaultbridge.index import schema
+from vaultbridge.index.rows import decode_note
+from vaultbridge.index.store import Index
+from vaultbridge.note.model import Note
+from vaultbridge.vault.paths import VaultPath
+
+
+class IndexedFile(Struct, frozen=True):
+    """`hash` is empty for files whose content is not indexed and for notes not read yet."""
+
+    path: VaultPath
+    kind: str
+    size: int
+    modified_ns: int
+    hash: str
+
+
+class IndexedNote(Struct, frozen=True):
+    """A note with where its links lead, in the order of `note.links`."""
+
+    file: IndexedFile
+    note: Note
+    resolved: tuple[VaultPath | None, ...]
+
+
+_FILE = "path, kind, size, mtime_ns, hash"
+
+
+def file_of(index: Index, path: VaultPath) -> IndexedFile | None:
+    with index.reading() as db:
+        row = db.execute(f"SELECT {_FILE} FROM files WHERE path = ?", (path,)).fetchone()
+    return None if row is None else _file(row)
+
+
+def files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
+    """Every file, or those beneath a folder, by path."""
+    with index.reading() as db:
+        if not folder:
+            rows = db.execute(f"SELECT {_FILE} FROM files ORDER BY path").fetchall()
+        else:
+            bounds = (folder + "/", folder + "0")
+            statement = f"SELECT {_FILE} FROM files WHERE path > ? AND path < ? ORDER BY path"
+            rows = db.execute(statement, bounds).fetchall()
+    return [_file(row) for row in rows]
+
+
+def text_of(index: Index, path: VaultPath) -> str | None:
+    """The text as last indexed, for searching; edits must read the file."""
+    with index.reading() as db:
+        row = db.execute(
+            "SELECT text FROM texts WHERE id = (SELECT id FROM files WHERE path = ?)", (path,)
+        ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def resolved_notes(index: Index) -> Iterator[IndexedNote]:
+    """Every note and canvas by path, one at a time, all of one moment. Exhaust or close the iterator soon: it
+    holds a reading connection."""
+    with index.reading() as db:
+        paths = index.paths(db)
+        rows = db.execute(f"SELECT id, {_FILE}, note FROM notes JOIN files USING (id) ORDER BY path")
+        for id_, *about, blob in rows:
+            links = db.execute("SELECT target_id FROM links WHERE source = ? ORDER BY seq", (id_,))
+            resolved = tuple(None if to is None else VaultPath(paths[to]) for (to,) in links)
+            yield IndexedNote(_file(tuple(about)), decode_note(blob), resolved)
+
+
+def _file(row: tuple[Any, ...]) -> IndexedFile:
+    path, kind, size, modified, hash_ = row
+    return IndexedFile(VaultPath(path), kind, size, modified, hash_)
+
+
+def dump(index: Index) -> dict[str, Any]:
+    """All that the index says, in a form that two indexes of the same vault must agree on: no ids, no times.
+
+    For tests and for checking an index against a rebuilt one; it holds everything in memory."""
+    db = schema.connect(index.file, writer=True)
+    try:
+        db.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, words, instance)")
+        db.execute("BEGIN")
+        names = dict(db.execute("SELECT id, path FROM files"))
+        content: dict[str, Any] = {
+            path: {"kind": kind, "size": size, "hash": hash_, "state": state}
+            for path, kind, size, hash_, state in db.execute(
+                "SELECT path, kind, size, hash, state FROM files"
+            )
+        }
+        for statement, part in _DUMPED:
+            for id_, *values in db.execute(statement):
+                content[names[id_]].setdefault(part, []).append(_shown(part, values, names))
+        return {path: content[path] for path in sorted(content)}
+    finally:
+        db.close()
+
+
+def _shown(part: str, values: list[Any], names: dict[int, str]) -> Any:
+    if part == "note":
+        return decode_note(values[0])
+    if part == "links":
+        return (*values[:-1], None if values[-1] is None else names[values[-1]])
+    return tuple(values)
+
+
+_DUMPED = (
+    ("SELECT id, text FROM texts", "text"),
+    ("SELECT id, note FROM notes", "note"),
+    (
+        "SELECT source, line, flags, raw, target, subpath, key, exact_key, target_id FROM links"
+        " ORDER BY source, seq",
+        "links",
+    ),
+    ("SELECT file, key, name, count FROM tags ORDER BY file, key", "tags"),
+    ("SELECT file, key, name FROM aliases ORDER BY file, key", "aliases"),
+    ("SELECT file, key, seq, name, type, value FROM properties ORDER BY file, key, seq", "properties"),
+    ("SELECT file, line, status, text, description, fields, due FROM tasks ORDER BY file, seq", "tasks"),
+    ("SELECT doc, col, offset, term FROM temp.instances ORDER BY doc, col, offset", "words"),
+)

@@ -1,0 +1,177 @@
+"""Who links to whom: backlinks, outgoing and unresolved links, orphans, dead ends, and neighbours for walks.
+
+Walks themselves (neighbourhood, shortest path) are `links.graph`'s. A note that `visible` hides does not
+exist here: it links to nothing, and a link to it looks unresolved. Links of a note to itself are told as
+links but make nobody less of an orphan."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.rows import AMBIGUOUS, EMBED, flags_kind
+from vaultbridge.index.schema import NAME_ONLY
+from vaultbridge.index.store import Index
+from vaultbridge.links.graph import Neighbours
+from vaultbridge.links.resolve import name_key
+from vaultbridge.note.model import LinkKind
+from vaultbridge.vault.paths import VaultPath
+
+Visible = Callable[[str], bool]
+
+_COLUMNS: Final = "line, flags, raw, links.target, subpath"
+
+
+class Backlink(Struct, frozen=True):
+    """A link to the file that was asked for. `seq` is its place among the links of `source`."""
+
+    source: VaultPath
+    seq: int
+    line: int
+    raw: str
+    subpath: str
+    embed: bool
+    kind: LinkKind
+
+
+class OutgoingLink(Struct, frozen=True):
+    """A link of a note. `resolved` is None when it names no file; `ambiguous`: others fit as well."""
+
+    line: int
+    raw: str
+    target: str
+    subpath: str
+    embed: bool
+    kind: LinkKind
+    resolved: VaultPath | None
+    ambiguous: bool
+
+
+class UnresolvedTarget(Struct, frozen=True):
+    """A name that links give and no file has, as first written, and the notes that give it."""
+
+    target: str
+    count: int
+    sources: tuple[VaultPath, ...]
+
+
+class LinkGraph:
+    """Questions about links. Each call is one reading transaction; see `Index.reading` for threads."""
+
+    def __init__(self, index: Index, *, visible: Visible | None = None) -> None:
+        self._index = index
+        self._visible = visible
+
+    def backlinks(self, path: VaultPath) -> list[Backlink]:
+        """Every link to a file from other files and from itself, by source and line."""
+        with self._index.reading() as db:
+            rows = db.execute(
+                f"SELECT source_file.path, seq, {_COLUMNS} FROM links"
+                " JOIN files source_file ON source_file.id = links.source"
+                " WHERE target_id = (SELECT id FROM files WHERE path = ?)",
+                (path,),
+            ).fetchall()
+        rows.sort(key=lambda row: (row[0], row[2], row[1]))
+        return [
+            Backlink(VaultPath(source), seq, line, raw, subpath, bool(flags & EMBED), flags_kind(flags))
+            for source, seq, line, flags, raw, _, subpath in rows
+            if self._visible is None or self._visible(source)
+        ]
+
+    def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
+        """Every link of a note, in the order of its text (property links first)."""
+        with self._index.reading() as db:
+            rows = db.execute(
+                f"SELECT target_file.path, {_COLUMNS} FROM links"
+                " LEFT JOIN files target_file ON target_file.id = links.target_id"
+                " WHERE source = (SELECT id FROM files WHERE path = ?) ORDER BY seq",
+                (path,),
+            ).fetchall()
+        return [
+            OutgoingLink(
+                line,
+                raw,
+                target,
+                subpath,
+                bool(flags & EMBED),
+                flags_kind(flags),
+                VaultPath(to) if to is not None and self._sees(to) else None,
+                bool(flags & AMBIGUOUS),
+            )
+            for to, line, flags, raw, target, subpath in rows
+        ]
+
+    def unresolved(self) -> list[UnresolvedTarget]:
+        """Names without a file, most wanted first."""
+        with self._index.reading() as db:
+            if self._visible is None:
+                query = "SELECT source, target FROM links WHERE target_id IS NULL ORDER BY source, seq"
+                rows = db.execute(query).fetchall()
+            else:
+                paths = self._index.paths(db)
+                hidden = {id_ for id_, path in paths.items() if not self._visible(path)}
+                query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
+                rows = [
+                    (source, target)
+                    for source, target, to in db.execute(query)
+                    if source not in hidden and (to is None or to in hidden)
+                ]
+            paths = self._index.paths(db)
+        grouped: dict[str, tuple[str, list[str]]] = {}
+        for source, target in sorted(rows, key=lambda row: paths[row[0]]):
+            grouped.setdefault(name_key(target), (target, []))[1].append(paths[source])
+        found = [
+            UnresolvedTarget(target, len(sources), tuple(VaultPath(p) for p in dict.fromkeys(sources)))
+            for target, sources in grouped.values()
+        ]
+        found.sort(key=lambda one: (-one.count, name_key(one.target)))
+        return found
+
+    def orphans(self, *, attachments: bool = False) -> list[VaultPath]:
+        """Notes and canvases (and attachments, if asked) that no other file links to."""
+        with self._index.reading() as db:
+            linked = {to for to, _ in self._edges(db)}
+            return self._others(db, linked, attachments=attachments)
+
+    def dead_ends(self) -> list[VaultPath]:
+        """Notes and canvases without a link to anything but themselves; an unresolved link is one."""
+        with self._index.reading() as db:
+            rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
+            linking = {source for (source,) in rows}
+            return self._others(db, linking, attachments=False)
+
+    def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
+        """For `links.graph`: what a file links to, or what links to it, within one transaction."""
+        here, there = ("target_id", "source") if incoming else ("source", "target_id")
+        statement = (
+            f"SELECT DISTINCT there.path FROM links JOIN files there ON there.id = links.{there}"
+            f" WHERE links.{here} = (SELECT id FROM files WHERE path = ?) ORDER BY there.path"
+        )
+
+        def look(path: str) -> Iterable[str]:
+            rows = db.execute(statement, (path,)).fetchall()
+            return [other for (other,) in rows if other != path and self._sees(other)]
+
+        return look
+
+    def _sees(self, path: str) -> bool:
+        return self._visible is None or self._visible(path)
+
+    def _edges(self, db: sqlite3.Connection) -> Iterable[tuple[int, int]]:
+        """(target, source) of resolved links between two different files, from visible ones."""
+        rows = db.execute(
+            "SELECT DISTINCT target_id, source FROM links WHERE target_id IS NOT NULL AND target_id != source"
+        )
+        if self._visible is None:
+            return rows
+        paths = self._index.paths(db)
+        seen = {id_ for id_, path in paths.items() if self._visible(path)}
+        return [(to, source) for to, source in rows if source in seen]
+
+    def _others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
+        condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
+        rows = db.execute(f"SELECT id, path FROM files WHERE {condition} ORDER BY path")
+        return [VaultPath(path) for id_, path in rows if id_ not in ids and self._sees(path)]

@@ -1,0 +1,208 @@
+"""Where in a note a query holds: the lines that are shown of a hit, with the places to mark.
+
+Made for the few notes of one page of results. Which notes match is decided elsewhere, exactly; here a line is
+chosen when something that the query asks for stands in it.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.index.fold import plain
+from vaultbridge.index.needle import Needle
+from vaultbridge.index.property_test import name_fits
+from vaultbridge.index.query import And, Cased, HasProperty, HasTag, Or, Query, Regex, Text, Within
+from vaultbridge.index.regex import Patterns, compile_pattern
+from vaultbridge.index.rows import decode_note
+from vaultbridge.index.units import holding, lines_of
+from vaultbridge.links.resolve import name_key
+
+SNIPPET_CHARS: Final = 240
+"""The longest line shown: a paragraph on one line is cut around the first place found."""
+
+LINES_LOOKED_AT: Final = 500
+"""The most lines of one note that are gathered before the best are chosen."""
+
+_KEY_LINE: Final = re.compile(r"[\"']?([^\s\"':#\-][^:\"']{0,200}?)[\"']?\s*:(?:\s|$)")
+
+Span = tuple[int, int]
+
+
+class Match(Struct, frozen=True):
+    """One line of a hit. `text` is the line, cut when long; `spans` are places in `text`. `before` and
+    `after` are the lines around it, when context was asked for."""
+
+    line: int
+    text: str
+    spans: tuple[Span, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+
+
+class Asked(Struct):
+    """What a query asks for, taken apart: everything that is not negated."""
+
+    needles: list[Needle]
+    patterns: list[re.Pattern[str]]
+    tags: list[str]
+    properties: list[Query]
+    tasks: list[tuple[str, Query, bool]]
+    names: list[Needle]
+
+    @classmethod
+    def by(cls, query: Query) -> Asked:
+        asked = cls([], [], [], [], [], [])
+        asked._take(query, sensitive=False, named=False)
+        return asked
+
+    def _take(self, query: Query, *, sensitive: bool, named: bool) -> None:
+        match query:
+            case Text(text):
+                (self.names if named else self.needles).append(Needle.of(text, sensitive=sensitive))
+            case Regex(written) if not named:
+                self.patterns.append(compile_pattern(written, ignore_case=not sensitive))
+            case HasTag(name):
+                self.tags.append(name_key(name))
+            case HasProperty(name, _):
+                self.properties.append(name)
+            case Cased(case_sensitive, part):
+                self._take(part, sensitive=case_sensitive, named=named)
+            case Within("task" | "task-todo" | "task-done" as place, part):
+                self.tasks.append((place, part, sensitive))
+                self._take(part, sensitive=sensitive, named=named)
+            case Within(place, part):
+                self._take(part, sensitive=sensitive, named=place in ("file", "path"))
+            case And(parts) | Or(parts):
+                for part in parts:
+                    self._take(part, sensitive=sensitive, named=named)
+            case _:
+                pass
+
+
+class HitReader:
+    """Gives the lines of hits for one query, within one reading transaction."""
+
+    def __init__(
+        self, db: sqlite3.Connection, asked: Asked, patterns: Patterns, *, limit: int, context: int
+    ) -> None:
+        self.db = db
+        self.asked = asked
+        self.patterns = patterns
+        self.limit = limit
+        self.context = context
+
+    def matches(self, id_: int) -> tuple[Match, ...]:
+        """The best lines of a note, in order; none when it matches by its name alone."""
+        row = self.db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
+        if row is None or not self.limit:
+            return ()
+        text: str = row[0]
+        lines = lines_of(text)
+        found = self._found(id_, text, lines)
+        best = sorted(found, key=lambda line: (-len(found[line]), line))[: self.limit]
+        return tuple(self._match(lines, line, found[line]) for line in sorted(best))
+
+    def _found(self, id_: int, text: str, lines: list[str]) -> dict[int, list[list[Span]]]:
+        """By line number, for each thing asked for that stands there, its places."""
+        found: dict[int, list[list[Span]]] = {}
+        for needle in self.asked.needles:
+            if needle.occurs_in(text):
+                _gather(found, self._needle_lines(needle, lines))
+        for pattern in self.asked.patterns:
+            _gather(found, self._pattern_lines(pattern, text))
+        if self.asked.tags or self.asked.tasks:
+            _gather(found, self._note_lines(id_))
+        if self.asked.properties:
+            _gather(found, self._property_lines(lines))
+        return found
+
+    def _needle_lines(self, needle: Needle, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
+        for number, line in enumerate(lines, 1):
+            if spans := needle.spans_in(line):
+                yield number, spans
+
+    def _pattern_lines(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, list[Span]]]:
+        starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+        by_line: dict[int, list[Span]] = {}
+        for start, end in self.patterns.spans(pattern, [text])[0]:
+            number = bisect_right(starts, start)
+            by_line.setdefault(number, []).append((start - starts[number - 1], end - starts[number - 1]))
+        yield from by_line.items()
+
+    def _note_lines(self, id_: int) -> Iterator[tuple[int, list[Span]]]:
+        row = self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
+        note = decode_note(row[0])
+        for tag in note.tags:
+            key = name_key(tag.name)
+            if any(key == wanted or key.startswith(wanted + "/") for wanted in self.asked.tags):
+                yield tag.line, []
+        for place, query, sensitive in self.asked.tasks:
+            tasks = [task for task in note.tasks if place == "task" or task.done == (place == "task-done")]
+            held = holding(query, [task.text or " " for task in tasks], self.patterns, sensitive=sensitive)
+            for task, holds in zip(tasks, held, strict=True):
+                if holds or not task.text:
+                    # Twice, so that the task itself is chosen before other lines with its words.
+                    yield task.line, []
+                    yield task.line, []
+
+    def _property_lines(self, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
+        if not lines or lines[0].rstrip() != "---":
+            return
+        for number, line in enumerate(lines[1:LINES_LOOKED_AT], 2):
+            if line.rstrip() == "---":
+                return
+            key = _KEY_LINE.match(line)
+            if key and any(name_fits(name, key[1].strip(), self.patterns) for name in self.asked.properties):
+                yield number, [key.span(1)]
+
+    def _match(self, lines: list[str], number: int, found: list[list[Span]]) -> Match:
+        line = lines[number - 1]
+        text, spans = cut(line, _merged(span for spans in found for span in spans))
+        first = max(0, number - 1 - self.context)
+        before = tuple(cut(one, [])[0] for one in lines[first : number - 1])
+        after = tuple(cut(one, [])[0] for one in lines[number : number + self.context])
+        return Match(number, text, tuple(spans), before, after)
+
+
+def _gather(found: dict[int, list[list[Span]]], lines: Iterator[tuple[int, list[Span]]]) -> None:
+    for number, spans in lines:
+        if number not in found and len(found) >= LINES_LOOKED_AT:
+            return
+        found.setdefault(number, []).append(spans)
+
+
+def _merged(spans: Iterator[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def cut(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
+    """A line of at most SNIPPET_CHARS characters around its first span, "…" where something is left out."""
+    spans = [(start, min(end, len(line))) for start, end in spans if start <= len(line)]
+    if len(line) <= SNIPPET_CHARS:
+        return line, spans
+    room = SNIPPET_CHARS - 2
+    first = max(0, min(spans[0][0] - room // 4, len(line) - room)) if spans else 0
+    last = min(len(line), first + room)
+    head = "…" if first else ""
+    tail = "…" if last < len(line) else ""
+    shift = len(head) - first
+    kept = [(start + shift, min(end, last) + shift) for start, end in spans if start < last and end > first]
+    return head + line[first:last] + tail, kept
+
+
+def exact_name_keys(asked: Asked) -> tuple[str, ...]:
+    """Keys of names that are just what was typed: such notes come first."""
+    words = " ".join(needle.text for needle in (*asked.needles, *asked.names))
+    return (name_key(words), plain(words)) if words else ()

@@ -1,0 +1,238 @@
+"""Finding the file a person or an assistant means, however they name it.
+
+In order: the exact path, the path without `.md`, another case or Unicode form, what a wikilink of that text
+would find, an alias, the same words with other accents, dashes or underscores. The first step that finds
+something decides; more than one file at that step is told, not guessed. When none does, the closest names
+are offered.
+
+This is not how links resolve (`links.resolve`): aliases never resolve a link.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.index.fold import plain, words
+from vaultbridge.index.store import Index
+from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
+from vaultbridge.vault.paths import VaultPath
+
+How = Literal["path", "extension", "case", "link", "alias", "title"]
+Visible = Callable[[str], bool]
+
+CLOSEST: Final = 5
+"""Names offered when none fits: what a person can choose from at a glance."""
+
+CANDIDATES: Final = 60
+"""Names compared letter by letter, after a count of shared letter groups has chosen them."""
+
+GRAM_HITS: Final = 2000
+"""Places of one group of letters that are counted: a more common one tells names apart badly anyway."""
+
+LEAST_LIKENESS: Final = 0.5
+"""Names less alike than this (0 to 1) are no help."""
+
+NAME_CHARS: Final = 400
+"""What is looked at of a name that was not found: longer ones are pasted text."""
+
+
+class Found(Struct, frozen=True):
+    path: VaultPath
+    how: How
+
+
+class Several(Struct, frozen=True):
+    """All fit equally well; sorted."""
+
+    candidates: tuple[VaultPath, ...]
+
+
+class NotFound(Struct, frozen=True):
+    """`closest` are names a person may have meant, the most alike first."""
+
+    closest: tuple[VaultPath, ...]
+
+
+Lookup: TypeAlias = Found | Several | NotFound
+
+
+class Names:
+    """Forgiving lookup over all files of an index, attachments included. Any thread may use it."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._likeness: _Likeness | None = None
+
+    def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> Lookup:
+        """The file meant by `name`. With a `source` note, a bare name prefers what lies near it, as a link
+        there would; without one, a name in several folders is told as such."""
+        wanted = _bare(name)
+        with self._index.reading() as db:
+            table = _Seen(self._index.table(db), visible)
+            steps: tuple[tuple[How, Callable[[], Iterable[str]]], ...] = (
+                ("path", lambda: [wanted] if table.has(wanted) else []),
+                ("extension", lambda: [wanted + ".md"] if table.has(wanted + ".md") else []),
+                ("case", lambda: table.same_path(wanted) or table.same_path(wanted + ".md")),
+                ("link", lambda: table.linked(wanted, source)),
+                ("alias", lambda: table.only(_aliased(db, wanted))),
+                ("title", lambda: table.only(_titled(db, wanted))),
+            )
+            for how, look in steps if wanted else ():
+                paths = sorted(set(look()))
+                if len(paths) == 1:
+                    return Found(VaultPath(paths[0]), how)
+                if paths:
+                    return Several(tuple(map(VaultPath, paths)))
+            return NotFound(self._closest(db, wanted, visible))
+
+    def _closest(self, db: sqlite3.Connection, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
+        (version,) = db.execute("SELECT value FROM meta WHERE name = 'files_version'").fetchone()
+        (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
+        likeness = self._likeness
+        if likeness is None or likeness.made_for != (version, generation):
+            likeness = self._likeness = _Likeness(db, (version, generation))
+        return likeness.closest(wanted[:NAME_CHARS], visible)
+
+
+def _bare(name: str) -> str:
+    """The name without what people wrap around it: blanks, link brackets, a display text, a leading slash."""
+    import unicodedata
+
+    text = unicodedata.normalize("NFC", name.strip())
+    if text.endswith("]]") and text.startswith(("[[", "![[")):
+        text = text.removeprefix("!")[2:-2].partition("|")[0].partition("#")[0].strip()
+    return text.lstrip("/").removeprefix("./")
+
+
+class _Seen:
+    """The table of files as far as the caller may see it."""
+
+    def __init__(self, table: FileTable, visible: Visible | None) -> None:
+        self._table = table
+        self._visible = visible
+
+    def only(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if self._visible is None or self._visible(path)]
+
+    def has(self, path: str) -> bool:
+        return path in self._table and bool(self.only([path]))
+
+    def same_path(self, path: str) -> list[str]:
+        return self.only(self._table.same_path(path))
+
+    def linked(self, target: str, source: str) -> list[str]:
+        keys = candidate_keys(target)
+        near = FileTable(self.only(path for key in keys for path in self._table.paths_named(key)))
+        found = resolve(target, source, near)
+        if not isinstance(found, Resolved):
+            return []
+        if source:
+            return [found.path, *found.others]
+        # Without a place to stand, nothing makes one folder better than another.
+        ending = name_key(file_name(found.path))
+        link = name_key(target)
+        fitting = [
+            path for path in near.paths_named(ending) if name_key(path).removesuffix(".md").endswith(link)
+        ]
+        return fitting or [*near.paths_named(ending)] if "/" not in target else fitting or [found.path]
+
+
+def _aliased(db: sqlite3.Connection, wanted: str) -> list[str]:
+    rows = db.execute(
+        "SELECT files.path FROM aliases JOIN files ON files.id = aliases.file WHERE aliases.key = ?",
+        (name_key(wanted),),
+    )
+    return [path for (path,) in rows]
+
+
+def _titled(db: sqlite3.Connection, wanted: str) -> list[str]:
+    """Files whose name, or whose whole path, is made of the same words."""
+    asked = words(wanted)
+    if asked and asked[-1] == "md":
+        asked = asked[:-1]
+    if not asked:
+        return []
+    phrase = " ".join(asked)
+    rows = db.execute(
+        "SELECT files.path FROM words JOIN files ON files.id = words.rowid WHERE words MATCH ?",
+        (f'path : "{phrase}"',),
+    )
+    found = []
+    for (path,) in rows:
+        stem = path.rpartition(".")[0]
+        if words(file_name(stem)) == asked or words(stem) == asked:
+            found.append(path)
+    return found
+
+
+class _Likeness:
+    """All names and aliases as one folded text, to count shared groups of letters without a loop per name."""
+
+    def __init__(self, db: sqlite3.Connection, made_for: tuple[int, int]) -> None:
+        self.made_for = made_for
+        rows = db.execute("SELECT path FROM files ORDER BY path").fetchall()
+        aliases = db.execute(
+            "SELECT name, path FROM aliases JOIN files ON files.id = aliases.file"
+        ).fetchall()
+        self._paths = [path for (path,) in rows] + [path for _, path in aliases]
+        shown = [path.rpartition(".")[0] or path for (path,) in rows] + [
+            name.replace("\n", " ") for name, _ in aliases
+        ]
+        self._folded = plain("\n".join(shown))
+        self._starts = [0]
+        for line in self._folded.split("\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+
+    def closest(self, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
+        import difflib
+
+        folded = plain(wanted).removesuffix(".md")
+        counts = self._shared(folded)
+        matcher = difflib.SequenceMatcher(autojunk=False)
+        matcher.set_seq2(folded)
+        best: dict[str, float] = {}
+        looked_at = 0
+        for line, _ in counts.most_common():
+            path = self._paths[line]
+            if visible is not None and not visible(path):
+                continue
+            looked_at += 1
+            if looked_at > CANDIDATES:
+                break
+            name = self._folded[self._starts[line] : self._starts[line + 1] - 1]
+            forms = {name, name.rpartition("/")[2]}
+            likeness = 0.0
+            for form in forms:
+                matcher.set_seq1(form)
+                if matcher.real_quick_ratio() > LEAST_LIKENESS:
+                    likeness = max(likeness, matcher.ratio())
+            if likeness > best.get(path, LEAST_LIKENESS):
+                best[path] = likeness
+        ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
+        return tuple(VaultPath(path) for path in ordered[:CLOSEST])
+
+    def _shared(self, folded: str) -> Counter[int]:
+        """How many groups of letters each name shares with the one asked for, short names first among
+        equals."""
+        width = 3 if len(folded) > 5 else 2 if len(folded) > 2 else 1
+        counts: Counter[int] = Counter()
+        for gram in {folded[at : at + width] for at in range(len(folded) - width + 1)}:
+            if "\n" in gram:
+                continue
+            lines: set[int] = set()
+            at = self._folded.find(gram)
+            while at >= 0 and len(lines) < GRAM_HITS:
+                line = bisect_right(self._starts, at) - 1
+                lines.add(line)
+                at = self._folded.find(gram, self._starts[line + 1])
+            counts.update(lines)
+        # Long names share more by chance.
+        for line in counts:
+            counts[line] = counts[line] * 1000 - (self._starts[line + 1] - self._starts[line])
+        return counts

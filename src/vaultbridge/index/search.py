@@ -1,0 +1,163 @@
+"""Searching: from a query to one page of ranked hits, with exact totals.
+
+`evaluate` says which files match; this module leaves out what the caller may not see, ranks the rest and
+reads the lines of one page. The rank is bm25 over the words asked for, a word in the name weighing eight
+times and in a heading, tag or alias three times one in the body; a note whose name or alias is just what
+was typed comes first, and among equals the one changed last."""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from collections.abc import Callable
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.index.evaluate import Evaluation, in_lists
+from vaultbridge.index.hits import Asked, HitReader, Match, exact_name_keys
+from vaultbridge.index.query import Query, parse_query
+from vaultbridge.index.regex import Patterns
+from vaultbridge.index.store import Index, read_status
+from vaultbridge.vault.paths import VaultPath
+
+Sort = Literal["relevance", "modified", "name", "path"]
+Visible = Callable[[str], bool]
+
+PAGE_HITS: Final = 1000
+"""The most hits of one page: each costs reading a note."""
+
+CONTEXT_LINES: Final = 20
+"""The most lines shown around a match."""
+
+MATCHES_PER_NOTE: Final = 100
+"""The most lines shown of one note."""
+
+_EXACT_NAME: Final = 1000.0
+_EXACT_ALIAS: Final = 500.0
+"""Above any bm25 figure, so that these come first whatever the bodies say."""
+
+_RANK: Final = "SELECT rowid, bm25(words, 8.0, 3.0, 1.0) FROM words WHERE words MATCH ?"
+
+
+class SearchHit(Struct, frozen=True):
+    """`score` is only for comparing hits of one search; 0 for queries that rank nothing."""
+
+    path: VaultPath
+    score: float
+    modified_ns: int
+    matches: tuple[Match, ...]
+
+
+class SearchPage(Struct, frozen=True):
+    """`total` counts all hits. While the index is being built `complete` is False, and `indexed` of `notes`
+    notes have been searched."""
+
+    hits: tuple[SearchHit, ...]
+    total: int
+    complete: bool
+    indexed: int
+    notes: int
+
+
+def search(
+    index: Index,
+    query: str | Query,
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    sort: Sort = "relevance",
+    visible: Visible | None = None,
+    matches_per_note: int = 3,
+    context: int = 0,
+) -> SearchPage:
+    """One page of what the query finds. Blocking: milliseconds for words, longer for patterns.
+
+    `visible` is asked for every match before it is counted: a scope, and the vault's ignore filters, which
+    hide files from search alone. Raises `InvalidQuery`, or `TimedOut` for a pattern that does not end."""
+    _check("limit", limit, PAGE_HITS)
+    _check("offset", offset, None)
+    _check("context", context, CONTEXT_LINES)
+    _check("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
+    tree = parse_query(query) if isinstance(query, str) else query
+    asked = Asked.by(tree)
+    with index.reading() as db, Patterns() as patterns:
+        evaluation = Evaluation(index, db, patterns)
+        found = evaluation.matching(tree)
+        paths = evaluation.paths
+        if visible is not None:
+            found = {id_ for id_ in found if visible(paths[id_])}
+        scores = _scores(db, asked, found) if sort == "relevance" else {}
+        page = _page(db, found, scores, paths, sort, limit, offset)
+        reader = HitReader(db, asked, patterns, limit=matches_per_note, context=context)
+        hits = tuple(
+            SearchHit(VaultPath(paths[id_]), scores.get(id_, 0.0), modified, reader.matches(id_))
+            for id_, modified in page
+        )
+        status = read_status(db)
+    return SearchPage(hits, len(found), status.complete, status.done, status.total)
+
+
+def _check(name: str, value: int, most: int | None) -> None:
+    if value < 0 or (most is not None and value > most):
+        bound = f"between 0 and {most}" if most is not None else "0 or more"
+        raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)
+
+
+def _scores(db: sqlite3.Connection, asked: Asked, found: set[int]) -> dict[int, float]:
+    """The rank of each hit, greater is better."""
+    matches = [match for needle in (*asked.needles, *asked.names) if (match := needle.rank_match())]
+    if not matches:
+        return {}
+    rows = db.execute(_RANK, (" OR ".join(matches),)).fetchall()
+    # Rounded, because the last digits depend on how the table's segments happen to lie.
+    scores = {id_: round(-rank, 6) for id_, rank in rows if id_ in found}
+    for key in exact_name_keys(asked):
+        for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
+            if id_ in found:
+                scores[id_] = scores.get(id_, 0.0) + _EXACT_NAME
+        for (id_,) in db.execute("SELECT file FROM aliases WHERE key = ?", (key,)):
+            if id_ in found:
+                scores[id_] = scores.get(id_, 0.0) + _EXACT_ALIAS
+    return scores
+
+
+def _page(
+    db: sqlite3.Connection,
+    found: set[int],
+    scores: dict[int, float],
+    paths: dict[int, str],
+    sort: Sort,
+    limit: int,
+    offset: int,
+) -> list[tuple[int, int]]:
+    """The ids of one page in order, each with its time of change."""
+    wanted = offset + limit
+    if sort == "relevance" and scores and wanted < len(found):
+        # Only those that can reach the page need their times looked up.
+        threshold = heapq.nlargest(wanted, (scores.get(id_, 0.0) for id_ in found))[-1]
+        found = {id_ for id_ in found if scores.get(id_, 0.0) >= threshold}
+    if sort == "path":
+        chosen = sorted(found, key=lambda id_: paths[id_])[offset:wanted]
+        modified = _modified(db, chosen)
+    elif sort == "name":
+        chosen = sorted(found, key=lambda id_: (paths[id_].rpartition("/")[2].lower(), paths[id_]))[
+            offset:wanted
+        ]
+        modified = _modified(db, chosen)
+    else:
+        modified = _modified(db, found)
+        chosen = heapq.nsmallest(
+            wanted, found, key=lambda id_: (-scores.get(id_, 0.0), -modified[id_], paths[id_])
+        )[offset:]
+    return [(id_, modified[id_]) for id_ in chosen]
+
+
+def _modified(db: sqlite3.Connection, ids: set[int] | list[int]) -> dict[int, int]:
+    if len(ids) > 2000:
+        return dict(db.execute("SELECT id, mtime_ns FROM files"))
+    times: dict[int, int] = {}
+    for marks, part in in_lists(ids):
+        times.update(db.execute(f"SELECT id, mtime_ns FROM files WHERE id IN ({marks})", part))
+    return times

@@ -1,0 +1,86 @@
+"""The pieces of a note that `line:`, `block:`, `section:` and `task:` look into, and queries on one piece.
+
+Pure but for patterns, which run in their own process. A block is what blank lines and headings set apart; a
+section reaches from one heading to the next, whatever their levels, as the app counts them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+from vaultbridge.index.needle import Needle
+from vaultbridge.index.query import (
+    And,
+    Anything,
+    Cased,
+    Compared,
+    HasProperty,
+    HasTag,
+    IsNull,
+    Not,
+    Or,
+    Query,
+    Regex,
+    Text,
+    Within,
+)
+from vaultbridge.index.regex import Patterns, compile_pattern
+from vaultbridge.note.model import Note
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+_BLANK_LINES: Final = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text without their ends; the number of a line is its place here, from 1."""
+    return _LINE_END.split(text)
+
+
+def blocks_of(text: str, note: Note) -> list[str]:
+    edges = {0, len(text), *(match.start() for match in _BLANK_LINES.finditer(text))}
+    for heading in note.headings:
+        edges |= {heading.start, heading.end}
+    return _pieces(text, edges)
+
+
+def sections_of(text: str, note: Note) -> list[str]:
+    return _pieces(text, {0, len(text), *(heading.start for heading in note.headings)})
+
+
+def _pieces(text: str, edges: set[int]) -> list[str]:
+    ordered = sorted(edges)
+    pieces = (text[start:end] for start, end in pairwise(ordered))
+    return [piece for piece in pieces if piece.strip()]
+
+
+def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive: bool) -> list[bool]:
+    """For each text whether the query holds in it. A tag is looked for as it is written; tests that concern
+    a whole file hold nowhere."""
+    match query:
+        case Text(text):
+            needle = Needle.of(text, sensitive=sensitive)
+            return [needle.occurs_in(one) for one in texts]
+        case Regex(written):
+            pattern = compile_pattern(written, ignore_case=not sensitive)
+            return [bool(spans) for spans in patterns.spans(pattern, texts)]
+        case Anything():
+            return [bool(one.strip()) for one in texts]
+        case HasTag(name):
+            tag = re.compile(rf"#{re.escape(name)}(?![\w-])", re.IGNORECASE)
+            return [tag.search(one) is not None for one in texts]
+        case Not(part):
+            return [not held for held in holding(part, texts, patterns, sensitive=sensitive)]
+        case And(parts):
+            each = [holding(part, texts, patterns, sensitive=sensitive) for part in parts]
+            return [all(held) for held in zip(*each, strict=True)]
+        case Or(parts):
+            each = [holding(part, texts, patterns, sensitive=sensitive) for part in parts]
+            return [any(held) for held in zip(*each, strict=True)]
+        case Cased(case_sensitive, part):
+            return holding(part, texts, patterns, sensitive=case_sensitive)
+        case Within(place, part) if place in ("content", "line", "block", "section"):
+            return holding(part, texts, patterns, sensitive=sensitive)
+        case Within() | HasProperty() | Compared() | IsNull():
+            return [False] * len(texts)
