@@ -87,6 +87,9 @@ async def echo(ws: web.WebSocketResponse, request: web.Request) -> None:
             await ws.send_str(params["text"])
         elif method == "say_binary":
             await ws.send_bytes(bytes.fromhex(params["hex"]))
+        elif method == "flood":
+            result = "x" * params["size"]
+            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": params["id"], "result": result}))
         elif method == "drop":
             assert ws._req is not None and ws._req.transport is not None
             ws._req.transport.abort()
@@ -96,8 +99,8 @@ async def echo(ws: web.WebSocketResponse, request: web.Request) -> None:
             return
         elif "id" in message and method not in ("silence", None):
             kind = "binary" if frame.type is WSMsgType.BINARY else "text"
-            result = {"method": method, "params": params, "frame": kind}
-            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+            said = {"method": method, "params": params, "frame": kind}
+            await ws.send_str(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": said}))
 
 
 @asynccontextmanager

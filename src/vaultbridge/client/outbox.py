@@ -111,6 +111,10 @@ class Outbox:
         self._line = line
         self._wake.set()
 
+    def hold(self) -> None:
+        """Hand nothing more to the line, which is about to be closed."""
+        self._line = None
+
     def detach(self) -> tuple[InDoubt, tuple[Outgoing, ...]]:
         """The line is gone. Returns what is in doubt, and the queued answers whose asker is gone with it."""
         self._line = None

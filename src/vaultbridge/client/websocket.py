@@ -195,10 +195,12 @@ class WebSocketTransport(Callbacks):
         self._ending = True
         self._move("close")
         confirmed = False
+        self._outbox.hold()
         try:
-            await self._stop_tasks()
+            # The reader goes on meanwhile: cancelling it would end the line without a goodbye.
             if self._line is not None:
                 confirmed = await self._say_goodbye(self._line)
+            await self._stop_tasks()
         finally:
             keep = keep_queue and self.settings.queue_file is not None
             why = "The transport was closed"
