@@ -20,9 +20,12 @@ _LINE_FIELD = re.compile(
     rf"^[ \t]*+([^\s:\[\]()`][^:\r\n\[\]()`]{{0,{KEY_CHARS}}}+)::(?!:)[ \t]*+([^\r\n]*+)", re.MULTILINE
 )
 _EMPHASIS = " \t*_~"
-_KEY = re.compile(r"[\w\u00a9-\U0010ffff][\w \t\-/\u00a9-\U0010ffff]*\Z")
+# Letters, digits, `_`, `-`, `/`, blanks, and all symbols beyond Latin-1 punctuation, emoji among them. Written
+# as what is left out, because a class that spans all of Unicode takes milliseconds to compile.
+_KEY_CHAR = r"[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{-\xa8]"
+_KEY = re.compile(rf"(?![-/ \t]){_KEY_CHAR}+\Z")
 _BLANKS = re.compile(r"\s+")
-_DROPPED = re.compile(r"[^\w\-\u00a9-\U0010ffff]")
+_DROPPED = re.compile(r"[\x00-,./:-@\[-^`{-\xa8]")
 
 
 def field_key(name: str) -> str:

@@ -54,17 +54,25 @@ class Found:
         self.fields: list[InlineField] = []
 
 
-def scan_inline(part: str, base: int, found: Found, *, in_comment: bool = False) -> None:
+def scan_inline(
+    part: str, base: int, found: Found, *, in_comment: bool = False, whole_lines: bool = True
+) -> None:
     """Adds what stands in `part`, whose first character has the offset `base` in the text.
 
     Block marks inside (`>` of a quoted paragraph's further lines) must have been blanked out, not cut, so
-    that offsets hold."""
+    that offsets hold. `whole_lines` is False for cells and headings, where no line can be a field."""
     if "::" in part:
-        _Pass(part, base, found, in_comment=in_comment, fields=not in_comment).run(_FIELD_TOKEN)
+        token = _FIELD_TOKEN
     elif "](" in part or "^[" in part:
-        _Pass(part, base, found, in_comment=in_comment, fields=False).run(_BRACKET_TOKEN)
+        token = _BRACKET_TOKEN
     elif "[[" in part or "#" in part or "[^" in part:
-        _Pass(part, base, found, in_comment=in_comment, fields=False).run(_PLAIN_TOKEN)
+        token = _PLAIN_TOKEN
+    else:
+        return
+    scan = _Pass(part, base, found, in_comment=in_comment, fields=token is _FIELD_TOKEN and not in_comment)
+    scan.run(token)
+    if scan.fields:
+        scan.add_fields(whole_lines=whole_lines)
 
 
 class _Pass:
@@ -141,8 +149,6 @@ class _Pass:
                     self._field(key, opened, start)
             before = pos
             match = search(part, pos)
-        if self.fields:
-            self._all_fields()
 
     def _line(self, start: int) -> int:
         return bisect_right(self.found.starts, self.base + start)
@@ -236,10 +242,11 @@ class _Pass:
             self.bracketed.pop()
         self.bracketed.append((key, opened, closed))
 
-    def _all_fields(self) -> None:
+    def add_fields(self, *, whole_lines: bool) -> None:
         fields = self.found.fields
         for key, opened, closed in self.bracketed:
             field = bracket_field(key, self.part, opened, closed, self._line(opened), self.base)
             if field is not None:
                 fields.append(field)
-        fields.extend(line_fields(self.part, self.base, self.found.starts, self.hidden))
+        if whole_lines:
+            fields.extend(line_fields(self.part, self.base, self.found.starts, self.hidden))

@@ -179,7 +179,7 @@ class BlockScan(ScanState):
             span = (self._base + self._at, self._base + len(self._line))
             self.out.heading(len(match[0]), content.strip(BLANKS), *span)
         self._box().ended("other", self._base + self._at, self._base + len(self._line))
-        scan_inline(content, self._base + start, self._found)
+        scan_inline(content, self._base + start, self._found, whole_lines=False)
         return _DONE
 
     def _setext(self) -> int:
@@ -197,7 +197,7 @@ class BlockScan(ScanState):
         if not self._boxes:
             self.out.heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
         self._box().ended("other", start, end)
-        scan_inline(part, start, self._found)
+        scan_inline(part, start, self._found, whole_lines=False)
         return _DONE
 
     def _dash(self) -> int:
@@ -306,9 +306,9 @@ class BlockScan(ScanState):
             return
         pos = 0
         for bar in marks.CELL_BAR.finditer(row):
-            scan_inline(row[pos : bar.start()].rstrip(), start + pos, self._found)
+            scan_inline(row[pos : bar.start()], start + pos, self._found, whole_lines=False)
             pos = bar.end()
-        scan_inline(row[pos:], start + pos, self._found)
+        scan_inline(row[pos:], start + pos, self._found, whole_lines=False)
 
 
 _BEGINNINGS: Final[dict[str, Callable[[BlockScan], int]]] = {
