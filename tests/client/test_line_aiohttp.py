@@ -428,12 +428,17 @@ async def test_random_harm_through_real_sockets_keeps_every_promise() -> None:
 
     async with running(note) as server, FaultyProxy(server.port) as proxy:
         user = User(
-            f"ws://127.0.0.1:{proxy.port}", reconnect_attempts=100, heartbeat=0.2, heartbeat_timeout=0.2
+            f"ws://127.0.0.1:{proxy.port}",
+            reconnect_attempts=100,
+            reconnect_longest=0.01,
+            stable_after=0,
+            connect_timeout=0.1,
+            heartbeat=0.05,
+            heartbeat_timeout=0.05,
         )
         harms = [
             proxy.cut,
-            proxy.go_deaf,
-            proxy.hear_again,
+            lambda: (proxy.go_deaf(), asyncio.get_running_loop().call_later(0.05, proxy.hear_again)),
             lambda: setattr(proxy, "cut_after", rng.randrange(200)),
         ]
         harms += [lambda: setattr(proxy, "refuse", 2), lambda: setattr(proxy, "double", True)]
@@ -442,7 +447,7 @@ async def test_random_harm_through_real_sockets_keeps_every_promise() -> None:
                 await user.post(n, n=n)
                 if rng.random() < 0.08:
                     rng.choice(harms)()
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0.003)
             proxy.hear_again()
             await until(lambda: len({m["id"] for m in user.messages}) == 600, 30)
         ids = [m["id"] for m in user.messages]

@@ -41,7 +41,8 @@ class Line(Protocol):
     async def close(self) -> bool:
         """Say goodbye and let go of everything. Never raises; after `abort` it only lets go.
 
-        A `receive` under way ends with LineLost. True when the server said goodbye too, and had thus read all that was sent before.
+        A `receive` under way ends with LineLost. True when the server said goodbye too, and had thus read
+        all that was sent before.
         """
 
     def abort(self) -> None:
