@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.blocks import BaseBlock, extract_base_blocks
@@ -53,6 +53,7 @@ def test_windows_line_ends_stay() -> None:
     assert block.text == "a: 1\r\n"
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["```base", "```", "~~~", "> ```base", "> x", "a: 1", ""])).map("\n".join))
 def test_spans_lie_in_the_text_and_in_order(text: str) -> None:
     end = 0

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.dates import (
@@ -135,6 +135,7 @@ def test_relative_times_in_words(seconds: float, words: str) -> None:
     assert relative(Date(now + timedelta(seconds=seconds)), now) == words
 
 
+@settings(deadline=None)
 @given(st.datetimes(min_value=datetime(1, 1, 1)).map(lambda when: when.replace(microsecond=0)), st.booleans())
 def test_the_text_of_a_date_reads_back(when: datetime, has_time: bool) -> None:
     date = Date(when if has_time else when.replace(hour=0, minute=0, second=0), has_time)

@@ -114,7 +114,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=12).map(" ".join))
 def test_any_expression_gives_a_value_or_a_documented_error(source: str) -> None:
     try:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.lexer import MAX_EXPRESSION_CHARS, tokens
@@ -91,6 +91,7 @@ def test_an_expression_has_a_longest_length() -> None:
         tokens("a" * (MAX_EXPRESSION_CHARS + 1))
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_gives_tokens_or_an_invalid_query(source: str) -> None:
     try:

@@ -4,7 +4,7 @@ import math
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bases.world import BOOK, evaluate, surroundings
@@ -193,17 +193,20 @@ VALUES: st.SearchStrategy[Value] = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(VALUES, max_size=6))
 def test_any_values_can_be_sorted_together(values: list[Value]) -> None:
     assert len(sorted(values, key=sort_key)) == len(values)
 
 
+@settings(deadline=None)
 @given(VALUES, VALUES)
 def test_equality_is_symmetric(left: Value, right: Value) -> None:
     world = surroundings()
     assert equal(left, right, world) == equal(right, left, world)
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_identity_can_be_a_key_and_equal_files_share_it(value: Value) -> None:
     world = surroundings()

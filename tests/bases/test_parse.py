@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.model import (
@@ -199,6 +199,7 @@ def test_a_hostile_base_is_reported_or_read_and_soon_over(text: str) -> None:
     assert base.problems or base == Base()
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="filters:adn-[]{}'\" \n#&*!|>", max_size=60))
 def test_any_text_gives_a_base(text: str) -> None:
     parse_base(text)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.bases.regex_compile import compile_regex
@@ -91,6 +91,7 @@ def patterns() -> st.SearchStrategy[str]:
     )
 
 
+@settings(deadline=None)
 @given(patterns(), st.text(alphabet="ab1 ", max_size=12))
 def test_matches_are_those_of_another_engine(pattern: str, text: str) -> None:
     theirs = re.search(pattern, text, re.ASCII)

@@ -4,7 +4,7 @@ import math
 from datetime import datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bases.world import BOOK
@@ -96,6 +96,7 @@ def test_numbers_are_written_as_javascript_writes_them(number: float, text: str)
     assert number_text(number) == text
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_the_text_of_a_number_is_that_number(number: float) -> None:
     assert float(number_text(number)) == number

@@ -14,18 +14,9 @@ from vaultbridge.bases.row import FileRow
 from vaultbridge.bases.values import FormulaError, Value
 from vaultbridge.links.resolve import FileTable, Resolved
 from vaultbridge.links.resolve import resolve as resolve_link
+from vaultbridge.vault.moment import format_moment
 
 NOW = datetime(2025, 5, 27, 14, 30, 15, 250_000)
-
-PATTERNS = {
-    "YYYY-MM-DD": "%Y-%m-%d",
-    "YYYY-MM-DD HH:mm:ss": "%Y-%m-%d %H:%M:%S",
-    "YYYY": "%Y",
-}
-
-
-def format_moment(when: datetime, pattern: str) -> str:
-    return when.strftime(PATTERNS[pattern])
 
 
 def file_row(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.note.canvas import (
@@ -123,6 +123,7 @@ def test_problems_are_told_up_to_a_bound() -> None:
     assert len(read_canvas('{"nodes":[' + ",".join("5" * 500) + "]}").problems) == MAX_PROBLEMS
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='{}[],:"nodestypx id0\n', max_size=60))
 def test_any_text_gives_a_canvas(text: str) -> None:
     assert isinstance(read_canvas(text), Canvas)

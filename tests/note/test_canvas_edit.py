@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused, InvalidArgument
@@ -256,6 +256,7 @@ def test_an_id_that_is_taken_is_not_given_again() -> None:
 ACTIONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99), st.integers(0, 99)), max_size=15)
 
 
+@settings(deadline=None)
 @given(ACTIONS)
 def test_any_sequence_of_edits_leaves_a_good_canvas_without_overlaps(
     actions: list[tuple[int, int, int]],

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.note.canvas import Box
@@ -24,6 +24,7 @@ def apart(a: Box, b: Box) -> bool:
     return a.right <= b.x or b.right <= a.x or a.bottom <= b.y or b.bottom <= a.y
 
 
+@settings(deadline=None)
 @given(st.lists(BOXES, max_size=12), st.one_of(st.none(), BOXES))
 def test_a_free_box_overlaps_nothing(taken: list[Box], near: Box | None) -> None:
     box = free_box(250, 60, taken, near)
@@ -40,6 +41,7 @@ def test_a_free_box_lies_to_the_right_of_its_neighbour_then_below() -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.lists(BOXES, max_size=8), BOXES)
 def test_a_place_in_a_group_overlaps_nothing(taken: list[Box], group: Box) -> None:
     box = place_in(group, 100, 60, taken)
@@ -55,6 +57,7 @@ def test_a_place_in_a_group_is_the_first_free_one() -> None:
     assert place_in(group, 300, 60, [Box(20, 20, 300, 60)]) == Box(20, 100, 300, 60)
 
 
+@settings(deadline=None)
 @given(st.lists(BOXES, min_size=1, max_size=6))
 def test_a_group_around_cards_contains_them(boxes: list[Box]) -> None:
     outer = around(boxes)
@@ -69,6 +72,7 @@ def test_edges_join_the_sides_that_face_each_other() -> None:
     assert sides(middle, Box(20, -300, 100, 100)) == ("top", "bottom")
 
 
+@settings(deadline=None)
 @given(st.text(max_size=3_000))
 def test_a_text_card_is_on_the_grid_and_within_bounds(text: str) -> None:
     width, height = text_size(text)

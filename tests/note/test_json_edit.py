@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.note.change import apply_changes
@@ -17,6 +17,7 @@ def test_json_is_written_without_blanks_and_with_plain_letters() -> None:
     assert json_text({"a": [1, "é\n"]}) == '{"a":[1,"é\\n"]}'
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(KEYS, st.integers(), min_size=1),
     st.dictionaries(KEYS, FIELDS),
@@ -34,6 +35,7 @@ def test_members_are_set_added_and_removed(
     assert after == {key: value for key, value in expected.items() if value is not None}
 
 
+@settings(deadline=None)
 @given(st.integers(0, 8), st.sets(st.integers(0, 7)), st.sampled_from([None, "\t"]))
 def test_any_entries_are_cut_with_their_commas(count: int, places: set[int], indent: str | None) -> None:
     items = list(range(count))

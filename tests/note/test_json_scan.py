@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.note.json_scan import (
@@ -36,6 +36,7 @@ def all_values(value: JsonValue) -> list[JsonValue]:
             return [value, *(one for member in value.members for one in all_values(member.value))]
 
 
+@settings(deadline=None)
 @given(VALUES, st.sampled_from([None, "\t", 2]), st.booleans())
 def test_what_json_writes_is_read_back_and_each_span_is_that_value(
     value: object, indent: str | int | None, ascii_only: bool
@@ -47,6 +48,7 @@ def test_what_json_writes_is_read_back_and_each_span_is_that_value(
         assert json.loads(text[one.start : one.end]) == plain_value(one)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet='{}[],:"\\ue1.-0truefalsn \n', max_size=40))
 def test_what_json_accepts_is_accepted_and_nothing_else(text: str) -> None:
     try:

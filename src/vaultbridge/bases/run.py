@@ -62,10 +62,11 @@ def run_view(
 ) -> ViewResult:
     """Run a view of `base` (the first when `view` is None) over `rows`.
 
-    `now` is the local time, aware where `number(date)` should be exact; `row_of` finds files outside of
-    `rows` too; `types` are the vault's property types; `limit` lowers the view's own. Raises InvalidArgument
-    for a view that the base has not, InvalidQuery for an expression that cannot be used, TimedOut when the
-    view needs more work than `max_steps`.
+    `this` is the file that shows the base: the note that embeds it, or the base itself. `now` is the local
+    time, aware where `number(date)` should be exact; `row_of` finds files outside of `rows` too; `types` are
+    the vault's property types; `limit` lowers the view's own. Raises InvalidArgument for a view that the base
+    has not, InvalidQuery for an expression that cannot be used, TimedOut when the view needs more work than
+    `max_steps`.
     """
     from random import Random
 
