@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from links.vaults import MemoryVault, card
+from links.vaults import PATHS, MemoryVault, card, renames, vaults
 from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.rename import (
     RenamePlan,
@@ -19,7 +19,7 @@ from vaultbridge.links.rename import (
     touched_keys,
 )
 from vaultbridge.links.resolve import FileTable, candidate_keys
-from vaultbridge.links.rewrite import LinkFormat, LinkSettings, relative_path
+from vaultbridge.links.rewrite import LinkFormat, LinkSettings
 
 SHORTEST = LinkSettings()
 
@@ -262,89 +262,6 @@ def test_a_new_file_tells_which_links_it_would_take_and_pins_them() -> None:
     assert list(plan.edits) == ["s.md"]
     created = plan_create("y/gone.md", vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in created.adopted] == ["[[gone]]"] and not created.repointed
-
-
-FOLDERS = ["", "a", "b", "a/b", "x y", "Ünï", "a/b/c"]
-NAMES = ["n.md", "m.md", "é.md", "two words.md", "v1.2.md", "p(1).md", "it's 100%.md", "pic.png", "b&d.md"]
-
-
-def joined(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
-PATHS = st.builds(joined, st.sampled_from(FOLDERS), st.sampled_from(NAMES))
-
-
-def forms(path: str, source: str) -> list[str]:
-    """Ways a person may have written the path; some mean another file, which is the point."""
-    full = path.removesuffix(".md")
-    name = full.rpartition("/")[2]
-    partial = "/".join(full.split("/")[-2:])
-    relative = relative_path(full, source)
-    return [name, full, f"/{full}", partial, relative, f"./{relative}", path, name.upper(), f"../{name}"]
-
-
-def spelled(target: str) -> str:
-    return target.replace("%", "%25").replace(" ", "%20")
-
-
-WRITTEN = [
-    "[[{t}]]", "![[{t}]]", "[[{t}#Head one|shown]]", "[[{t}#^b1]] and [[{t}|{t}]]", "- [ ] [[{t}]] #tag",
-    "> [!note] [[{t}]]", "[x]({m})", "[n]({m})", "![alt|100]({m})", '[x y](<{a}> "title")',
-    "[n.md]({m}#Head)", "`[[{t}]]`", "| c |\n| - |\n| [[{t}\\|x]] |", "[![[{t}]]]({m})",
-    "[[nowhere]] [[#here]] {t}", "```\n[[{t}]]\n```",
-]  # fmt: skip
-
-
-@st.composite
-def vaults(draw: st.DrawFn) -> dict[str, str]:
-    paths = draw(st.lists(PATHS, min_size=2, max_size=8, unique=True))
-    texts: dict[str, str] = {}
-    for path in paths:
-        if not path.endswith(".md"):
-            texts[path] = ""
-            continue
-        line_end = draw(st.sampled_from(["\n", "\r\n"]))
-        front = ""
-        if draw(st.booleans()):
-            shape = draw(
-                st.sampled_from(['up: "[[{t}]]"', "up: '[[{q}|x]]' # c", 'l:\n  - "[[{t}#h]]"\n  - b'])
-            )
-            target = draw(st.sampled_from(forms(draw(st.sampled_from(paths)), path)))
-            front = "---\n" + shape.format(t=target, q=target.replace("'", "''")) + "\n---\n"
-        lines = []
-        for _ in range(draw(st.integers(0, 4))):
-            target = draw(st.sampled_from(forms(draw(st.sampled_from(paths)), path)))
-            written = draw(st.sampled_from(WRITTEN))
-            lines.append(written.format(t=target, m=spelled(target), a=target.replace("%", "%25")))
-        texts[path] = (front + "\n\n".join(lines)).replace("\n", line_end)
-    if draw(st.booleans()):
-        where = joined(draw(st.sampled_from(FOLDERS)), "board.canvas")
-        shown = [draw(st.sampled_from(paths)) for _ in range(3)]
-        inside = "\n".join(f"[[{form}]]" for form in forms(shown[1], where)[:4])
-        nodes = [
-            card("file", "1", file=shown[0]),
-            card("text", "2", text=inside),
-            card("file", "3", file=shown[2]),
-        ]
-        texts[where] = json.dumps({"nodes": nodes}, ensure_ascii=draw(st.booleans()), indent="\t")
-    return texts
-
-
-@st.composite
-def renames(draw: st.DrawFn) -> tuple[dict[str, str], dict[str, str]]:
-    texts = draw(vaults())
-    moved = draw(st.lists(st.sampled_from(sorted(texts)), min_size=1, max_size=3, unique=True))
-    moves: dict[str, str] = {}
-    for old in moved:
-        name = old.rpartition("/")[2]
-        if draw(st.booleans()) and name.endswith(".md"):
-            name = draw(st.sampled_from([n for n in NAMES if n.endswith(".md")]))
-        new = joined(draw(st.sampled_from(FOLDERS)), name)
-        if new not in moves.values() and (new not in texts or new in moved):
-            moves[old] = new
-    taken = set(texts) - set(moves)
-    return texts, {old: new for old, new in moves.items() if new not in taken}
 
 
 def plan_for(vault: MemoryVault, moves: Mapping[str, str], link_format: LinkFormat) -> RenamePlan:

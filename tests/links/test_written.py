@@ -57,7 +57,7 @@ def test_what_is_no_link_is_an_engine_failure(raw: str) -> None:
         parse_written_link(raw)
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(lambda t: t.replace("&", "")))
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda t: "&" not in t))
 def test_an_encoded_destination_is_read_back_as_the_same_path(path: str) -> None:
     """Unless it holds what no destination can: `#`, or a colon without a dot segment before it."""
     if "#" in path or (":" in path and not path.startswith(("./", "../"))):

@@ -102,6 +102,12 @@ def test_a_diff_that_does_not_fit_says_which_hunk_and_line(diff: str, message: s
         applied("a\nb\nc\nd\na\nb\n", diff)
 
 
+def test_the_search_for_a_place_is_bounded() -> None:
+    hunk = "@@ -9,3000 +9,3001 @@\n" + "\n".join([" "] * 2999 + [" x", "+y"]) + "\n"
+    with pytest.raises(EditRefused, match="too many lines like its first"):
+        applied("\n" * 6000, hunk)
+
+
 def test_a_diff_too_large_to_match_line_by_line_is_shown_as_one_block(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -21,6 +21,7 @@ _OPENS_BLOCK: Final = re.compile(
 _UNDERLINE: Final = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
 _BLOCK_ID_LAST: Final = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")
 _TABLE_ROW: Final = re.compile(r"[ ]{0,3}\|")
+_CODE: Final = re.compile(r"(?: {4}| {0,3}\t)")
 _QUOTE: Final = re.compile(r"[ ]{0,3}>")
 _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]|$)")
 
@@ -107,6 +108,9 @@ def runs_together(above: str, below: str) -> bool:
         return True
     if _TABLE_ROW.match(above):
         return not _TABLE_ROW.match(below)
+    if _CODE.match(below) and above[:1] not in (" ", "\t") and not _LIST_ITEM.match(above):
+        # Right under a paragraph it would be a line of it, not code.
+        return True
     if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
         # Opens a block of its own, or is indented to continue the item above on purpose.
         return False

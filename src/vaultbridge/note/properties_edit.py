@@ -9,7 +9,6 @@ Keys are top-level and match as the app matches them: exactly, else but for case
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -249,6 +248,9 @@ def _value_anew(text: str, entry: Entry, wanted: Any) -> Iterator[Change]:
 
 def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
     """Which old items stay, and which new ones come after how many old ones."""
+    # Imported here: few edits replace a list by another.
+    import difflib
+
     kept = [False] * len(present)
     added: list[tuple[int, Any]] = []
     old, new = list(map(_identity, present)), list(map(_identity, wanted))

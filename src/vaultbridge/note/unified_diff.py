@@ -26,6 +26,10 @@ DIFFED_LINES: Final = 10_000
 """The most differing lines, counted after the equal ones at both ends, that are matched line by line. Beyond
 that the time grows with the square and the preview shows one block replaced."""
 
+COMPARED_LINES: Final = 5_000_000
+"""The most line comparisons made in search of a hunk's place: about a second. Only a note of countless equal
+lines comes near."""
+
 CONTEXT_LINES: Final = 3
 """As every tool that shows diffs."""
 
@@ -148,12 +152,14 @@ def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     stated = hunk.old_start - 1
     if stated >= floor and _fits(old, bare, lines, stated):
         return stated
-    texts = [line.text for line in old]
-    places = [
-        at
-        for at in range(floor, len(bare) - len(texts) + 1)
-        if bare[at] == texts[0] and _fits(old, bare, lines, at)
-    ]
+    tries = [at for at in range(floor, len(bare) - len(old) + 1) if bare[at] == old[0].text]
+    if len(tries) * len(old) > COMPARED_LINES:
+        raise EditRefused(
+            f"Hunk {hunk.number} (line {hunk.at} of the diff) does not fit at line {hunk.old_start}, and the "
+            "note has too many lines like its first to look for another place.",
+            hint="Give the right line.",
+        )
+    places = [at for at in tries if _fits(old, bare, lines, at)]
     if len(places) == 1:
         return places[0]
     raise _misfit(hunk, bare, stated, places)

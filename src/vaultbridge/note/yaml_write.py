@@ -20,10 +20,10 @@ VALUE_DEPTH: Final = 16
 _WORDS: Final = frozenset(("null", "true", "false"))
 _SURELY_PLAIN: Final = re.compile(r"[^\W\d_][\w-]*(?:[ /][\w-]+)*", re.ASCII)
 _NEVER_PLAIN: Final = re.compile(
-    r"^-|^[\s\-?:,\[\]{}#&*!|>'\"%@`]|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
+    r"^-|^[\s\-?:,\[\]{}#&*!|>'\"%@`]|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
 )
-_NEVER_SINGLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
-_ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff]")
+_NEVER_SINGLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def checked(value: Any, *, depth: int = 0) -> Any:
