@@ -14,7 +14,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -54,12 +53,10 @@ log = logging.getLogger("vaultbridge.ide")
 
 
 class IdeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`relative_paths` gives the seed's form of `filePath`. `quote_mentions` turns `wire.quoted_path` on.
-    `aliases` are other names of the vault's folder (a symlink the person uses)."""
+    """`relative_paths` gives the seed's form of `filePath`. `quote_mentions` turns `wire.quoted_path` on."""
 
     relative_paths: bool = False
     quote_mentions: bool = True
-    aliases: tuple[Path, ...] = ()
 
 
 class ClientRecord(msgspec.Struct):
@@ -93,7 +90,7 @@ class ClaudeIde:
         self.desk = desk
         self.server = server or McpServer(Offer(resources=True, logging=False), _nothing)
         self.options = options
-        self.paths = IdePaths(view, options.aliases, relative=options.relative_paths)
+        self.paths = IdePaths(view, relative=options.relative_paths)
         self.clock = clock
         self._clients: dict[str, ClientRecord] = {}
 

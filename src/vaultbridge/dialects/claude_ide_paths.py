@@ -1,8 +1,8 @@
 """Paths as Claude Code writes them, to and from vault paths.
 
 Its client sends and wants absolute paths; the seeds' clients send paths relative to the vault, with or
-without a leading slash. Both are understood, and one function each decides. Nothing is looked up on disk
-except by the vault's own `locate`.
+without a leading slash. Both are understood, and one function each decides. Symlinks on the way to the vault
+are followed; whether a path inside it leads out again is the vault's own question (`locate`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,10 @@ FILE_URI: Final = "file://"
 
 
 class IdePaths:
-    """`aliases` are other names of the vault's folder: the symlink a person typed, for instance. A client
-    started there sends paths through it."""
-
-    def __init__(self, view: VaultView, aliases: tuple[Path, ...] = (), *, relative: bool = False) -> None:
+    def __init__(self, view: VaultView, *, relative: bool = False) -> None:
         self._view = view
         self._relative = relative
-        self._roots = tuple(dict.fromkeys(_key(str(root)) for root in (view.folder, *aliases)))
+        self._root = _key(str(view.folder))
 
     def shown(self, path: VaultPath) -> str:
         """As a client is told: absolute, or the seed's relative form when the person chose that."""
@@ -77,10 +74,13 @@ class IdePaths:
 
     def _below(self, text: str) -> str | None:
         """What follows the vault's folder in an absolute path, or None when it is not below it."""
-        given = _key(text)
-        for root in self._roots:
-            if given.startswith(root + "/"):
-                return given[len(root) + 1 :]
+        if not Path(text).is_absolute() or "\0" in text:
+            return None
+        # As it is written first: a link inside the vault keeps its own name. Then by real path, because
+        # the client may have been started through any symlink to the vault.
+        for given in (_key(text), _key(os.path.realpath(text))):
+            if given.startswith(self._root + "/"):
+                return given[len(self._root) + 1 :]
         return None
 
 

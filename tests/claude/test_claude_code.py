@@ -1,0 +1,177 @@
+"""The real Claude Code, unchanged, against a bridge: what a person would see on its screen.
+
+Opt-in, because it installs a proprietary program of some 300 MB: set VAULTBRIDGE_TEST_CLAUDE=1 (or run
+`make test-claude`). The model is a stand-in on loopback; nothing leaves the machine. The vault's path has
+spaces, an accent and a symlink.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from claude.mock_api import MockModel
+from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
+from editor.bridge import TOKEN, Bridge, running
+from vaultbridge.editor.desk import ORDINARY
+from vaultbridge.editor.model import Mention, Point, Selection
+from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
+from vaultbridge.vault.paths import vault_path
+
+pytestmark = [
+    pytest.mark.claude,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        os.environ.get("VAULTBRIDGE_TEST_CLAUDE") != "1", reason="opt-in: set VAULTBRIDGE_TEST_CLAUDE=1"
+    ),
+]
+
+NOTE = vault_path("My Folder/Käse Note.md")
+PLAIN = vault_path("Plain.md")
+LINES = Selection(Point(1, 0), Point(2, 4), "alpha\nbeta")
+
+
+class Stage:
+    """A vault behind a symlink, a home, a model, and a terminal that has not started yet."""
+
+    def __init__(self, base: Path, program: Path, model: MockModel) -> None:
+        self.real = base / "Mein Tresor é"
+        (self.real / "My Folder").mkdir(parents=True)
+        (self.real / NOTE).write_text("alpha\nbeta-in-the-note\ngamma\n", "utf-8")
+        (self.real / PLAIN).write_text("one\ntwo-in-the-plain-note\nthree\n", "utf-8")
+        self.vault = base / "link"
+        self.vault.symlink_to(self.real)
+        self.home = base / "h"
+        self.home.mkdir()
+        self.model = model
+        self.terminal = Terminal(program, self.home, self.vault, model.port)
+        self.terminal.prepare()
+
+    async def submit(self, prompt: str) -> None:
+        """Type a prompt and send it off. The client takes an Enter right after fast typing for a pasted
+        line end, so it is pressed until the model has the prompt."""
+        self.terminal.type(prompt)
+        await self.terminal.shows(prompt[-12:])
+        async with asyncio.timeout(SCREEN_SECONDS):
+            while not self.model.saw(prompt):
+                self.terminal.press("Enter")
+                await asyncio.sleep(0.5)
+
+    @asynccontextmanager
+    async def bridge(self, port: int = 0) -> AsyncIterator[Bridge]:
+        async with running(self.vault, timing=ORDINARY, port=port) as bridge:
+            locks = LockFiles(lock_folders({}, self.home))
+            locks.write(lock_for(bridge.port, TOKEN, [self.vault]))
+            bridge.desk.state.join("person", "test")
+            yield bridge
+            locks.remove()
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[Stage]:
+    # A short folder: tmux's socket has to fit into 107 bytes.
+    base = Path(mkdtemp(prefix="vb"))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
+    model = MockModel()
+    await model.start()
+    stage = Stage(base, installed_client(cache), model)
+    try:
+        yield stage
+    finally:
+        stage.terminal.stop()
+        await model.stop()
+        shutil.rmtree(base, ignore_errors=True)
+
+
+async def test_the_vault_is_found_by_the_ide_command_and_connected(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge():
+        terminal.start()
+        await terminal.shows("❯")
+        terminal.type("/ide")
+        terminal.press("Enter")
+        await terminal.shows("Select IDE", "Obsidian", "❯ ✔ None")
+        terminal.press("Up")
+        await terminal.shows("Obsidian", gone="❯ ✔ None")
+        # It asks besides whether to connect automatically from now on; the answer does not matter here.
+        await terminal.press_until("Enter", "Connected to Obsidian")
+
+
+async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge() as bridge:
+        bridge.desk.state.focus_on("person", NOTE, LINES)
+        terminal.start("--ide")
+        await terminal.shows("2 lines selected")
+        bridge.desk.state.focus_on("person", PLAIN)
+        await terminal.shows("In Plain.md")
+        bridge.desk.mention(Mention(NOTE, 2, 3))
+        await terminal.shows('@"My Folder/Käse Note.md#L2-3"')
+        await stage.submit("what is there?")
+        await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
+        assert stage.model.saw("beta-in-the-note")
+        # Every prompt clears the selection in the client; it must be there again.
+        await terminal.shows("Understood.", "In Plain.md")
+        bridge.desk.state.focus_on("person", None)
+        await terminal.shows("Understood.", gone="In Plain.md")
+
+
+async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        accepted, rejected = stage.real / "Accepted.md", stage.real / "Rejected.md"
+        await stage.submit(f"WRITE {str(accepted).replace(' ', '%20')} proposed")
+        shown = await page.next("diffOpened")
+        assert (shown["path"], shown["newText"]) == ("Accepted.md", "proposed\n")
+        await page.request("acceptDiff", id=shown["id"], text="proposed, and changed by hand\n")
+        await terminal.shows("The tool has answered.")
+        # The client writes the file; of a new file it leaves out the last line end.
+        assert accepted.read_text().rstrip("\n") == "proposed, and changed by hand"
+        await stage.submit(f"WRITE {str(rejected).replace(' ', '%20')} unwanted")
+        shown = await page.next("diffOpened")
+        assert shown["path"] == "Rejected.md"
+        await page.request("rejectDiff", id=shown["id"])
+        await terminal.shows("rejected")
+        assert not rejected.exists()
+
+
+async def test_a_diff_that_nobody_can_see_is_decided_in_the_terminal(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge() as bridge:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        made = stage.real / "Terminal.md"
+        await stage.submit(f"WRITE {str(made).replace(' ', '%20')} decided-here")
+        await terminal.shows("Yes", "No")
+        await terminal.press_until("Enter", "The tool has answered.")
+        assert made.read_text() == "decided-here\n"
+
+
+async def test_a_restart_of_the_bridge_is_survived(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge() as bridge:
+        port = bridge.port
+        bridge.desk.state.focus_on("person", NOTE, LINES)
+        terminal.start("--ide")
+        await terminal.shows("2 lines selected")
+    await terminal.shows("❯", gone="2 lines selected")
+    async with stage.bridge(port) as again:
+        again.desk.state.focus_on("person", PLAIN)
+        await terminal.shows("In Plain.md")
+
+
+async def _connected(bridge: Bridge) -> None:
+    async with asyncio.timeout(SCREEN_SECONDS):
+        while not any(record.pid for record in bridge.ide.clients()):  # noqa: ASYNC110 - a foreign program
+            await asyncio.sleep(0.1)
