@@ -14,7 +14,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from vaultbridge.links.resolve import Resolved, resolve
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import displayable
 
@@ -84,14 +83,12 @@ FORMATS = {"jsonl": as_jsonl, "csv": as_csv, "graphml": as_graphml}
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
     """Every visible note and canvas with the targets of its links, in order of the paths."""
-    table = engine.ask.table()
     visible = engine.scope.visible
-    for path, note in engine.ask.notes():
-        targets: list[str | None] = []
-        for link in note.links:
-            found = resolve(link.target, path, table)
-            targets.append(found.path if isinstance(found, Resolved) and visible(found.path) else None)
-        yield path, note, targets
+    for indexed in engine.ask.notes():
+        targets: list[str | None] = [
+            target if target is not None and visible(target) else None for target in indexed.resolved
+        ]
+        yield indexed.file.path, indexed.note, targets
 
 
 def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Keeping the index as new as the disk: by whom, when, and how a question waits for it.
 
-One process per vault and machine, the keeper, holds `keeper.lock` in the vault's cache folder, watches the
+One process per vault and machine, the keeper, holds a lock in the vault's cache folder, watches the
 vault and follows every change; the others read the same index and one of them takes over when the keeper
 goes. A process that only asks a question or two does not keep: it compares the vault by stat before it asks,
 unless a keeper does. Whoever writes a note brings that note's rows up to date at once.
@@ -16,16 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import TimedOut, VaultbridgeError
-from vaultbridge.vault.locking import FileLock
+from vaultbridge.index.owner import TAKEOVER_SECONDS, Keeper
 from vaultbridge.vault.paths import Root, VaultPath
 
 if TYPE_CHECKING:
     from vaultbridge.index.store import Index
     from vaultbridge.index.sync import Synchroniser, SyncReport
     from vaultbridge.vault.watch import Watcher, WatchEvent
-
-TAKE_OVER_SECONDS: Final = 1.0
-"""How often a process that is not the keeper looks whether the keeper has gone."""
 
 TRUSTED_SECONDS: Final = 0.5
 """Without a keeper, how long a comparison with the disk is good for the next question."""
@@ -54,7 +51,7 @@ class Freshness:
     def __init__(self, root: Root, folder: Path) -> None:
         self._root = root
         self._folder = folder
-        self._keeper = FileLock(folder / "keeper.lock")
+        self._keeper = Keeper(folder)
         self._syncing = threading.RLock()
         self._own_writes = threading.Lock()
         self._opening = threading.Lock()
@@ -89,7 +86,7 @@ class Freshness:
 
     @property
     def is_keeper(self) -> bool:
-        return self._keeper.held
+        return self._keeper.ours
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of changes from now on; returns how to stop."""
@@ -103,8 +100,8 @@ class Freshness:
         from vaultbridge.index.sync import SyncReport
 
         with self._syncing:
-            borrowed = not self._keeper.held
-            if borrowed and not self._keeper.try_acquire():
+            borrowed = not self._keeper.ours
+            if borrowed and not self._keeper.claim():
                 return SyncReport()
             try:
                 report = self._synchroniser().full(progress, self._stop.is_set)
@@ -173,11 +170,11 @@ class Freshness:
         """The keeper's thread: take the lock when it is free, then watch; compare everything now and then."""
         try:
             while not self._stop.is_set():
-                if self._keeper.try_acquire():
+                if self._keeper.claim():
                     self._watch()
                     return
                 self._building.clear()
-                self._stop.wait(TAKE_OVER_SECONDS)
+                self._stop.wait(TAKEOVER_SECONDS)
         except Exception:
             log.exception("Keeping the index fresh failed; questions will compare with the disk themselves.")
             self._building.clear()

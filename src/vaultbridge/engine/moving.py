@@ -6,14 +6,17 @@ notes themselves, so that an index that lags behind can never place an edit wron
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Protocol
 
 from vaultbridge.engine.draft import Draft
 from vaultbridge.links.rename import CreatePlan, Reference, RenamePlan, plan_create, plan_rename, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, resolve
 from vaultbridge.links.rewrite import LinkSettings
 from vaultbridge.vault.paths import VaultPath
+
+SOURCES_NAMED: Final = 10
+"""How many notes a notice names: enough to look at, and it stays a line."""
 
 
 class LinkSources(Protocol):
@@ -67,7 +70,11 @@ def move(
 
 
 def pin_older_links(
-    draft: Draft, sources: LinkSources, path: VaultPath, settings: LinkSettings
+    draft: Draft,
+    sources: LinkSources,
+    path: VaultPath,
+    settings: LinkSettings,
+    visible: Callable[[str], bool],
 ) -> CreatePlan:
     """Before a new file `path`: keep older links meaning what they meant, and say so.
 
@@ -83,16 +90,24 @@ def pin_older_links(
     )
     for source, changes in plan.edits.items():
         draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
-    if plan.repointed:
-        where = ", ".join(sorted({reference.source for reference in plan.repointed}))
+    repointed = [reference for reference in plan.repointed if visible(reference.source)]
+    adopted = [reference for reference in plan.adopted if visible(reference.source)]
+    if repointed:
+        where = _where(repointed)
         draft.notices.append(
-            f"{len(plan.repointed)} older link(s) would have meant the new {path}; they were pinned to "
+            f"{len(repointed)} older link(s) would have meant the new {path}; they were pinned to "
             f"the file they meant, in: {where}."
         )
-    if plan.adopted:
-        where = ", ".join(sorted({reference.source for reference in plan.adopted}))
-        draft.notices.append(f"{len(plan.adopted)} unresolved link(s) now lead to {path}, from: {where}.")
+    if adopted:
+        where = _where(adopted)
+        draft.notices.append(f"{len(adopted)} unresolved link(s) now lead to {path}, from: {where}.")
     return plan
+
+
+def _where(references: Iterable[Reference]) -> str:
+    paths = sorted({reference.source for reference in references})
+    more = f" and {len(paths) - SOURCES_NAMED} more" if len(paths) > SOURCES_NAMED else ""
+    return ", ".join(paths[:SOURCES_NAMED]) + more
 
 
 def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:

@@ -162,7 +162,7 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
     if operation.expected:
         raise EditRefused(f"{path} does not exist, so it cannot have the hash {operation.expected}.")
     _must_be_free(draft, path, around)
-    pin_older_links(draft, around.sources, path, around.settings.links)
+    pin_older_links(draft, around.sources, path, around.settings.links, around.scope.visible)
     draft.create(path, encode(text, bom=False))
 
 

@@ -11,15 +11,30 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from vaultbridge.engine.freshness import Freshness
+from vaultbridge.errors import AmbiguousName, NoteNotFound
+from vaultbridge.links.graph import (
+    NEIGHBOURHOOD_NOTES,
+    Neighbourhood,
+    NoPath,
+    Path,
+    both_ways,
+    neighbourhood,
+    shortest_path,
+)
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.note.model import Note
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
 if TYPE_CHECKING:
+    from vaultbridge.index.files import IndexedFile, IndexedNote
+    from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
+    from vaultbridge.index.listing import FileInfo, PropertySummary, PropertyValue, TagCount, TaskPage
+    from vaultbridge.index.names import Names
     from vaultbridge.index.search import SearchPage, Sort
     from vaultbridge.index.store import Index, IndexStatus
+
+Visible = Callable[[str], bool]
 
 
 class Queries:
@@ -33,12 +48,17 @@ class Queries:
         self._freshness = freshness
         self._scope = scope
         self._settings = settings
+        self._lookup: Names | None = None
 
     def _index(self) -> Index:
         self._freshness.settle()
         return self._freshness.index
 
-    def _shown(self) -> Callable[[str], bool] | None:
+    def _seen(self) -> Visible | None:
+        """Whether a file exists for the caller; None when all do."""
+        return None if self._scope.unrestricted else self._scope.visible
+
+    def _shown(self) -> Visible | None:
         """Whether a file belongs in search, tag and graph views; None when all do."""
         settings = self._settings()
         if self._scope.unrestricted and not settings.ignoring.filters:
@@ -76,13 +96,142 @@ class Queries:
             context=context,
         )
 
-    def notes(self) -> Iterator[tuple[VaultPath, Note]]:
-        """Every visible note and canvas, parsed, in order of the paths."""
-        from vaultbridge.index import lookups
+    def notes(self) -> Iterator[IndexedNote]:
+        """Every visible note and canvas, parsed, with where its links lead, in order of the paths."""
+        from vaultbridge.index import files
 
-        for path, note in lookups.notes(self._index()):
-            if self._scope.visible(path):
-                yield path, note
+        for indexed in files.resolved_notes(self._index()):
+            if self._scope.visible(indexed.file.path):
+                yield indexed
+
+    def find(self, name: str, *, source: str = "") -> VaultPath:
+        """The file meant by a name, as `index.names` finds it. Raises NoteNotFound with the closest names, or
+        AmbiguousName with the candidates."""
+        from vaultbridge.index.names import Found, Several
+
+        match self._names().find(name, source=source, visible=self._seen()):
+            case Found(path=path):
+                return path
+            case Several(candidates=candidates):
+                raise AmbiguousName(name, candidates)
+            case missing:
+                raise NoteNotFound(name, closest=missing.closest)
+
+    def _names(self) -> Names:
+        index = self._index()
+        if self._lookup is None:
+            from vaultbridge.index.names import Names
+
+            self._lookup = Names(index)
+        return self._lookup
+
+    # Links. A note that the app's filters ignore still counts as a source of backlinks.
+
+    def _graph(self, visible: Visible | None) -> LinkGraph:
+        from vaultbridge.index.graph import LinkGraph
+
+        return LinkGraph(self._index(), visible=visible)
+
+    def backlinks(self, path: VaultPath) -> list[Backlink]:
+        return self._graph(self._seen()).backlinks(path)
+
+    def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
+        return self._graph(self._seen()).outgoing(path)
+
+    def unresolved(self) -> list[UnresolvedTarget]:
+        return self._graph(self._shown()).unresolved()
+
+    def orphans(self, *, attachments: bool = False) -> list[VaultPath]:
+        return self._graph(self._shown()).orphans(attachments=attachments)
+
+    def dead_ends(self) -> list[VaultPath]:
+        return self._graph(self._shown()).dead_ends()
+
+    def neighbourhood(
+        self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
+    ) -> Neighbourhood:
+        graph = self._graph(self._shown())
+        with self._freshness.index.reading() as db:
+            around = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
+            return neighbourhood(path, around, depth, limit=limit)
+
+    def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> Path | NoPath:
+        """The shortest way by links; unless `directed`, a link may be walked against its direction."""
+        graph = self._graph(self._shown())
+        with self._freshness.index.reading() as db:
+            out, back = graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True)
+            if directed:
+                return shortest_path(start, goal, out, back)
+            return shortest_path(start, goal, both_ways(out, back), both_ways(out, back))
+
+    # Lists over the whole vault.
+
+    def tags(self) -> list[TagCount]:
+        from vaultbridge.index import listing
+
+        return listing.tags(self._index(), visible=self._shown())
+
+    def notes_with_tag(self, tag: str) -> list[VaultPath]:
+        """With the tag or one under it; what the app's filters ignore too, because a rename must reach it."""
+        from vaultbridge.index import listing
+
+        return listing.notes_with_tag(self._index(), tag, visible=self._seen())
+
+    def properties(self) -> list[PropertySummary]:
+        from vaultbridge.index import listing
+
+        return listing.properties(self._index(), visible=self._shown())
+
+    def property_values(self, name: str) -> list[PropertyValue]:
+        from vaultbridge.index import listing
+
+        return listing.property_values(self._index(), name, visible=self._shown())
+
+    def tasks(
+        self,
+        *,
+        status: str = "any",
+        text: str = "",
+        tag: str = "",
+        path_prefix: str = "",
+        due_before: str = "",
+        due_after: str = "",
+        limit: int = 100,
+        offset: int = 0,
+    ) -> TaskPage:
+        from vaultbridge.index import listing
+
+        return listing.tasks(
+            self._index(),
+            status=status,
+            text=text,
+            tag=tag,
+            path_prefix=path_prefix,
+            due_before=due_before,
+            due_after=due_after,
+            visible=self._shown(),
+            limit=limit,
+            offset=offset,
+        )
+
+    def files(self, folder: VaultPath | None = None) -> list[IndexedFile]:
+        """Every visible file, or those beneath a folder, by path."""
+        from vaultbridge.index import files
+
+        return [file for file in files.files(self._index(), folder) if self._scope.visible(file.path)]
+
+    def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
+        from vaultbridge.index import listing
+
+        return listing.recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
+
+    def counts(self) -> dict[str, int]:
+        """How many files there are of each kind, visible ones only."""
+        kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
+        counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
+        for file in self.files():
+            counts[kinds.get(file.kind, "attachments")] += 1
+        return counts
 
     # Who links where, for moves.
 
@@ -102,18 +251,3 @@ class Queries:
         from vaultbridge.index import lookups
 
         return lookups.paths_of_kind(self._freshness.index, kind)
-
-    def find(self, name: str) -> VaultPath:
-        from vaultbridge.errors import NoteNotFound
-        from vaultbridge.links.resolve import Resolved, resolve
-
-        found = resolve(name, "", self.table())
-        if isinstance(found, Resolved) and self._scope.visible(found.path):
-            return VaultPath(found.path)
-        raise NoteNotFound(name)
-
-    def notes_with_tag(self, tag: str) -> list[VaultPath]:
-        return []
-
-    def counts(self) -> dict[str, int]:
-        return {}

@@ -1,21 +1,15 @@
-"""Plain questions about files and their links: who may link where, what there is, what a note says."""
+"""Who may link where, for moves: asked without regard to what a caller may see."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Final
 
-from vaultbridge.index.rows import decode_note
 from vaultbridge.index.store import Index
-from vaultbridge.note.model import Note
 from vaultbridge.vault.paths import VaultPath
 
 _IN_LIST: Final = 500
 """Values in one SQL list, below SQLite's bound on variables."""
-
-_NOTES_AT_ONCE: Final = 256
-"""Notes fetched in one go while all are walked through: memory stays flat at any size of vault."""
 
 
 def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
@@ -27,14 +21,12 @@ def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
             part = wanted[start : start + _IN_LIST]
             marks = ", ".join("?" * len(part))
             for column in ("key", "exact_key"):
-                found.update(
-                    path
-                    for (path,) in db.execute(
-                        "SELECT DISTINCT files.path FROM links JOIN files ON files.id = source"
-                        f" WHERE links.{column} IN ({marks})",
-                        part,
-                    )
+                rows = db.execute(
+                    "SELECT DISTINCT files.path FROM links JOIN files ON files.id = source"
+                    f" WHERE links.{column} IN ({marks})",
+                    part,
                 )
+                found.update(path for (path,) in rows)
     return [VaultPath(path) for path in sorted(found)]
 
 
@@ -51,30 +43,5 @@ def sources_of(index: Index, path: str) -> list[VaultPath]:
 
 def paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
     with index.reading() as db:
-        return [
-            VaultPath(p)
-            for (p,) in db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
-        ]
-
-
-def notes(index: Index) -> Iterator[tuple[VaultPath, Note]]:
-    """Every indexed note and canvas in order of the paths, from one moment."""
-    with index.reading() as db:
-        cursor = db.execute("SELECT path, note FROM files JOIN notes ON notes.id = files.id ORDER BY path")
-        while rows := cursor.fetchmany(_NOTES_AT_ONCE):
-            for path, blob in rows:
-                yield VaultPath(path), decode_note(blob)
-
-
-def stored_note(index: Index, path: str) -> Note | None:
-    """What the index holds of one note, without reading the file."""
-    with index.reading() as db:
-        row = db.execute(
-            "SELECT note FROM files JOIN notes ON notes.id = files.id WHERE path = ?", (path,)
-        ).fetchone()
-    return None if row is None else decode_note(row[0])
-
-
-def count(db: sqlite3.Connection, statement: str) -> int:
-    (number,) = db.execute(statement).fetchone()
-    return int(number)
+        rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
+        return [VaultPath(path) for (path,) in rows]

@@ -1,0 +1,51 @@
+"""A real vault in a temporary folder, with an engine on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.trash import TrashCans
+
+MakeVault = Callable[..., Engine]
+
+
+@pytest.fixture
+def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
+    """`make_vault({"A.md": "text"}, scope=…)`: further calls without files open the same vault again."""
+    opened: list[Engine] = []
+
+    def make(files: dict[str, str | bytes] | None = None, *, scope: Scope | None = None) -> Engine:
+        folder = tmp_path / "vault"
+        folder.mkdir(exist_ok=True)
+        for path, content in (files or {}).items():
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+        engine = Engine(
+            folder,
+            cache=tmp_path / "cache",
+            cans=TrashCans({"HOME": str(tmp_path / "home")}),
+            scope=scope or Scope(),
+            actor="test",
+        )
+        opened.append(engine)
+        return engine
+
+    yield make
+    for engine in opened:
+        engine.close()
+
+
+def contents(engine: Engine) -> dict[str, bytes]:
+    """Every file of the vault, hidden ones left out, as bytes."""
+    folder = engine.root.folder
+    return {
+        place.relative_to(folder).as_posix(): place.read_bytes()
+        for place in sorted(folder.rglob("*"))
+        if place.is_file() and not any(part.startswith(".") for part in place.relative_to(folder).parts)
+    }

@@ -1,0 +1,308 @@
+"""The engine on real files: names, edits, renames, scopes, history."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.engine.operations import (
+    AddFile,
+    AddTag,
+    Append,
+    ApplyDiff,
+    Create,
+    Delete,
+    Insert,
+    Move,
+    Operation,
+    Prepend,
+    RemoveProperty,
+    RenameBlock,
+    RenameHeading,
+    RenameTag,
+    ReplaceSection,
+    ReplaceText,
+    SetProperty,
+    SetTask,
+    Write,
+)
+from vaultbridge.errors import EditRefused, InvalidPath, NoteNotFound, PermissionDenied, StaleWrite
+from vaultbridge.vault.scope import Scope
+
+from .conftest import MakeVault, contents
+
+VAULT: dict[str, str | bytes] = {
+    "Home.md": "---\ntags: [a, b]\nzip: 01234 # kept\n---\n# Home\n\n"
+    'See [[Plan]], ![[pic.png|100]] and [plan](Work/Plan.md "t").\n',
+    "Work/Plan.md": "# Plan\r\n\r\n## Week 1\r\n\r\n- [ ] first ^t1\r\n\r\n## Week 2\r\n",
+    "Work/Log.md": "up [[Plan#Week 1]] and [[Plan#^t1|task]] `[[Plan]]` #topic/sub",
+    "pic.png": b"\x89PNG not really",
+    "Board.canvas": '{\n\t"nodes":[\n\t\t{"id":"1","type":"file","file":"Work/Plan.md","x":0,"y":0,'
+    '"width":9,"height":9}\n\t],\n\t"edges":[]\n}',
+}
+
+
+def test_a_note_is_found_by_path_name_and_other_case(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    for name in ("Work/Plan.md", "Work/Plan", "/Work/Plan", "Plan", "plan", "work/plan.MD"):
+        assert engine.find(name) == "Work/Plan.md", name
+
+
+def test_a_rename_rewrites_every_kind_of_link_and_nothing_else(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply([Move(note="Plan", to="Roadmap")])
+    after = contents(engine)
+    assert "Work/Plan.md" not in after
+    assert after["Work/Roadmap.md"] == VAULT["Work/Plan.md"].encode()  # type: ignore[union-attr]
+    assert '[[Roadmap]], ![[pic.png|100]] and [plan](Roadmap.md "t")' in after["Home.md"].decode()
+    assert after["Work/Log.md"] == b"up [[Roadmap#Week 1]] and [[Roadmap#^t1|task]] `[[Plan]]` #topic/sub"
+    assert b'"file":"Work/Roadmap.md"' in after["Board.canvas"]
+
+
+def test_a_folder_moves_with_every_link(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply([Move(note="Work/", to="Old/Jobs")])
+    assert engine.find("Plan") == "Old/Jobs/Plan.md"
+    assert b'"file":"Old/Jobs/Plan.md"' in contents(engine)["Board.canvas"]
+    assert "[plan](Plan.md" in contents(engine)["Home.md"].decode()
+    assert "Work" not in " ".join(contents(engine))
+
+
+def test_an_attachment_moves_with_its_embeds(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply([Move(note="pic.png", to="img/photo")])
+    assert "![[photo.png|100]]" in contents(engine)["Home.md"].decode()
+
+
+def test_a_renamed_heading_and_block_id_take_their_references_along(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply(
+        [
+            RenameHeading(note="Plan", heading="Week 1", to="First week"),
+            RenameBlock(note="Plan", block="t1", to="done-1"),
+        ]
+    )
+    after = contents(engine)
+    assert b"## First week\r\n\r\n- [ ] first ^done-1\r\n" in after["Work/Plan.md"]
+    assert after["Work/Log.md"].startswith(b"up [[Plan#First week]] and [[Plan#^done-1|task]]")
+
+
+def test_a_dry_run_writes_nothing_and_shows_the_diff(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    before = contents(engine)
+    outcome = engine.apply([SetProperty(note="Home", name="status", value="done")], dry_run=True)
+    assert contents(engine) == before
+    assert "+status: done" in outcome.diff
+    assert outcome.dry_run and not outcome.change_id
+
+
+def test_one_failing_operation_undoes_the_whole_batch(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    before = contents(engine)
+    with pytest.raises(EditRefused, match=r"^Operation 2 of 2: "):
+        engine.apply([Append(note="Home", content="x"), ReplaceText(note="Home", old="nowhere", new="")])
+    assert contents(engine) == before
+
+
+def test_operations_of_a_batch_see_each_other(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply(
+        [
+            Create(note="Draft", content="# Draft\n\n[[Plan]]\n"),
+            Move(note="Draft", to="Work/Final"),
+            Append(note="Final", content="end"),
+            Move(note="Plan", to="Goal"),
+        ]
+    )
+    assert contents(engine)["Work/Final.md"] == b"# Draft\n\n[[Goal]]\nend\n"
+
+
+def test_a_stale_edit_is_refused_with_the_current_hash(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    seen = engine.view("Home").hash
+    (engine.root.folder / "Home.md").write_text("somebody else")
+    with pytest.raises(StaleWrite) as caught:
+        engine.apply([Append(note="Home", content="x", expected=seen)])
+    assert caught.value.current == engine.view("Home").hash
+    assert contents(engine)["Home.md"] == b"somebody else"
+
+
+def test_creating_refuses_an_existing_note_in_any_case_unless_told_to_overwrite(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault(VAULT)
+    with pytest.raises(EditRefused, match="exists already"):
+        engine.apply([Create(note="home", content="x")])
+    engine.apply([Create(note="home", content="x", overwrite=True)])
+    assert contents(engine)["Home.md"] == b"x"
+
+
+def test_creating_a_note_that_would_take_over_older_links_pins_them_and_says_so(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault(VAULT)
+    outcome = engine.apply([Create(note="Plan", content="another")])
+    assert engine.find("Plan") == "Plan.md"
+    assert (
+        "[[Work/Plan|Plan]]" in contents(engine)["Home.md"].decode()
+        or "[[Work/Plan]]" in contents(engine)["Home.md"].decode()
+    )
+    assert any("older link" in notice for notice in outcome.notices)
+
+
+def test_a_whole_write_keeps_bom_and_line_ends(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": b"\xef\xbb\xbfone\r\ntwo\r\n"})
+    engine.apply([Write(note="A", content="three\nfour\n")])
+    assert contents(engine)["A.md"] == b"\xef\xbb\xbfthree\r\nfour\r\n"
+
+
+def test_a_deleted_note_goes_to_the_trash_and_comes_back(make_vault: MakeVault, tmp_path: Path) -> None:
+    engine = make_vault(VAULT)
+    before = contents(engine)
+    outcome = engine.apply([Delete(note="Plan")])
+    assert "Work/Plan.md" not in contents(engine)
+    assert any("still link" in notice for notice in outcome.notices)
+    assert list((tmp_path / "home").rglob("Plan.md"))
+    engine.undo(int(outcome.change_id))
+    assert contents(engine) == before
+
+
+def test_a_tag_is_renamed_in_the_whole_vault(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT | {"X.md": "#Topic and #topical\n"})
+    engine.apply([RenameTag(tag="topic", to="theme")])
+    assert contents(engine)["X.md"] == b"#theme and #topical\n"
+    assert contents(engine)["Work/Log.md"].endswith(b"#theme/sub")
+
+
+def test_undo_refuses_when_the_note_has_changed_since_unless_forced(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    change = int(engine.apply([Append(note="Home", content="x")]).change_id)
+    (engine.root.folder / "Home.md").write_text("newer")
+    with pytest.raises(EditRefused):
+        engine.undo(change)
+    assert contents(engine)["Home.md"] == b"newer"
+    engine.undo(change, force=True)
+    assert contents(engine)["Home.md"] == VAULT["Home.md"].encode()  # type: ignore[union-attr]
+
+
+def test_history_tells_who_did_what(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply([Append(note="Home", content="x")], actor="mcp:someone", label="a note")
+    (entry,) = engine.history()
+    assert (entry.actor, entry.label, entry.paths) == ("mcp:someone", "a note", ("Home.md",))
+    assert "+x" in engine.diff(entry.id)
+
+
+def test_a_read_only_scope_refuses_every_change(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=Scope(read_only=True))
+    for operation in (
+        Append(note="Home", content="x"),
+        Create(note="N"),
+        Move(note="Home", to="H"),
+        Delete(note="Home"),
+    ):
+        with pytest.raises(PermissionDenied):
+            engine.apply([operation])
+
+
+def test_a_denied_note_does_not_exist(make_vault: MakeVault) -> None:
+    make_vault(VAULT | {"Private/Diary.md": "[[Home]] secret"})
+    engine = make_vault(scope=Scope(deny=("Private/",)))
+    for name in ("Diary", "Private/Diary", "Private/Diary.md"):
+        with pytest.raises(NoteNotFound) as caught:
+            engine.view(name)
+        assert "Diary" not in str(caught.value.closest)
+    assert engine.ask.search("secret").total == 0
+    with pytest.raises(PermissionDenied):
+        engine.apply([Create(note="Private/New", content="x")])
+    with pytest.raises(NoteNotFound):
+        engine.apply([Append(note="Private/Diary", content="x")])
+
+
+def test_a_rename_keeps_links_in_a_hidden_note_right_without_telling_of_it(make_vault: MakeVault) -> None:
+    make_vault(VAULT | {"Private/Diary.md": "[[Home]] secret"})
+    engine = make_vault(scope=Scope(deny=("Private/",)))
+    outcome = engine.apply([Move(note="Home", to="House")])
+    assert contents(engine)["Private/Diary.md"] == b"[[House]] secret"
+    assert all("Private" not in file.path for file in outcome.files)
+    assert "secret" not in outcome.diff
+    assert all("Private" not in notice for notice in outcome.notices)
+
+
+@pytest.mark.parametrize(
+    "path", ["../out.md", "/../out.md", ".obsidian/app.json", "a/.git/x.md", "C:/x.md", "a\0b.md"]
+)
+def test_a_path_out_of_the_vault_is_refused(make_vault: MakeVault, path: str) -> None:
+    engine = make_vault(VAULT)
+    with pytest.raises((InvalidPath, NoteNotFound)):
+        engine.apply([Create(note=path, content="x")])
+    with pytest.raises((InvalidPath, NoteNotFound)):
+        engine.view(path)
+
+
+def test_a_symlink_out_of_the_vault_is_not_followed(make_vault: MakeVault, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("secret")
+    engine = make_vault(VAULT)
+    (engine.root.folder / "link.md").symlink_to(tmp_path / "outside.md")
+    with pytest.raises((PermissionDenied, NoteNotFound)):
+        engine.view("link.md")
+    with pytest.raises((PermissionDenied, NoteNotFound)):
+        engine.apply([Append(note="link.md", content="x")])
+    assert (tmp_path / "outside.md").read_text() == "secret"
+
+
+def test_an_added_attachment_may_not_replace_one(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT)
+    engine.apply([AddFile(path="img/new.png", data=b"\x89PNG")])
+    with pytest.raises(EditRefused):
+        engine.apply([AddFile(path="img/NEW.png", data=b"x")])
+    assert contents(engine)["img/new.png"] == b"\x89PNG"
+
+
+def _random_operation(chance: random.Random, notes: list[str]) -> Operation:
+    note = chance.choice(notes)
+    word = chance.choice(["alpha", "beta", "gamma", "日本", "naïve"])
+    return chance.choice(
+        [
+            Append(note=note, content=f"{word} [[{chance.choice(notes)[:-3]}]]"),
+            Prepend(note=note, content=word),
+            Insert(note=note, line=1 + chance.randrange(2), content=word),
+            SetProperty(note=note, name=word, value=chance.choice([1, "two", ["a", "b"], True, None, "01"])),
+            RemoveProperty(note=note, name=word),
+            AddTag(note=note, tag=f"t/{word}"),
+            SetTask(note=note, line=0, text="first"),
+            ReplaceSection(note=note, heading="Week 1", content=word),
+            ApplyDiff(note=note, diff="@@ -1,1 +1,1 @@\n-alpha\n+beta\n"),
+            Create(note=f"new {chance.randrange(10_000)}", content=f"[[{chance.choice(notes)[:-3]}]]\n"),
+            Move(note=note, to=f"moved/{word} {chance.randrange(10_000)}"),
+            Delete(note=note),
+            Write(note=note, content=f"# {word}\n"),
+            RenameTag(tag="a", to=word),
+        ]
+    )
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
+    make_vault: MakeVault, seed: int
+) -> None:
+    engine = make_vault(
+        VAULT | {f"n{i}.md": f"# N{i}\n\n[[n{(i + 1) % 9}]] #a\n- [ ] first\n" for i in range(9)}
+    )
+    before = contents(engine)
+    chance = random.Random(seed)
+    done: list[int] = []
+    while len(done) < 200:
+        notes = [path for path in contents(engine) if path.endswith(".md")]
+        try:
+            outcome = engine.apply([_random_operation(chance, notes)])
+        except (EditRefused, NoteNotFound):
+            continue
+        if outcome.change_id:
+            done.append(int(outcome.change_id))
+    assert contents(engine) != before
+    for change in reversed(done):
+        engine.undo(change)
+    assert contents(engine) == before
