@@ -15,7 +15,7 @@ from vaultbridge.bases.model import (
     Statement,
     View,
 )
-from vaultbridge.bases.parse import MAX_BASE_CHARS, MAX_FILTER_DEPTH, parse_base
+from vaultbridge.bases.parse import MAX_BASE_CHARS, MAX_FILTER_DEPTH, MAX_PROBLEMS, parse_base
 
 EXAMPLE = """\
 filters:
@@ -174,6 +174,10 @@ def test_one_bad_formula_does_not_hide_the_rest() -> None:
     assert base.formulas["good"].tree is not None
     assert base.formulas["bad"].tree is None
     assert base.views[0].name == "A"
+
+
+def test_problems_are_told_up_to_a_bound() -> None:
+    assert len(parse_base("views:\n" + "- a\n" * 500).problems) == MAX_PROBLEMS
 
 
 def test_a_limit_of_zero_is_none() -> None:

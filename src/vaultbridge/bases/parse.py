@@ -29,8 +29,11 @@ from vaultbridge.errors import InvalidQuery
 from vaultbridge.limits import KIB
 from vaultbridge.note.model import Problem
 
-MAX_BASE_CHARS: Final = 256 * KIB
+MAX_BASE_CHARS: Final = 128 * KIB
 """The longest base read: the largest that people keep are some ten KiB, and YAML is slow to read."""
+
+MAX_PROBLEMS: Final = 50
+"""Problems reported for one base: a file of another kind would give one per line."""
 
 MAX_YAML_NODES: Final = 20_000
 """Nodes visited. YAML aliases let a short text unfold without end."""
@@ -61,7 +64,9 @@ class _Reader:
         import yaml  # not before a base is read: a server that serves none starts without it
 
         if len(text) > MAX_BASE_CHARS:
-            self._problem(f"The base has more than {MAX_BASE_CHARS} characters and is not read.", 1)
+            self._problem(
+                f"The base has more than {MAX_BASE_CHARS} characters and is not read.", self._first_line
+            )
             return None
         try:
             # The loader in Python, not the one in C: on deep nesting it raises where C would crash.
@@ -72,7 +77,9 @@ class _Reader:
             reason = getattr(error, "problem", None) or "it cannot be read"
             self._problem(f"The base is not valid YAML: {reason}.", self._first_line + line - 1)
         except (RecursionError, ValueError):
-            self._problem("The base is not valid YAML: it is nested too deeply or has bad values.", 1)
+            self._problem(
+                "The base is not valid YAML: it is nested too deeply or has bad values.", self._first_line
+            )
         return None
 
     def base(self, root: Any) -> Base:
@@ -97,7 +104,8 @@ class _Reader:
         )
 
     def _problem(self, message: str, line: int) -> None:
-        self.problems.append(Problem("bad-base", message, line))
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem("bad-base", message, line))
 
     def _line(self, node: Any) -> int:
         return self._first_line + int(node.start_mark.line)
@@ -105,7 +113,9 @@ class _Reader:
     def _visit(self) -> bool:
         self._visited += 1
         if self._visited == MAX_YAML_NODES:
-            self._problem(f"The base has more than {MAX_YAML_NODES} entries; the rest is not read.", 1)
+            self._problem(
+                f"The base has more than {MAX_YAML_NODES} entries; the rest is not read.", self._first_line
+            )
         return self._visited < MAX_YAML_NODES
 
     def _kind(self, node: Any) -> str:
