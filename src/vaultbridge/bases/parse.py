@@ -57,6 +57,7 @@ class _Reader:
     def __init__(self, first_line: int) -> None:
         self._first_line = first_line
         self._visited = 0
+        self._readable = True
         self._formulas: dict[str, Expression] = {}
         self.problems: list[Problem] = []
 
@@ -84,7 +85,7 @@ class _Reader:
 
     def base(self, root: Any) -> Base:
         fields = self._mapping(root, "The base")
-        readable = not self.problems
+        self._readable = not self.problems
         formulas = self._expressions(fields.get("formulas"), "formulas")
         summaries = self._expressions(fields.get("summaries"), "summaries")
         self._check(formulas.values(), formulas)
@@ -100,7 +101,7 @@ class _Reader:
             summaries=summaries,
             views=views,
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
-            readable=readable,
+            readable=self._readable,
         )
 
     def _problem(self, message: str, line: int) -> None:
@@ -113,9 +114,9 @@ class _Reader:
     def _visit(self) -> bool:
         self._visited += 1
         if self._visited == MAX_YAML_NODES:
-            self._problem(
-                f"The base has more than {MAX_YAML_NODES} entries; the rest is not read.", self._first_line
-            )
+            # What is left out may be a filter, and without it every file would be let through.
+            self._problem(f"The base has more than {MAX_YAML_NODES} entries.", self._first_line)
+            self._readable = False
         return self._visited < MAX_YAML_NODES
 
     def _kind(self, node: Any) -> str:
@@ -139,7 +140,9 @@ class _Reader:
                 break
             name = str(key.value) if self._kind(key) == "scalar" else ""
             if name in fields:
-                self._problem(f"The key {name!r} stands twice; the last one counts.", self._line(key))
+                # As in the app: nobody can know which of the two is meant.
+                self._problem(f"The key {name!r} stands twice.", self._line(key))
+                self._readable = False
             fields[name] = value
         return fields
 

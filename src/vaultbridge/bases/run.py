@@ -170,7 +170,8 @@ class _Run:
     def _check(self) -> None:
         """Refuse, before any row is read, what the view uses and nobody could evaluate."""
         if not self._base.readable:
-            raise InvalidQuery(" ".join(problem.message for problem in self._base.problems))
+            first = self._base.problems[0]
+            raise InvalidQuery(f"The base cannot be read (line {first.line}): {first.message}")
         for part in self._filters:
             for expression in _statements(part):
                 self._usable(expression)
