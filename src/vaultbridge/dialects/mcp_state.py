@@ -2,16 +2,14 @@
 
 The client is not trusted with it: the text is signed with a key that lives as long as the process, and
 bound to the method, the parameters, the principal and a time of expiry (Multi Round-Trip Requests, Server
-Requirements). It is not encrypted: nothing secret may be put in.
+Requirements). It is not encrypted: nothing secret may be put in. What signing needs is imported when the
+first state is signed, because few servers ever ask and every one has to start.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import os
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any, Final
 
 import msgspec
@@ -50,6 +48,8 @@ class StateSeal:
         self._key = key or os.urandom(32)
 
     def seal(self, carried: Carried, method: str, params: Params, principal: str) -> str:
+        import base64
+
         payload = msgspec.json.encode(
             _Sealed(self._clock() + STATE_SECONDS, _binding(method, params, principal), carried)
         )
@@ -58,6 +58,9 @@ class StateSeal:
     def open(self, text: object, method: str, params: Params, principal: str) -> Carried:
         """Raises InvalidArgument for anything that we did not sign for exactly this call, or that is too
         old."""
+        import base64
+        import binascii
+
         if not isinstance(text, str):
             raise _refused("is not a string")
         if len(text) > STATE_BYTES:
@@ -77,10 +80,14 @@ class StateSeal:
         return sealed.carried
 
     def _mac(self, payload: bytes) -> bytes:
+        from hashlib import blake2b
+
         return blake2b(payload, key=self._key, digest_size=_MAC_BYTES).digest()
 
 
 def _binding(method: str, params: Params, principal: str) -> str:
+    from hashlib import blake2b
+
     salient = {name: value for name, value in params.items() if name not in _VARYING}
     text = msgspec.json.encode([method, principal, salient], order="deterministic")
     return blake2b(text, digest_size=16).hexdigest()
