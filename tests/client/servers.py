@@ -187,3 +187,36 @@ async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition belongs to many objects without events of their own
             await asyncio.sleep(0.001)
+
+
+@asynccontextmanager
+async def core_server(token: str | None = None) -> AsyncIterator[int]:
+    """Our own core, with the conformance fixture's tools, behind our own WebSocket; yields its port."""
+    from conformance.fixture import OFFER, make_provider
+    from vaultbridge.dialects.mcp import mcp_dialect
+    from vaultbridge.dialects.mcp_server import McpServer
+    from vaultbridge.transports.connection import Connection
+    from vaultbridge.transports.websocket import Door, DoorRules, any_origin_is_refused
+
+    server = McpServer(OFFER, make_provider)
+
+    async def serve(socket: Any, request: web.Request) -> None:
+        connection = Connection(mcp_dialect(server), socket)
+        try:
+            while (data := await socket.receive()) is not None:
+                await connection.receive(data)
+        finally:
+            await connection.close()
+
+    door = Door(DoorRules(name="test", origin_refused=any_origin_is_refused, token=token), serve)
+    app = web.Application()
+    app.router.add_get("/", door.request_handler)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1]
+    finally:
+        await door.shut()
+        await runner.cleanup()
+        await server.close()
