@@ -1,0 +1,50 @@
+"""Streamable HTTP servers for tests: our own core with the conformance fixture, and the official SDK's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+
+
+@asynccontextmanager
+async def fixture_over_http() -> AsyncIterator[str]:
+    from conformance.fixture import OFFER, make_provider
+    from vaultbridge.dialects.mcp_server import McpServer
+    from vaultbridge.transports.http_guard import HostGuard
+    from vaultbridge.transports.mcp_http import add_mcp_routes
+
+    app = web.Application()
+    add_mcp_routes(app, McpServer(OFFER, make_provider), guard=HostGuard())
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def sdk_over_http(server: Any) -> AsyncIterator[str]:
+    """The official SDK's own Streamable HTTP server, under uvicorn, in this loop."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        server.streamable_http_app(), host="127.0.0.1", port=0, log_level="error", ws="none"
+    )
+    serving = uvicorn.Server(config)
+    task = asyncio.create_task(serving.serve())
+    async with asyncio.timeout(10):
+        while not serving.started:  # noqa: ASYNC110 - uvicorn has no event for it
+            await asyncio.sleep(0.005)
+    port = serving.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        serving.should_exit = True
+        serving.force_exit = True
+        await task

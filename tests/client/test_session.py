@@ -1,0 +1,150 @@
+"""Our own light session, over each transport and against both our core and the official server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import pytest
+
+from client.servers import core_server, running, sdk_server, serve_sdk, until
+from client.test_stdio import command
+from vaultbridge.client.errors import RpcError, TransportClosed
+from vaultbridge.client.session import Session
+from vaultbridge.client.stdio import StdioTransport
+from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.errors import InvalidArgument, TimedOut
+
+FIXTURE = [sys.executable, "tests/conformance/fixture.py", "stdio"]
+VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+
+
+@pytest.mark.parametrize("version", [*VERSIONS, "auto"])
+async def test_every_version_is_spoken_with_our_own_core(version: str) -> None:
+    async with (
+        core_server() as port,
+        Session(WebSocketTransport(f"ws://127.0.0.1:{port}"), version=version) as session,
+    ):
+        assert session.protocol_version == (version if version != "auto" else "2026-07-28")
+        assert session.server_info["name"] and session.server_capabilities
+        assert (await session.call_tool("test_simple_text"))["content"][0]["text"]
+        assert (await session.read_resource("test://static-text"))["contents"][0]["text"]
+        assert (await session.get_prompt("test_simple_prompt"))["messages"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_every_version_is_spoken_with_the_official_server(version: str) -> None:
+    async with (
+        running(serve_sdk(sdk_server())) as server,
+        Session(WebSocketTransport(server.url), version=version) as session,
+    ):
+        result = await session.call_tool("add", {"a": 1, "b": 2})
+        assert result["content"][0]["text"] == "3"
+        assert session.server_info["name"] == "reference"
+
+
+async def test_over_stdio_the_newest_version_is_found_and_an_old_server_falls_back() -> None:
+    async with Session(StdioTransport(FIXTURE)) as session:
+        assert session.protocol_version == "2026-07-28"
+    async with Session(StdioTransport(command("good"))) as session:
+        assert session.protocol_version == "2025-11-25" and not session.is_modern
+        assert session.server_info == {"name": "child", "version": "1"}
+
+
+async def test_an_error_of_the_server_is_raised_with_its_code() -> None:
+    async with core_server() as port, Session(WebSocketTransport(f"ws://127.0.0.1:{port}")) as session:
+        with pytest.raises(RpcError) as raised:
+            await session.request("no/such/method")
+        assert raised.value.rpc_code == -32601
+
+
+async def test_a_request_without_an_answer_times_out_and_is_cancelled() -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def mute(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            seen.append(message)
+            if message.get("method") == "initialize":
+                result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+                await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    async with (
+        running(mute) as server,
+        Session(WebSocketTransport(server.url), version="2025-11-25") as session,
+    ):
+        with pytest.raises(TimedOut, match=r"No answer to 'slow' within 0.05 s"):
+            await session.request("slow", timeout=0.05)
+        await until(lambda: seen[-1]["method"] == "notifications/cancelled")
+        assert seen[-1]["params"]["requestId"] == next(m for m in seen if m["method"] == "slow")["id"]
+
+
+async def test_what_a_server_asks_is_answered_ping_with_nothing_and_the_rest_with_a_refusal() -> None:
+    answers: list[dict[str, Any]] = []
+
+    async def curious(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            if message.get("method") == "initialize":
+                result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+                await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+                await ws.send_json({"jsonrpc": "2.0", "id": "p", "method": "ping"})
+                await ws.send_json({"jsonrpc": "2.0", "id": "r", "method": "roots/list"})
+            elif "method" not in message:
+                answers.append(message)
+
+    async with running(curious) as server, Session(WebSocketTransport(server.url), version="2025-11-25"):
+        await until(lambda: len(answers) == 2)
+    by_id = {answer["id"]: answer for answer in answers}
+    assert by_id["p"]["result"] == {} and by_id["r"]["error"]["code"] == -32601
+
+
+async def test_notifications_come_to_their_listener() -> None:
+    seen: list[dict[str, Any]] = []
+    async with Session(StdioTransport(command("good")), on_notification=seen.append) as session:
+        await session.call_tool("echo", {"text": "x"})
+        assert seen[0]["method"] == "notifications/message"
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_changes_are_listened_to_in_both_eras(version: str) -> None:
+    seen: list[dict[str, Any]] = []
+    async with core_server() as port:
+        transport = WebSocketTransport(f"ws://127.0.0.1:{port}")
+        async with Session(transport, version=version, on_notification=seen.append) as session:
+            listening = asyncio.create_task(session.listen())
+            if session.is_modern:
+                await until(lambda: any("acknowledged" in m["method"] for m in seen))
+            await session.call_tool("test_trigger_tool_change")
+            await until(lambda: any(m["method"] == "notifications/tools/list_changed" for m in seen))
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+
+
+async def test_a_result_that_asks_for_input_is_refused_with_a_reason() -> None:
+    async with (
+        core_server() as port,
+        Session(WebSocketTransport(f"ws://127.0.0.1:{port}"), version="2026-07-28") as session,
+    ):
+        with pytest.raises(RpcError):
+            await session.call_tool("test_input_required_result_elicitation")
+
+
+async def test_the_end_of_the_transport_ends_what_waits() -> None:
+    async with running() as server:
+        session = Session(WebSocketTransport(server.url, reconnect_attempts=0), version="2025-11-25")
+        await session.transport.start()
+        session.transport.on_message = session._take
+        waiting = asyncio.create_task(session.request("silence"))
+        await until(lambda: session.transport.metrics().in_flight == 1)  # type: ignore[attr-defined]
+        await session.close()
+        with pytest.raises(RpcError, match="closed"):
+            await waiting
+        with pytest.raises(TransportClosed):
+            await session.request("x")
+
+
+def test_an_unknown_version_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="not a version of MCP"):
+        Session(StdioTransport(["x"]), version="2099-01-01")

@@ -1,0 +1,177 @@
+"""Servers as child processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.servers import until
+from vaultbridge.client import stdio
+from vaultbridge.client.errors import ConnectFailed, InvalidMessage, LineLost, TransportClosed, UnknownAnswer
+from vaultbridge.client.session import Session
+from vaultbridge.client.stdio import StdioTransport
+
+CHILD = str(Path(__file__).with_name("child.py"))
+
+
+def command(mode: str) -> list[str]:
+    return [sys.executable, CHILD, mode]
+
+
+class User:
+    def __init__(self, mode: str, **options: Any) -> None:
+        self.transport = StdioTransport(command(mode), **options)
+        self.messages: list[dict[str, Any]] = []
+        self.errors: list[Exception] = []
+        self.states: list[str] = []
+        self.closed = 0
+        self.transport.on_message = self.messages.append
+        self.transport.on_error = self.errors.append
+        self.transport.on_state = lambda state: self.states.append(state.value)
+        self.transport.on_close = self._close
+
+    def _close(self) -> None:
+        self.closed += 1
+
+    async def call(self, request_id: int) -> dict[str, Any]:
+        params = {"name": "echo", "arguments": {"text": "hello"}}
+        await self.transport.send(
+            {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+        )
+        await until(lambda: any(m.get("id") == request_id for m in self.messages))
+        (found,) = [m for m in self.messages if m.get("id") == request_id]
+        return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+async def test_messages_pass_both_ways_and_the_process_ends_with_the_transport() -> None:
+    user = User("good")
+    await user.transport.start()
+    assert (await user.call(1))["result"]["content"][0]["text"] == "hello"
+    assert user.messages[0]["method"] == "notifications/message"
+    assert user.transport.is_connected and await user.transport.is_alive() and user.transport.queue_size == 0
+    process = user.transport._process
+    assert process is not None
+    await user.transport.close()
+    await user.transport.close()
+    assert process.returncode == 0 and user.closed == 1 and user.errors == []
+    assert user.states == ["connecting", "connected", "disconnecting", "disconnected"]
+
+
+async def test_a_program_that_does_not_exist_is_told() -> None:
+    transport = StdioTransport(["no-such-program-here"])
+    with pytest.raises(ConnectFailed, match="Cannot start 'no-such-program-here': no such program"):
+        await transport.start()
+    with pytest.raises(ConnectFailed, match="empty"):
+        StdioTransport([])
+
+
+async def test_a_server_that_dies_fails_the_call_and_says_its_last_words() -> None:
+    user = User("dies")
+    await user.transport.start()
+    answer = await user.call(1)
+    assert "ended before the answer came" in answer["error"]["message"]
+    await until(lambda: user.closed == 1)
+    (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
+    assert str(lost) == "The server ended with exit code 3: out of luck"
+    with pytest.raises(TransportClosed):
+        await user.transport.send({"jsonrpc": "2.0", "method": "m"})
+
+
+async def test_noise_on_stdout_is_told_and_harms_nothing() -> None:
+    user = User("noise")
+    await user.transport.start()
+    assert "result" in await user.call(1)
+    assert [type(e) for e in user.errors] == [InvalidMessage, UnknownAnswer]
+    await user.transport.close()
+
+
+async def test_a_line_above_the_limit_is_told_and_harms_nothing() -> None:
+    user = User("good", max_message_bytes=400)
+    await user.transport.start()
+    listing = {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {"pad": "x" * 10}}
+    await user.transport.send(listing)
+    big = {"name": "echo", "arguments": {"text": "y" * 250}}
+    await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": big})
+    await until(lambda: len(user.messages) >= 3)
+    with pytest.raises(InvalidMessage, match="limit is 400"):
+        await user.transport.send({"jsonrpc": "2.0", "method": "m", "params": {"x": "z" * 500}})
+    await user.transport.close()
+
+
+async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "EXIT_SECONDS", 0.2)
+    user = User("stubborn")
+    heard = asyncio.Event()
+    user.transport.on_stderr = lambda line: heard.set()
+    await user.transport.start()
+    process = user.transport._process
+    assert process is not None
+    async with asyncio.timeout(10):
+        await heard.wait()
+        await user.transport.close()
+    assert process.returncode is not None and not is_running(process.pid) and user.closed == 1
+
+
+async def test_open_requests_fail_when_the_transport_is_closed() -> None:
+    user = User("mute")
+    await user.transport.start()
+    await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "m"})
+    await user.transport.close()
+    assert "closed before the answer came" in user.messages[0]["error"]["message"]
+
+
+async def test_what_the_server_logs_is_passed_on() -> None:
+    user = User("good")
+    lines: list[str] = []
+    user.transport.on_stderr = lines.append
+    await user.transport.start()
+    await until(lambda: lines == ["ready"])
+    await user.transport.close()
+
+
+async def test_the_environment_and_the_folder_are_passed_on(tmp_path: Path) -> None:
+    script = """
+import json, os, sys
+sys.stdin.readline()
+print(json.dumps({"jsonrpc": "2.0", "method": os.environ["WORD"], "params": {"cwd": os.getcwd()}}))
+"""
+    folder = str(tmp_path.resolve())  # noqa: ASYNC240 - a test may wait for its own folder
+    transport = StdioTransport([sys.executable, "-c", script], env={"WORD": "hello"}, cwd=str(tmp_path))
+    got: list[Any] = []
+    transport.on_message = got.append
+    await transport.start()
+    await transport.send({"jsonrpc": "2.0", "method": "go"})
+    await until(lambda: bool(got))
+    assert got[0]["method"] == "hello" and got[0]["params"]["cwd"] == folder
+    await transport.close()
+
+
+async def test_a_callback_may_close_the_transport() -> None:
+    user = User("good")
+    user.transport.on_message = lambda message: user.transport.close()
+    await user.transport.start()
+    await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    await until(lambda: user.closed == 1)
+
+
+async def test_a_server_that_crashes_at_once_explains_itself_to_a_session() -> None:
+    transport = StdioTransport(command("crash"))
+    errors: list[Exception] = []
+    transport.on_error = errors.append
+    with pytest.raises(Exception, match=r"ended|closed|not running"):
+        async with Session(transport):
+            pass
+    assert any("cannot find the vault" in str(e) for e in errors)
