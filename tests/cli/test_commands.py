@@ -1,0 +1,229 @@
+"""The vault commands as a person runs them: real processes, real output, real exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "My Vault"
+    for path, text in {
+        "One.md": "---\ntags: [a]\naliases: [Uno]\nzip: 01234\n---\n# One\n\nSee [[Two]] and [[Gone]]. #b\n",
+        "Two.md": "# Two\n\n## Part\n\nback to [[One]] ^x1\n\n- [ ] task\n",
+        "Sub/Drei.md": "nothing here, naïve 中文\n",
+    }.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    environ = {
+        **os.environ,
+        "VAULTBRIDGE_CACHE": str(tmp_path / "cache"),
+        "HOME": str(tmp_path / "home"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+
+    def command(*args: str | Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "vaultbridge", *map(str, args)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env=environ,
+            timeout=60,
+            check=False,
+        )
+
+    return command
+
+
+def test_index_counts_what_it_did(run: Run, vault: Path) -> None:
+    first = json.loads(run("index", vault, "--json").stdout)
+    assert (first["added"], first["notes"], first["changed"]) == (3, 3, 0)
+    again = run("index", vault)
+    assert "0 added, 0 changed, 0 removed" in again.stdout
+    assert again.returncode == 0
+
+
+def test_search_answers_grep_style_with_a_total(run: Run, vault: Path) -> None:
+    done = run("search", vault, "task-todo:")
+    assert done.stdout == "Two.md:7: - [ ] task\n"
+    assert done.stderr == "1 note\n"
+    assert run("search", vault, "中文").stdout.startswith("Sub/Drei.md:1:")
+    assert run("search", vault, "naive").stdout.startswith("Sub/Drei.md:1:")
+    page = json.loads(run("search", vault, "tag:#a OR part", "--json").stdout)
+    assert page["total"] == 2 and page["complete"] is True
+
+
+def test_a_query_that_cannot_be_read_says_where(run: Run, vault: Path) -> None:
+    done = run("search", vault, "(one")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("vaultbridge: ") and done.stderr.count("\n") == 1
+
+
+def test_read_gives_the_note_its_parts_and_its_outline(run: Run, vault: Path) -> None:
+    assert run("read", vault, "uno").stdout == (vault / "One.md").read_text()
+    assert run("read", vault, "Two#Part").stdout == "## Part\n\nback to [[One]] ^x1\n\n- [ ] task\n"
+    assert run("read", vault, "Two#^x1").stdout == "back to [[One]] ^x1\n"
+    assert run("read", vault, "Two", "--lines", "3-3").stdout == "## Part\n"
+    assert run("read", vault, "Two", "--outline").stdout == "# Two  (lines 1-7)\n## Part  (lines 3-7)\n"
+    assert run("read", vault, "One", "--body").stdout.startswith("# One")
+    data = json.loads(run("read", vault, "One", "--json").stdout)
+    assert data["path"] == "One.md" and data["properties"]["zip"] == 1234
+
+
+def test_an_unknown_note_is_one_clear_line_with_the_closest_names(run: Run, vault: Path) -> None:
+    done = run("read", vault, "Twoo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "vaultbridge: No note named 'Twoo'. Did you mean: Two.md?\n"
+
+
+def test_an_unknown_vault_lists_the_known_ones(run: Run, vault: Path, tmp_path: Path) -> None:
+    known = tmp_path / "config" / "obsidian" / "obsidian.json"
+    known.parent.mkdir(parents=True)
+    known.write_text(json.dumps({"vaults": {"1": {"path": str(vault), "ts": 1}}}))
+    done = run("read", "Nowhere", "x")
+    assert done.returncode == 1
+    assert done.stderr == "vaultbridge: There is no vault 'Nowhere'. Known vaults: My Vault.\n"
+    assert run("read", "my vault", "Two#^x1").stdout == "back to [[One]] ^x1\n"
+    assert run("vaults").stdout.startswith("My Vault\t")
+
+
+def test_links_of_a_note_and_of_the_vault(run: Run, vault: Path) -> None:
+    assert run("links", vault, "One").stdout.splitlines() == [
+        "<- Two.md:5: [[One]]",
+        "-> Two.md  One.md:8: [[Two]]",
+        "-> (unresolved)  One.md:8: [[Gone]]",
+    ]
+    assert run("links", vault, "--orphans").stdout == "Sub/Drei.md\n"
+    assert run("links", vault, "--dead-ends").stdout == "Sub/Drei.md\n"
+    assert run("links", vault, "--unresolved").stdout == "Gone  (1: One.md)\n"
+    assert run("links", vault, "Two", "--to", "One").stdout == "Two.md -> One.md\n"
+    assert run("links", vault, "Two", "--to", "Drei").returncode == 1
+
+
+def test_rename_rewrites_links_and_undo_takes_it_back(run: Run, vault: Path) -> None:
+    before = (vault / "Two.md").read_bytes()
+    dry = run("rename", vault, "One", "Sub/Eins", "--dry-run")
+    assert "+back to [[Eins]] ^x1" in dry.stdout and (vault / "One.md").exists()
+    done = run("rename", vault, "One", "Sub/Eins")
+    assert "> One.md -> Sub/Eins.md" in done.stdout
+    assert "[[Eins]]" in (vault / "Two.md").read_text()
+    assert "move: " in run("history", vault).stdout
+    assert run("undo", vault).returncode == 0
+    assert (vault / "Two.md").read_bytes() == before and (vault / "One.md").exists()
+    nothing = run("undo", vault)
+    assert (nothing.returncode, nothing.stderr) == (1, "vaultbridge: There is no change to undo.\n")
+
+
+def test_edit_takes_operations_as_json_and_refuses_what_it_does_not_know(run: Run, vault: Path) -> None:
+    batch = json.dumps(
+        [
+            {"op": "append", "note": "Two", "content": "- [ ] more"},
+            {"op": "set_property", "note": "One", "name": "status", "value": "done"},
+        ]
+    )
+    assert run("edit", vault, "-", stdin=batch).returncode == 0
+    assert (vault / "Two.md").read_text().endswith("- [ ] task\n- [ ] more\n")
+    assert "zip: 01234\nstatus: done\n---" in (vault / "One.md").read_text()
+    wrong = run("edit", vault, '{"op":"append","note":"Two","contents":"x"}')
+    assert wrong.returncode == 1 and "contents" in wrong.stderr
+    assert run("edit", vault, "not json").returncode == 2
+
+
+def test_export_writes_one_object_per_note_sorted_by_path(run: Run, vault: Path) -> None:
+    rows = [json.loads(line) for line in run("export", vault).stdout.splitlines()]
+    assert [row["path"] for row in rows] == ["One.md", "Sub/Drei.md", "Two.md"]
+    assert rows[0] == {
+        "path": "One.md",
+        "headings": [{"level": 1, "text": "One", "line": 6}],
+        "tags": ["a", "b"],
+        "aliases": ["Uno"],
+        "links": [
+            {
+                "raw": "[[Two]]",
+                "target": "Two",
+                "subpath": "",
+                "display": None,
+                "embed": False,
+                "kind": "wiki",
+                "line": 8,
+                "resolved": "Two.md",
+            },
+            {
+                "raw": "[[Gone]]",
+                "target": "Gone",
+                "subpath": "",
+                "display": None,
+                "embed": False,
+                "kind": "wiki",
+                "line": 8,
+                "resolved": None,
+            },
+        ],
+        "tasks": [],
+        "blocks": [],
+        "problems": [],
+    }
+    assert rows[2]["tasks"] == [{"line": 7, "status": " ", "text": "task"}]
+    assert rows[2]["blocks"] == ["x1"]
+
+
+def test_export_as_graphml_and_csv(run: Run, vault: Path, tmp_path: Path) -> None:
+    graph = ElementTree.fromstring(run("export", vault, "--format", "graphml").stdout)
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    edges = {(e.get("source"), e.get("target")) for e in graph.iter(f"{space}edge")}
+    assert edges == {("One.md", "Two.md"), ("Two.md", "One.md")}
+    assert run("export", vault, "--format", "csv", "-o", tmp_path / "out.csv").stdout == ""
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0].startswith("path,tags,") and lines[1] == "One.md,a b,Uno,1,2,1,0,0,"
+
+
+def test_wrong_usage_is_exit_code_2(run: Run, vault: Path) -> None:
+    assert run("serach").returncode == 2
+    assert "Did you mean 'search'?" in run("serach").stderr
+    assert run("search", vault).returncode == 2
+    assert run("links", vault).returncode == 2
+    assert run().returncode == 2
+    assert run("--help").returncode == 0
+
+
+def test_every_command_has_help_that_names_its_vault_or_purpose(run: Run) -> None:
+    from vaultbridge.__main__ import COMMANDS
+
+    for name in ("index", "search", "read", "links", "edit", "rename", "history", "undo", "export", "vaults"):
+        assert name in COMMANDS
+        shown = run(name, "--help")
+        assert shown.returncode == 0
+        assert f"usage: vaultbridge {name}" in shown.stdout and "--json" in shown.stdout
+
+
+def test_a_closed_pipe_is_no_error(vault: Path, tmp_path: Path) -> None:
+    environ = {**os.environ, "VAULTBRIDGE_CACHE": str(tmp_path / "cache")}
+    with subprocess.Popen(
+        [sys.executable, "-m", "vaultbridge", "export", str(vault)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environ,
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(60) == 0

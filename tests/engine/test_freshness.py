@@ -1,0 +1,192 @@
+"""The index follows the disk: by whom, when, and that it always equals a rebuilt one."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Move
+from vaultbridge.index.files import dump
+from vaultbridge.index.store import Index
+from vaultbridge.index.sync import Synchroniser
+from vaultbridge.vault.paths import VaultPath
+
+from .conftest import MakeVault
+
+BOUND = 20.0
+"""How long a wait may take before the test fails: far beyond what a loaded machine needs."""
+
+
+def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
+    """Make a change outside and wait, told by the engine, until `holds`."""
+    told = threading.Event()
+    stop = engine.freshness.listen(lambda _: told.set())
+    try:
+        change()
+        for _ in range(200):
+            if holds():
+                return
+            if not told.wait(BOUND):
+                break
+            told.clear()
+        assert holds()
+    finally:
+        stop()
+
+
+def keeping(engine: Engine) -> Engine:
+    """The engine as keeper, its first comparison done."""
+    ready = threading.Event()
+    stop = engine.freshness.listen(lambda _: ready.set())
+    engine.freshness.keep()
+    while not engine.ask.status.complete:
+        assert ready.wait(BOUND)
+        ready.clear()
+    stop()
+    return engine
+
+
+def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
+    folder.mkdir()
+    index = Index.open(folder)
+    Synchroniser(engine.root, index).full()
+    try:
+        return dump(index)
+    finally:
+        index.close()
+
+
+def test_an_outside_edit_is_found_without_asking_for_a_refresh(make_vault: MakeVault) -> None:
+    engine = keeping(make_vault({"A.md": "alpha"}))
+    note = engine.root.folder / "A.md"
+    when_told(engine, lambda: note.write_text("beta"), lambda: engine.ask.search("beta").total == 1)
+    assert engine.ask.search("alpha").total == 0
+
+
+def test_an_outside_rename_and_a_deleted_folder_are_followed(make_vault: MakeVault) -> None:
+    engine = keeping(make_vault({"F/A.md": "alpha [[B]]", "F/B.md": "beta", "C.md": "[[A]]"}))
+    folder = engine.root.folder
+    when_told(engine, lambda: (folder / "F").rename(folder / "G"), lambda: bool(_found(engine, "G/A.md")))
+    assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved == "G/A.md"
+    when_told(engine, lambda: shutil.rmtree(folder / "G"), lambda: len(engine.ask.files()) == 1)
+    assert engine.ask.outgoing(VaultPath("C.md"))[0].resolved is None
+
+
+def _found(engine: Engine, path: str) -> bool:
+    return any(file.path == path for file in engine.ask.files())
+
+
+def test_an_own_write_is_in_the_index_before_the_caller_is_answered(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "alpha", "B.md": "[[A]]"})
+    engine.ask.search("alpha")
+    engine.apply([Append(note="A", content="gamma")])
+    assert engine.freshness.index.status().generation
+    assert engine.ask.search("gamma").total == 1
+    engine.apply([Move(note="A", to="Z")])
+    assert engine.ask.backlinks(VaultPath("Z.md"))[0].source == "B.md"
+
+
+def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_first_goes(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    first = keeping(make_vault({"A.md": "alpha"}))
+    second = make_vault()
+    second.freshness.keep()
+    assert first.freshness.is_keeper and not second.freshness.is_keeper
+    assert second.ask.search("alpha").total == 1
+    taken = threading.Event()
+    second.freshness.listen(lambda _: taken.set())
+    first.close()
+    (second.root.folder / "A.md").write_text("delta")
+    assert taken.wait(BOUND)
+    assert second.ask.search("delta").total == 1
+    assert second.freshness.is_keeper
+
+
+def test_a_killed_keeper_is_replaced(make_vault: MakeVault, tmp_path: Path) -> None:
+    engine = make_vault({"A.md": "alpha"})
+    program = (
+        "import sys, pathlib\n"
+        "from vaultbridge.engine import Engine\n"
+        "from vaultbridge.vault.trash import TrashCans\n"
+        "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
+        "engine = Engine(vault, cache=cache, cans=TrashCans({}))\n"
+        "import threading\n"
+        "ready = threading.Event()\n"
+        "engine.freshness.listen(lambda _: ready.set())\n"
+        "engine.freshness.keep()\n"
+        "ready.wait(20)\n"
+        "print('keeping', engine.freshness.is_keeper, flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, engine.root.folder, tmp_path / "cache"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "keeping True\n"
+        engine.freshness.keep()
+        assert not engine.freshness.is_keeper
+        taken = threading.Event()
+        engine.freshness.listen(lambda _: taken.set())
+        child.kill()
+        child.wait(BOUND)
+    (engine.root.folder / "B.md").write_text("epsilon")
+    assert taken.wait(BOUND)
+    assert engine.ask.search("epsilon").total == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_outside_changes_the_index_equals_a_rebuilt_one(
+    make_vault: MakeVault, tmp_path: Path, seed: int
+) -> None:
+    engine = make_vault({f"{n}.md": f"# {n}\n[[{(n * 7) % 11}]] #t{n % 3}\n" for n in range(11)})
+    engine.freshness.refresh()
+    folder = engine.root.folder
+    chance = random.Random(seed)
+    for _ in range(12):
+        for _ in range(chance.randrange(1, 6)):
+            _outside_change(folder, chance)
+        if chance.random() < 0.5:
+            engine.freshness.refresh()
+    engine.freshness.refresh()
+    assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / "rebuilt")
+
+
+def _outside_change(folder: Path, chance: random.Random) -> None:
+    files = [place for place in folder.rglob("*.md") if place.is_file()]
+    name = chance.choice(["1", "2", "new", "Ünï", unicodedata.normalize("NFD", "é"), "sub/1", "sub/deep/x"])
+    target = folder / f"{name}.md"
+    roll = chance.random()
+    if roll < 0.4 or not files:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(f"[[{chance.randrange(11)}]] #t word{chance.randrange(99)} 中文\n")
+    elif roll < 0.6:
+        chance.choice(files).unlink()
+    elif roll < 0.8 and not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        chance.choice(files).rename(target)
+    elif (folder / "sub").is_dir():
+        shutil.rmtree(folder / "sub")
+    else:
+        os.utime(chance.choice(files))
+
+
+def test_indexing_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": b"\xef\xbb\xbfalpha\r\n", "bad.md": b"\xff\xfe", "y.md": "---\na: [\n---\n"})
+    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")}
+    engine.freshness.refresh()
+    engine.ask.search("alpha")
+    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")} == before
