@@ -1,14 +1,19 @@
-"""A process that changes a vault and kills itself at a given point. Run by `test_recovery.py`.
+"""Processes that change a vault and kill themselves at a given point. Run by `test_recovery.py`.
 
-killed_writer.py VAULT CACHE HOME POINT    one batch; POINT may be "" to live through it
-killed_writer.py VAULT CACHE HOME forever  batch after batch until killed from outside
+    killed_writer.py serve                             a line of JSON [VAULT, CACHE, HOME, POINT, WHICH] each
+    killed_writer.py VAULT CACHE HOME forever          batch after batch until killed from outside
+
+Serving forks a process for each line, which saves starting Python anew for each of the many points; POINT
+may be "" to live through the batch, or "tell" to print the points that are passed.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 from vaultbridge.vault.paths import Root, VaultPath
@@ -71,10 +76,7 @@ def swap_batch() -> list[Step]:
 BATCHES = {"batch": batch, "folder": folder_batch, "swap": swap_batch}
 
 
-def main() -> None:
-    vault, cache, home, point = sys.argv[1:5]
-    which = sys.argv[5] if len(sys.argv) > 5 else "batch"
-
+def write(vault: str, cache: str, home: str, point: str, which: str) -> None:
     def checkpoint(name: str) -> None:
         if point == "tell":
             print(name, flush=True)
@@ -82,20 +84,46 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     transactor = Transactor(Root(vault), Path(cache), cans=TrashCans({"HOME": home}), checkpoint=checkpoint)
-    if point == "forever":
+    if which == "recover":
+        transactor.recover()
+    elif which == "undo":
+        transactor.undo(1, actor="test")
+    elif which == "forever":
         number = 0
         while True:
             number += 1
             steps = [WriteFile(P(f"{note}.md"), str(number).encode() * 2000) for note in range(8)]
             transactor.apply(steps, actor="test", label=f"batch {number}")
             print(number, flush=True)
-    if which == "recover":
-        transactor.recover()
-    elif which == "undo":
-        transactor.undo(1, actor="test")
     else:
         transactor.apply(BATCHES[which](), actor="test", label="the batch")
 
 
+def serve() -> None:
+    for line in sys.stdin:
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.dup2(writing, 1)
+            os.dup2(writing, 2)
+            code = 1
+            try:
+                write(*json.loads(line))
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                os._exit(code)
+        os.close(writing)
+        with open(reading) as output:
+            told = output.read()
+        _, status = os.waitpid(child, 0)
+        print(json.dumps([os.waitstatus_to_exitcode(status), told]), flush=True)
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1] == "serve":
+        serve()
+    else:
+        write(*sys.argv[1:4], point="", which="forever")

@@ -3,11 +3,13 @@ next start makes the batch whole."""
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,8 +19,6 @@ from vaultbridge.vault.transaction import Transactor
 from vaultbridge.vault.trash import TrashCans
 
 WRITER = Path(__file__).with_name("killed_writer.py")
-SECONDS = 60
-Snapshot = Callable[[], dict[str, bytes | None]]
 
 OLD = {
     "a.md": b"a",
@@ -34,11 +34,28 @@ OLD = {
 }
 
 
+Writers = subprocess.Popen[str]
+
+
+class Ran(NamedTuple):
+    returncode: int
+    output: str
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[Writers]:
+    command = [sys.executable, str(WRITER), "serve"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        yield child
+        assert child.stdin is not None
+        child.stdin.close()
+
+
 class World:
     """A vault that can be set up anew, and child processes that change it."""
 
-    def __init__(self, base: Path) -> None:
-        self.base = base
+    def __init__(self, base: Path, writers: Writers) -> None:
+        self.writers = writers
         self.vault, self.cache, self.home = (base / name for name in ("vault", "cache", "home"))
         for place in (self.vault, self.cache, self.home):
             place.mkdir(parents=True)
@@ -47,17 +64,12 @@ class World:
             (self.vault / name).write_bytes(data)
         (self.vault / "Gone" / "inner" / "x").unlink()
 
-    def run(self, point: str, which: str = "batch") -> subprocess.CompletedProcess[str]:
-        command = [
-            sys.executable,
-            str(WRITER),
-            str(self.vault),
-            str(self.cache),
-            str(self.home),
-            point,
-            which,
-        ]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    def run(self, point: str, which: str = "batch") -> Ran:
+        assert self.writers.stdin is not None and self.writers.stdout is not None
+        request = [str(self.vault), str(self.cache), str(self.home), point, which]
+        self.writers.stdin.write(json.dumps(request) + "\n")
+        self.writers.stdin.flush()
+        return Ran(*json.loads(self.writers.stdout.readline()))
 
     def transactor(self) -> Transactor:
         return Transactor(Root(self.vault), self.cache, cans=TrashCans({"HOME": str(self.home)}))
@@ -84,24 +96,26 @@ def which(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def course(which: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict[str, bytes | None]]:
+def course(
+    which: str, writers: Writers, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[str], dict[str, bytes | None]]:
     """The points that an undisturbed batch passes, and how it leaves the vault."""
-    world = World(tmp_path_factory.mktemp("course"))
+    world = World(tmp_path_factory.mktemp("course"), writers)
     ran = world.run("tell", which)
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout.splitlines(), world.files()
+    assert ran.returncode == 0, ran.output
+    return ran.output.splitlines(), world.files()
 
 
 def test_a_batch_killed_at_any_point_is_rolled_back_whole_at_the_next_start(
-    which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path
+    which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path, writers: Writers
 ) -> None:
     points, new = course
     assert points[0] == "recorded" and points[-1] == "finished" and len(points) == len(set(points))
     for number, point in enumerate(points):
-        world = World(tmp_path / str(number))
+        world = World(tmp_path / str(number), writers)
         old = world.files()
         ran = world.run(point, which)
-        assert ran.returncode == -signal.SIGKILL, (point, ran.stderr)
+        assert ran.returncode == -signal.SIGKILL, (point, ran.output)
         between = {
             name: data for name, data in world.files().items() if data is not None and name.endswith(".md")
         }
@@ -118,14 +132,14 @@ def test_a_batch_killed_at_any_point_is_rolled_back_whole_at_the_next_start(
 
 
 def test_a_recovery_killed_at_any_point_is_finished_by_the_next(
-    which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path
+    which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path, writers: Writers
 ) -> None:
-    told = World(tmp_path / "told")
+    told = World(tmp_path / "told", writers)
     assert told.run("durable", which).returncode == -signal.SIGKILL
-    points = told.run("tell", "recover").stdout.splitlines()
+    points = told.run("tell", "recover").output.splitlines()
     assert len(points) >= 3
-    for number, point in enumerate(points[::2] if which == "batch" else points):
-        world = World(tmp_path / str(number))
+    for number, point in enumerate(points):
+        world = World(tmp_path / str(number), writers)
         old = world.files()
         assert world.run("durable", which).returncode == -signal.SIGKILL
         assert world.run(point, "recover").returncode == -signal.SIGKILL
@@ -135,12 +149,12 @@ def test_a_recovery_killed_at_any_point_is_finished_by_the_next(
         transactor.close()
 
 
-def test_an_undoing_killed_at_any_point_is_rolled_back_whole_too(tmp_path: Path) -> None:
-    told = World(tmp_path / "told")
+def test_an_undoing_killed_at_any_point_is_rolled_back_whole_too(tmp_path: Path, writers: Writers) -> None:
+    told = World(tmp_path / "told", writers)
     assert told.run("", "batch").returncode == 0
-    points = told.run("tell", "undo").stdout.splitlines()
-    for number, point in enumerate(points[::3]):
-        world = World(tmp_path / str(number))
+    points = told.run("tell", "undo").output.splitlines()
+    for number, point in enumerate(points):
+        world = World(tmp_path / str(number), writers)
         old = world.files()
         assert world.run("", "batch").returncode == 0
         new = world.files()
@@ -154,8 +168,8 @@ def test_an_undoing_killed_at_any_point_is_rolled_back_whole_too(tmp_path: Path)
         transactor.close()
 
 
-def test_a_writer_killed_at_random_moments_never_tears_a_batch(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
+def test_a_writer_killed_at_random_moments_never_tears_a_batch(tmp_path: Path, writers: Writers) -> None:
+    world = World(tmp_path / "world", writers)
     for _ in range(6):
         command = [
             sys.executable,
@@ -178,8 +192,8 @@ def test_a_writer_killed_at_random_moments_never_tears_a_batch(tmp_path: Path) -
         assert not list(world.vault.glob(".vaultbridge-*"))
 
 
-def test_the_next_transaction_recovers_first(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
+def test_the_next_transaction_recovers_first(tmp_path: Path, writers: Writers) -> None:
+    world = World(tmp_path / "world", writers)
     old = world.files()
     transactor = world.transactor()
     assert world.run("done 3").returncode == -signal.SIGKILL
@@ -188,8 +202,8 @@ def test_the_next_transaction_recovers_first(tmp_path: Path) -> None:
     transactor.close()
 
 
-def test_recovery_keeps_what_somebody_changed_meanwhile_and_says_so(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
+def test_recovery_keeps_what_somebody_changed_meanwhile_and_says_so(tmp_path: Path, writers: Writers) -> None:
+    world = World(tmp_path / "world", writers)
     assert world.run("durable").returncode == -signal.SIGKILL
     (world.vault / "a.md").write_bytes(b"mine now")
     (world.vault / "Else" / "b.md").write_bytes(b"edited where it was moved")
@@ -208,8 +222,8 @@ def test_recovery_keeps_what_somebody_changed_meanwhile_and_says_so(tmp_path: Pa
     transactor.close()
 
 
-def test_a_file_that_was_deleted_meanwhile_does_not_stop_recovery(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
+def test_a_file_that_was_deleted_meanwhile_does_not_stop_recovery(tmp_path: Path, writers: Writers) -> None:
+    world = World(tmp_path / "world", writers)
     assert world.run("durable").returncode == -signal.SIGKILL
     (world.vault / "a.md").unlink()
     (world.vault / "Else" / "b.md").unlink()
@@ -221,8 +235,8 @@ def test_a_file_that_was_deleted_meanwhile_does_not_stop_recovery(tmp_path: Path
     transactor.close()
 
 
-def test_a_vault_path_is_all_that_recovery_tells(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
+def test_a_vault_path_is_all_that_recovery_tells(tmp_path: Path, writers: Writers) -> None:
+    world = World(tmp_path / "world", writers)
     assert world.run("done 0").returncode == -signal.SIGKILL
     (world.vault / "a.md").write_bytes(b"mine")
     transactor = world.transactor()

@@ -38,6 +38,9 @@ JOURNAL_SECONDS: Final = 90 * 86400.0
 PRUNE_EVERY: Final = 64
 """After how many transactions the bounds are enforced: often enough that none is passed by much."""
 
+PRUNE_STRIDE: Final = 10
+"""How many of the oldest transactions are forgotten at a time while the size is above its bound."""
+
 HISTORY_LIMIT: Final = 1000
 """The most entries one look at the history returns."""
 
@@ -259,7 +262,8 @@ class Journal:
                 gone = self._db.execute(
                     "DELETE FROM transactions WHERE id IN (SELECT id FROM transactions"
                     " WHERE state IN ('done', 'rolled-back') AND id < (SELECT max(id) FROM transactions)"
-                    " ORDER BY id LIMIT 50)"
+                    " ORDER BY id LIMIT ?)",
+                    (PRUNE_STRIDE,),
                 ).rowcount
                 if not gone:
                     break

@@ -75,14 +75,12 @@ def _connect(file: Path) -> sqlite3.Connection:
     try:
         if _is_new(db):
             db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        elif not _is_journal(db):
+            raise sqlite3.DatabaseError("it is not a journal of this version")
         db.execute("PRAGMA journal_mode = WAL")
         # FULL: a transaction that was recorded is on the disk before the first note changes.
         db.execute("PRAGMA synchronous = FULL")
         _create(db)
-        known = db.execute("PRAGMA application_id").fetchone()[0]
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if (known, version) != (_APPLICATION_ID, _SCHEMA_VERSION):
-            raise sqlite3.DatabaseError("it is not a journal of this version")
         file.chmod(0o600)
     except BaseException:
         db.close()
@@ -92,6 +90,12 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 def _is_new(db: sqlite3.Connection) -> bool:
     return bool(db.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0])
+
+
+def _is_journal(db: sqlite3.Connection) -> bool:
+    known = db.execute("PRAGMA application_id").fetchone()[0]
+    version = db.execute("PRAGMA user_version").fetchone()[0]
+    return (known, version) == (_APPLICATION_ID, _SCHEMA_VERSION)
 
 
 def _create(db: sqlite3.Connection) -> None:

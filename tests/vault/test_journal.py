@@ -1,0 +1,260 @@
+"""`vaultbridge.vault.journal`: what was done, by whom, and how it was before; bounded."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.vault import journal as journal_module
+from vaultbridge.vault.journal import Journal, image_of
+from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.steps import (
+    Act,
+    MoveFile,
+    MoveFolder,
+    RemoveFile,
+    Restored,
+    Step,
+    Trashed,
+    TrashFile,
+    WriteFile,
+    Written,
+)
+from vaultbridge.vault.transaction import Transactor
+from vaultbridge.vault.trash import TrashCans
+
+P = vault_path
+DAY = 86400.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def timed(root: Root, cache: Path, cans: TrashCans, clock: Clock) -> Transactor:
+    return Transactor(root, cache, cans=cans, clock=clock)
+
+
+def do(transactor: Transactor, *steps: Step, label: str = "a change") -> int:
+    return transactor.apply(steps, actor="mcp:test", label=label).id
+
+
+def labels(transactor: Transactor, path: str) -> list[str]:
+    return [entry.label for entry in transactor.journal.history(P(path))]
+
+
+def test_an_entry_tells_who_when_what_and_how_it_ended(timed: Transactor, clock: Clock) -> None:
+    number = do(timed, WriteFile(P("A/n.md"), b"x"), label="Create A/n.md")
+    entry = timed.journal.entry(number)
+    assert (entry.at, entry.actor, entry.label, entry.state) == (
+        clock.now,
+        "mcp:test",
+        "Create A/n.md",
+        "done",
+    )
+    assert entry.paths == ("A", "A/n.md")
+    assert (entry.undo_of, entry.undone_by) == (None, None)
+    undoing = timed.undo(number, actor="cli").id
+    assert timed.journal.entry(number).undone_by == undoing
+    assert timed.journal.entry(undoing).undo_of == number
+    assert timed.journal.entry(undoing).label == "Undo: Create A/n.md"
+
+
+def test_history_is_newest_first_and_goes_on_from_an_id(timed: Transactor) -> None:
+    for number in range(5):
+        do(timed, WriteFile(P("n.md"), str(number).encode()), label=f"edit {number}")
+    assert [entry.label for entry in timed.journal.history(limit=2)] == ["edit 4", "edit 3"]
+    assert [entry.label for entry in timed.journal.history(limit=2, before=4)] == ["edit 2", "edit 1"]
+    for limit in (0, journal_module.HISTORY_LIMIT + 1):
+        with pytest.raises(InvalidArgument):
+            timed.journal.history(limit=limit)
+
+
+def test_a_notes_history_follows_its_renames_and_leaves_others_out(timed: Transactor) -> None:
+    do(timed, WriteFile(P("a.md"), b"1"), label="make a")
+    do(timed, WriteFile(P("other.md"), b"1"), label="make other")
+    do(timed, MoveFile(P("a.md"), P("D/b.md")), label="rename")
+    do(timed, WriteFile(P("a.md"), b"another"), label="a new a")
+    do(timed, WriteFile(P("D/b.md"), b"2"), label="edit b")
+    do(timed, MoveFolder(P("D"), P("E")), label="move folder")
+    do(timed, WriteFile(P("E/b.md"), b"3"), label="edit again")
+    do(timed, WriteFile(P("E/c.md"), b"3"), label="a neighbour")
+    assert labels(timed, "e/B.md") == ["edit again", "move folder", "edit b", "rename", "make a"]
+    assert labels(timed, "a.md") == ["a new a", "rename", "make a"]
+    assert [entry.label for entry in timed.journal.history(P("E/b.md"), limit=3)] == [
+        "edit again",
+        "move folder",
+        "edit b",
+    ]
+
+
+def test_versions_are_the_bytes_before_and_after(timed: Transactor, folder: Path) -> None:
+    (folder / "n.md").write_bytes(b"\xff\xfe old \r\n")
+    (folder / "t.md").write_bytes(b"trash me")
+    (folder / "r.md").write_bytes(b"remove me")
+    number = do(
+        timed,
+        WriteFile(P("n.md"), b"new"),
+        WriteFile(P("new.md"), b""),
+        TrashFile(P("t.md"), "local"),
+        RemoveFile(P("r.md")),
+        MoveFile(P("n.md"), P("m.md")),
+    )
+    shown = {
+        item.path: (item.before, item.after) for item in timed.journal.versions(timed.journal.entry(number))
+    }
+    assert shown == {
+        "n.md": (b"\xff\xfe old \r\n", b"new"),
+        "new.md": (None, b""),
+        "t.md": (b"trash me", None),
+        "r.md": (b"remove me", None),
+    }
+    undoing = timed.undo(number, actor="cli").id
+    shown = {
+        item.path: (item.before, item.after) for item in timed.journal.versions(timed.journal.entry(undoing))
+    }
+    assert shown["t.md"] == (None, b"trash me")
+
+
+def test_an_unknown_entry_is_refused(timed: Transactor) -> None:
+    with pytest.raises(InvalidArgument, match="no change 7"):
+        timed.journal.entry(7)
+
+
+def test_content_is_held_once_and_compressed(timed: Transactor, cache: Path) -> None:
+    text = b"the same words again and again " * 1000
+    for number in range(20):
+        do(timed, WriteFile(P(f"{number}.md"), text))
+    with sqlite3.connect(cache / "journal.sqlite") as db:
+        [(count, stored)] = db.execute("SELECT count(*), sum(stored) FROM contents").fetchall()
+    db.close()
+    assert count == 1
+    assert stored < len(text) / 20
+
+
+def test_changes_older_than_the_bound_are_forgotten(timed: Transactor, clock: Clock, cache: Path) -> None:
+    do(timed, WriteFile(P("n.md"), b"old"), label="old")
+    clock.now += journal_module.JOURNAL_SECONDS - DAY
+    do(timed, WriteFile(P("n.md"), b"recent"), label="recent")
+    timed.journal.prune(now=clock.now)
+    assert [entry.label for entry in timed.journal.history()] == ["recent", "old"]
+    timed.journal.prune(now=clock.now + 2 * DAY)
+    assert [entry.label for entry in timed.journal.history()] == ["recent"]
+    assert timed.journal.versions(timed.journal.entry(2))[0].before == b"old", (
+        "still needed by the later change"
+    )
+    with pytest.raises(InvalidArgument):
+        timed.journal.entry(1)
+
+
+def test_the_number_of_changes_is_bounded(
+    timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "JOURNAL_ENTRIES", 5)
+    for number in range(9):
+        do(timed, WriteFile(P("n.md"), str(number).encode()), label=str(number))
+    timed.journal.prune(now=clock.now)
+    assert [entry.label for entry in timed.journal.history()] == ["8", "7", "6", "5", "4"]
+
+
+def test_the_size_is_bounded_and_the_newest_change_is_always_kept(
+    timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "JOURNAL_BYTES", 200_000)
+    noise = [random.Random(seed).randbytes(10_000) for seed in range(40)]
+    for data in noise:
+        do(timed, WriteFile(P("n.md"), data))
+    timed.journal.prune(now=clock.now)
+    kept = timed.journal.history(limit=100)
+    assert 5 <= len(kept) <= 20, "no more than needed is forgotten"
+    assert kept[0].id == 40
+    assert timed.journal.versions(kept[0])[0].after == noise[-1]
+
+
+def test_the_bounds_are_enforced_without_being_asked(
+    timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "JOURNAL_ENTRIES", 5)
+    for number in range(journal_module.PRUNE_EVERY + 10):
+        do(timed, WriteFile(P("n.md"), str(number).encode()))
+    assert len(timed.journal.history(limit=1000)) <= 5 + journal_module.PRUNE_EVERY
+
+
+def test_a_transaction_under_way_is_never_forgotten(cache: Path) -> None:
+    journal = Journal(cache)
+    image = image_of(b"x")
+    act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
+    journal.begin([act], {image.digest: b"x"}, at=0.0, actor="a", label="l")
+    journal.prune(now=10 * journal_module.JOURNAL_SECONDS)
+    [pending] = journal.pending()
+    assert pending.state == "pending" and pending.acts == (act,)
+    journal.start_applying(pending.id, {0: 42})
+    assert journal.pending()[0].staged == {0: 42}
+    journal.mark_to_undo(pending.id, 0)
+    assert journal.pending()[0].to_undo == 0
+    journal.finish(pending.id, state="rolled-back", kept=("a b.md", "c.md"), at=1.0)
+    assert journal.pending() == ()
+    assert journal.history() == (), "what was rolled back did not happen"
+    journal.close()
+
+
+def test_acts_of_every_kind_are_held_exactly(cache: Path) -> None:
+    journal = Journal(cache)
+    trashed = Trashed(
+        P("t.md"), "/v/t.md", "system", "/t/t.md", "/t/i", "info", folder=False, image=None, mode=0o644
+    )
+    number = journal.begin([trashed, Restored(trashed)], {}, at=0.0, actor="a", label="l")
+    assert journal.entry(number).acts == (trashed, Restored(trashed))
+    journal.close()
+
+
+def test_damaged_content_is_told_not_given(cache: Path) -> None:
+    journal = Journal(cache)
+    with pytest.raises(EngineFailure):
+        journal.content(image_of(b"never held"))
+    image = image_of(b"held")
+    act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
+    journal.begin([act], {image.digest: b"held"}, at=0.0, actor="a", label="l")
+    assert journal.content(image) == b"held"
+    with sqlite3.connect(cache / "journal.sqlite") as db:
+        db.execute("UPDATE contents SET data = ?", (b"zrubbish",))
+    db.close()
+    with pytest.raises(EngineFailure):
+        journal.content(image)
+    journal.close()
+
+
+def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: TrashCans) -> None:
+    transactor = Transactor(root, cache, cans=cans)
+    errors: list[BaseException] = []
+
+    def write(name: str) -> None:
+        try:
+            for number in range(15):
+                do(transactor, WriteFile(P(f"{name}.md"), str(number).encode()))
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert errors == []
+    assert len(transactor.journal.history(limit=100)) == 30
+    transactor.close()

@@ -1,0 +1,72 @@
+"""`vaultbridge.vault.periodic`: OBSIDIAN.md 9, which note is a day's."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from vaultbridge.errors import InvalidPath
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.periodic import periodic_date, periodic_path
+from vaultbridge.vault.settings import PERIOD_FORMATS, Period, PeriodicNotes, VaultSettings
+
+DAY = date(2024, 3, 5)
+
+
+def daily(folder: str, fmt: str) -> VaultSettings:
+    return VaultSettings(
+        periodic={"daily": PeriodicNotes(enabled=True, folder=folder, format=fmt, template="")}
+    )
+
+
+@pytest.mark.parametrize(
+    ("period", "path"),
+    [
+        ("daily", "2024-03-05.md"),
+        ("weekly", "2024-W10.md"),
+        ("monthly", "2024-03.md"),
+        ("quarterly", "2024-Q1.md"),
+        ("yearly", "2024.md"),
+    ],
+)
+def test_without_settings_the_defaults_name_the_note(period: Period, path: str) -> None:
+    assert periodic_path(period, DAY, VaultSettings()) == path
+
+
+@pytest.mark.parametrize(
+    ("folder", "fmt", "path"),
+    [
+        ("Daily", "YYYY-MM-DD", "Daily/2024-03-05.md"),
+        ("", "YYYY/MM-MMMM/YYYY-MM-DD", "2024/03-March/2024-03-05.md"),
+        ("A/B", "[Day] D", "A/B/Day 5.md"),
+        ("", "/YYYY/", "2024.md"),
+    ],
+)
+def test_folder_and_format_make_the_path(folder: str, fmt: str, path: str) -> None:
+    assert periodic_path("daily", DAY, daily(folder, fmt)) == path
+
+
+@pytest.mark.parametrize("fmt", ["HH:mm", "[..]/YYYY", "YYYY#MM", "[.hidden]"])
+def test_a_format_that_gives_no_name_a_note_may_have_is_refused(fmt: str) -> None:
+    with pytest.raises(InvalidPath):
+        periodic_path("daily", DAY, daily("", fmt))
+
+
+@pytest.mark.parametrize("period", list(PERIOD_FORMATS))
+def test_the_path_gives_the_first_day_back(period: Period) -> None:
+    first = {
+        "daily": DAY,
+        "weekly": date(2024, 3, 3),
+        "monthly": date(2024, 3, 1),
+        "quarterly": date(2024, 1, 1),
+        "yearly": date(2024, 1, 1),
+    }[period]
+    assert periodic_date(period, periodic_path(period, DAY, VaultSettings()), VaultSettings()) == first
+
+
+def test_only_notes_in_the_folder_count_in_any_case() -> None:
+    settings = daily("Daily", "YYYY-MM-DD")
+    assert periodic_date("daily", vault_path("daily/2024-03-05.MD"), settings) == DAY
+    for path in ("2024-03-05.md", "Other/2024-03-05.md", "Daily/x/2024-03-05.md", "Daily/2024-03-05.pdf"):
+        assert periodic_date("daily", vault_path(path), settings) is None

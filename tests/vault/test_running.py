@@ -1,0 +1,70 @@
+"""`vaultbridge.vault.running`: OBSIDIAN.md 9, whether the app runs."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.vault.running import obsidian_runs
+
+
+@pytest.fixture
+def environ(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+
+
+def lock(home: Path, text: str) -> None:
+    folder = home / ".config" / "obsidian"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SingletonLock").unlink(missing_ok=True)
+    (folder / "SingletonLock").symlink_to(text)
+
+
+def test_without_lock_and_socket_it_does_not_run(environ: dict[str, str]) -> None:
+    assert not obsidian_runs(environ, platform="linux")
+
+
+def test_a_lock_of_a_live_process_on_this_machine_means_it_runs(environ: dict[str, str], home: Path) -> None:
+    lock(home, f"{socket.gethostname()}-{os.getpid()}")
+    assert obsidian_runs(environ, platform="linux")
+
+
+def test_a_lock_that_outlived_its_process_means_nothing(environ: dict[str, str], home: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    lock(home, f"{socket.gethostname()}-{ended.pid}")
+    assert not obsidian_runs(environ, platform="linux")
+
+
+@pytest.mark.parametrize(
+    "text", ["another-host-{pid}", "{host}-", "{host}-x", "nonsense", "{host}-0", "{host}-99999999999"]
+)
+def test_a_lock_of_another_machine_or_of_no_process_means_nothing(
+    environ: dict[str, str], home: Path, text: str
+) -> None:
+    lock(home, text.format(host=socket.gethostname(), pid=os.getpid()))
+    assert not obsidian_runs(environ, platform="linux")
+
+
+def test_a_connectable_command_line_socket_means_it_runs(environ: dict[str, str], home: Path) -> None:
+    place = home / ".obsidian-cli.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(place))
+        assert not obsidian_runs(environ, platform="linux"), "bound but nobody listens"
+        server.listen()
+        assert obsidian_runs(environ, platform="linux")
+    assert place.exists()
+    assert not obsidian_runs(environ, platform="linux"), "a left-over socket file"
+
+
+def test_on_windows_the_lock_file_lives_as_long_as_the_app(tmp_path: Path) -> None:
+    environ = {"USERPROFILE": str(tmp_path), "APPDATA": str(tmp_path)}
+    assert not obsidian_runs(environ, platform="win32")
+    (tmp_path / "obsidian").mkdir()
+    (tmp_path / "obsidian" / "lockfile").write_text("")
+    assert obsidian_runs(environ, platform="win32")

@@ -1,0 +1,64 @@
+"""`vaultbridge.vault.settings`: the rules that follow from the settings (OBSIDIAN.md 4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.links.rewrite import LinkSettings
+from vaultbridge.vault.ignore import IgnoreFilters
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.settings import PERIOD_FORMATS, VaultSettings
+
+
+@pytest.mark.parametrize(
+    ("setting", "folder"),
+    [
+        ("/", ""),
+        ("", ""),
+        ("./", "A/B"),
+        ("./files", "A/B/files"),
+        ("./a/b", "A/B/a/b"),
+        ("Assets", "Assets"),
+        ("Assets/Img/", "Assets/Img"),
+        ("/Assets", "Assets"),
+        ("../out", ""),
+        (".obsidian", ""),
+    ],
+)
+def test_attachments_go_where_the_setting_says(setting: str, folder: str) -> None:
+    settings = VaultSettings(attachment_folder=setting)
+    assert settings.attachment_folder_for(vault_path("A/B/n.md")) == folder
+
+
+def test_beside_a_note_at_the_top_attachments_lie_at_the_top() -> None:
+    assert VaultSettings(attachment_folder="./").attachment_folder_for(vault_path("n.md")) == ""
+    assert VaultSettings(attachment_folder="./x").attachment_folder_for(vault_path("n.md")) == "x"
+
+
+def test_new_notes_go_where_the_setting_says() -> None:
+    beside = vault_path("A/n.md")
+    assert VaultSettings().new_note_folder(beside) == ""
+    assert VaultSettings(new_file_location="current").new_note_folder(beside) == "A"
+    assert VaultSettings(new_file_location="current").new_note_folder(None) == ""
+    inbox = VaultSettings(new_file_location="folder", new_file_folder="Inbox/New/")
+    assert inbox.new_note_folder(beside) == "Inbox/New"
+
+
+def test_the_defaults_are_obsidians() -> None:
+    settings = VaultSettings()
+    assert settings.links == LinkSettings("shortest", use_markdown_links=False)
+    assert settings.trash_option == "system"
+    assert settings.always_update_links is False
+    assert [settings.notes_of(period).format for period in PERIOD_FORMATS] == [
+        "YYYY-MM-DD",
+        "gggg-[W]ww",
+        "YYYY-MM",
+        "YYYY-[Q]Q",
+        "YYYY",
+    ]
+    assert not settings.ignored("any.md")
+
+
+def test_ignored_asks_the_filters() -> None:
+    settings = VaultSettings(ignoring=IgnoreFilters(("Archive/",)))
+    assert settings.ignored("Archive/n.md") and not settings.ignored("n.md")

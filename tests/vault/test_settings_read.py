@@ -1,0 +1,199 @@
+"""`vaultbridge.vault.settings_read`: OBSIDIAN.md 9; absence and breakage mean defaults."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.settings import Bookmark, PeriodicNotes, VaultSettings
+from vaultbridge.vault.settings_read import SettingsReader, read_settings
+
+
+def write(folder: Path, name: str, value: Any) -> None:
+    place = folder / ".obsidian" / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
+
+
+def test_a_vault_without_settings_has_the_defaults(root: Root) -> None:
+    settings = read_settings(root)
+    assert settings.problems == ()
+    assert settings.new_link_format == VaultSettings().new_link_format
+    assert settings.notes_of("daily") == PeriodicNotes(
+        enabled=True, folder="", format="YYYY-MM-DD", template=""
+    )
+
+
+def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Root, folder: Path) -> None:
+    write(
+        folder,
+        "app.json",
+        {
+            "newLinkFormat": "relative",
+            "useMarkdownLinks": True,
+            "alwaysUpdateLinks": True,
+            "attachmentFolderPath": "./files",
+            "newFileLocation": "folder",
+            "newFileFolderPath": "Inbox",
+            "trashOption": "local",
+            "showUnsupportedFiles": True,
+            "userIgnoreFilters": ["Archive/"],
+            "somethingNew": {"deep": [1]},
+        },
+    )
+    write(
+        folder,
+        "daily-notes.json",
+        {"folder": "/Daily/", "format": "YYYY/MM/DD", "template": "T/Day", "autorun": True},
+    )
+    write(folder, "templates.json", {"folder": "T", "dateFormat": "DD.MM.YYYY", "timeFormat": "HH.mm"})
+    write(folder, "types.json", {"types": {"Due": "date", "tags": "tags"}})
+    write(folder, "community-plugins.json", ["dataview", "tasks"])
+    write(folder, "core-plugins.json", {"daily-notes": True, "graph": False})
+    settings = read_settings(root)
+    assert settings.problems == ()
+    assert (settings.links.new_link_format, settings.links.use_markdown_links) == ("relative", True)
+    assert (settings.always_update_links, settings.show_unsupported_files) == (True, True)
+    assert (settings.attachment_folder, settings.new_file_location, settings.new_file_folder) == (
+        "./files",
+        "folder",
+        "Inbox",
+    )
+    assert settings.trash_option == "local"
+    assert settings.ignored("Archive/n.md")
+    assert settings.notes_of("daily") == PeriodicNotes(
+        enabled=True, folder="Daily", format="YYYY/MM/DD", template="T/Day"
+    )
+    assert (settings.template_folder, settings.template_date_format, settings.template_time_format) == (
+        "T",
+        "DD.MM.YYYY",
+        "HH.mm",
+    )
+    assert settings.property_types == {"due": "date", "tags": "tags"}
+    assert settings.community_plugins == ("dataview", "tasks")
+    assert settings.core_plugins == {"daily-notes": True, "graph": False}
+
+
+def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
+    write(folder, "daily-notes.json", {"format": "", "folder": ""})
+    write(folder, "templates.json", {"dateFormat": ""})
+    write(folder, "app.json", "")
+    settings = read_settings(root)
+    assert settings.notes_of("daily").format == "YYYY-MM-DD"
+    assert settings.template_date_format == "YYYY-MM-DD"
+    assert settings.problems == ()
+
+
+def test_an_older_list_of_core_plugins_is_understood(root: Root, folder: Path) -> None:
+    write(folder, "core-plugins.json", ["daily-notes", "graph"])
+    assert read_settings(root).core_plugins == {"daily-notes": True, "graph": True}
+
+
+PERIODIC = {
+    "daily": {"enabled": True, "folder": "P", "format": "DD-MM-YYYY", "template": "x"},
+    "weekly": {"enabled": True, "folder": "W", "format": ""},
+    "monthly": {"enabled": False, "format": "MMMM YYYY"},
+    "yearly": "nonsense",
+}
+
+
+def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
+    root: Root, folder: Path
+) -> None:
+    write(folder, "daily-notes.json", {"folder": "Daily"})
+    write(folder, "plugins/periodic-notes/data.json", PERIODIC)
+    settings = read_settings(root)
+    assert settings.notes_of("daily") == PeriodicNotes(
+        enabled=True, folder="P", format="DD-MM-YYYY", template="x"
+    )
+    assert settings.notes_of("weekly") == PeriodicNotes(
+        enabled=True, folder="W", format="gggg-[W]ww", template=""
+    )
+    assert settings.notes_of("monthly") == PeriodicNotes(
+        enabled=False, folder="", format="MMMM YYYY", template=""
+    )
+    assert settings.notes_of("yearly").format == "YYYY"
+
+
+def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root, folder: Path) -> None:
+    write(folder, "daily-notes.json", {"folder": "Daily"})
+    write(folder, "plugins/periodic-notes/data.json", {"daily": {**PERIODIC["daily"], "enabled": False}})  # type: ignore[dict-item]
+    assert read_settings(root).notes_of("daily").folder == "Daily"
+    write(folder, "plugins/periodic-notes/data.json", PERIODIC)
+    write(folder, "community-plugins.json", ["dataview"])
+    assert read_settings(root).notes_of("daily").folder == "Daily"
+    write(folder, "community-plugins.json", ["periodic-notes"])
+    assert read_settings(root).notes_of("daily").folder == "P"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("app.json", "{broken"),
+        ("app.json", [1, 2]),
+        ("app.json", {"newLinkFormat": "longest"}),
+        ("app.json", {"newLinkFormat": 5}),
+        ("app.json", {"useMarkdownLinks": "yes"}),
+        ("app.json", {"userIgnoreFilters": "Archive"}),
+        ("app.json", {"userIgnoreFilters": ["/[/"]}),
+        ("types.json", {"types": ["x"]}),
+        ("bookmarks.json", {"items": {}}),
+        ("daily-notes.json", {"format": 7}),
+        ("templates.json", "[" * 100_000),
+    ],
+)
+def test_broken_settings_are_reported_and_mean_the_defaults(
+    root: Root, folder: Path, name: str, value: Any
+) -> None:
+    write(folder, name, value)
+    settings = read_settings(root)
+    assert len(settings.problems) == 1
+    assert name in settings.problems[0] or "ignore filter" in settings.problems[0]
+    assert str(folder) not in settings.problems[0]
+    assert settings.links == VaultSettings().links
+    assert settings.notes_of("daily").format == "YYYY-MM-DD"
+
+
+def test_bookmarks_are_told_flat_with_their_groups(root: Root, folder: Path) -> None:
+    items = [
+        {"type": "file", "path": "a.md", "subpath": "#H", "title": "A"},
+        {
+            "type": "group",
+            "title": "Work",
+            "items": [
+                {"type": "search", "query": "tag:#x"},
+                {"type": "group", "title": "Deep", "items": [{"type": "folder", "path": "F"}]},
+            ],
+        },
+        {"type": "url", "url": "https://example.org", "title": "Web"},
+        "nonsense",
+    ]
+    write(folder, "bookmarks.json", {"items": items})
+    assert read_settings(root).bookmarks == (
+        Bookmark("file", "a.md", "A", "#H", ()),
+        Bookmark("search", "tag:#x", "", "", ("Work",)),
+        Bookmark("folder", "F", "", "", ("Work", "Deep")),
+        Bookmark("url", "https://example.org", "Web", "", ()),
+    )
+
+
+def test_asking_again_reads_again_only_what_changed(root: Root, folder: Path) -> None:
+    reader = SettingsReader(root)
+    write(folder, "app.json", {"trashOption": "local"})
+    first = reader.current()
+    assert reader.current() is first
+    write(folder, "app.json", {"trashOption": "none"})
+    os.utime(folder / ".obsidian" / "app.json", ns=(1, 1))
+    assert reader.current().trash_option == "none"
+    (folder / ".obsidian" / "app.json").unlink()
+    assert reader.current().trash_option == "system"
+
+
+def test_a_byte_order_mark_does_not_break_a_settings_file(root: Root, folder: Path) -> None:
+    write(folder, "app.json", "\ufeff" + json.dumps({"trashOption": "none"}))
+    assert read_settings(root).trash_option == "none"

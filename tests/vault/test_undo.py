@@ -1,0 +1,105 @@
+"""`vaultbridge.vault.undo`: the steps that take a recorded change back."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.errors import EditRefused
+from vaultbridge.vault.journal import Entry, image_of
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.steps import (
+    ABSENT,
+    Act,
+    FolderMade,
+    FolderRemoved,
+    Image,
+    MakeFolder,
+    Moved,
+    MoveFile,
+    MoveFolder,
+    Removed,
+    RemoveFile,
+    RemoveFolder,
+    Restored,
+    RestoreFile,
+    Step,
+    Trashed,
+    TrashFile,
+    WriteFile,
+    Written,
+    paths_of,
+)
+from vaultbridge.vault.undo import inverse_steps
+
+P = vault_path
+OLD, NEW = image_of(b"old"), image_of(b"new")
+TRASHED = Trashed(
+    P("t.md"), "/v/t.md", "local", "/v/.trash/t.md", "", "", folder=False, image=None, mode=0o644
+)
+
+
+def content(image: Image) -> bytes:
+    return {OLD.digest: b"old", NEW.digest: b"new"}[image.digest]
+
+
+def entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> Entry:
+    return Entry(7, state, 0.0, "a", "l", None, undone_by, (), acts, {}, None)  # type: ignore[arg-type]
+
+
+def test_steps_come_in_reverse() -> None:
+    acts = (FolderMade(P("A"), "/v/A"), Written(P("A/n.md"), "/v/A/n.md", None, NEW, None, ""))
+    assert inverse_steps(entry(*acts), content, force=False) == (
+        RemoveFile(P("A/n.md"), NEW.hash),
+        RemoveFolder(P("A"), deep=False),
+    )
+
+
+@pytest.mark.parametrize(
+    ("act", "step", "forced"),
+    [
+        (
+            Written(P("n.md"), "/v/n.md", OLD, NEW, 0o644, ""),
+            WriteFile(P("n.md"), b"old", NEW.hash),
+            WriteFile(P("n.md"), b"old"),
+        ),
+        (
+            Written(P("n.md"), "/v/n.md", None, NEW, None, ""),
+            RemoveFile(P("n.md"), NEW.hash),
+            RemoveFile(P("n.md"), missing_ok=True),
+        ),
+        (
+            Removed(P("n.md"), "/v/N.md", OLD, 0o600),
+            WriteFile(P("n.md"), b"old", ABSENT, mode=0o600, stored_name="N.md"),
+            WriteFile(P("n.md"), b"old", mode=0o600, stored_name="N.md"),
+        ),
+        (
+            Moved(P("a.md"), P("b.md"), "/v/a.md", "/v/b.md", folder=False, hash="f00d"),
+            MoveFile(P("b.md"), P("a.md"), "f00d", stored_name="a.md"),
+            MoveFile(P("b.md"), P("a.md"), stored_name="a.md"),
+        ),
+        (
+            Moved(P("A"), P("B"), "/v/A", "/v/B", folder=True),
+            MoveFolder(P("B"), P("A")),
+            MoveFolder(P("B"), P("A")),
+        ),
+        (TRASHED, RestoreFile(TRASHED), RestoreFile(TRASHED)),
+        (Restored(TRASHED), TrashFile(P("t.md"), "local"), TrashFile(P("t.md"), "local")),
+        (FolderRemoved(P("A"), "/v/A"), MakeFolder(P("A")), MakeFolder(P("A"))),
+    ],
+)
+def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step, forced: Step) -> None:
+    assert inverse_steps(entry(act), content, force=False) == (step,)
+    assert inverse_steps(entry(act), content, force=True) == (forced,)
+
+
+def test_what_did_not_happen_or_was_undone_cannot_be_undone() -> None:
+    with pytest.raises(EditRefused, match="rolled back"):
+        inverse_steps(entry(state="rolled-back"), content, force=True)
+    with pytest.raises(EditRefused, match="undone already, by change 9"):
+        inverse_steps(entry(undone_by=9), content, force=True)
+
+
+def test_the_paths_an_act_concerns() -> None:
+    assert paths_of(Moved(P("a.md"), P("b.md"), "", "", folder=False)) == ("a.md", "b.md")
+    assert paths_of(Restored(TRASHED)) == ("t.md",)
+    assert paths_of(FolderMade(P("A"), "")) == ("A",)

@@ -1,0 +1,182 @@
+"""`vaultbridge.vault.watch`: what anyone does to the vault is told, settled, or a rescan is asked for."""
+
+from __future__ import annotations
+
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.watch import (
+    Changed,
+    Rescan,
+    SettingsChanged,
+    VaultLost,
+    Watcher,
+    WatchEvent,
+    WorkspaceChanged,
+)
+
+BOUND = 30.0
+"""Seconds that a test waits for an event before it fails: far more than any needs."""
+
+
+class Watched:
+    """A vault under watch, and what was told of it."""
+
+    def __init__(self, root: Root, **options: int) -> None:
+        self.told: queue.Queue[WatchEvent] = queue.Queue()
+        self.watcher = Watcher(root, self.told.put, **options)
+        self.watcher.start()
+        assert self.told.get(timeout=BOUND) == Rescan("started")
+
+    def until(self, wanted: Callable[[list[WatchEvent]], bool]) -> list[WatchEvent]:
+        """Everything told until `wanted` holds of it."""
+        deadline = time.monotonic() + BOUND
+        events: list[WatchEvent] = []
+        while not wanted(events):
+            left = deadline - time.monotonic()
+            assert left > 0, f"only {events} within {BOUND} s"
+            try:
+                events.append(self.told.get(timeout=left))
+            except queue.Empty:
+                continue
+        return events
+
+    def paths(self, *wanted: str) -> set[str]:
+        """All changed paths told until the wanted ones are among them."""
+        return _paths(self.until(lambda events: set(wanted) <= _paths(events)))
+
+
+def _paths(events: list[WatchEvent]) -> set[str]:
+    return {path for event in events if isinstance(event, Changed) for path in event.paths}
+
+
+@pytest.fixture
+def watched(root: Root) -> Iterator[Watched]:
+    made = Watched(root)
+    yield made
+    made.watcher.stop()
+
+
+def test_writes_renames_and_deletions_are_told_by_vault_path(watched: Watched, folder: Path) -> None:
+    (folder / "a.md").write_text("x")
+    assert watched.paths("a.md") == {"a.md"}
+    (folder / "a.md").rename(folder / "b.md")
+    assert watched.paths("a.md", "b.md") == {"a.md", "b.md"}
+    (folder / "b.md").unlink()
+    assert watched.paths("b.md") == {"b.md"}
+
+
+def test_an_atomic_save_is_told_as_its_note_alone(watched: Watched, folder: Path) -> None:
+    (folder / ".tmp-save").write_text("x")
+    (folder / ".tmp-save").replace(folder / "n.md")
+    assert watched.paths("n.md") == {"n.md"}
+
+
+def test_a_folder_that_appears_full_is_told_with_its_files(
+    watched: Watched, folder: Path, tmp_path: Path
+) -> None:
+    """A folder may be filled before the system watches it, so its files are looked for."""
+    source = tmp_path / "source" / "deep"
+    source.mkdir(parents=True)
+    for number in range(20):
+        (source / f"{number}.md").write_text("x")
+    (source / ".hidden").write_text("x")
+    (tmp_path / "source").rename(folder / "Came")
+    wanted = {f"Came/deep/{number}.md" for number in range(20)}
+    assert watched.paths(*wanted) - wanted <= {"Came", "Came/deep"}
+    shutil.rmtree(folder / "Came")
+    assert "Came" in watched.paths("Came")
+
+
+def test_folders_made_and_filled_in_one_go_lose_nothing(watched: Watched, folder: Path) -> None:
+    for number in range(30):
+        (folder / f"d{number}" / "e").mkdir(parents=True)
+        (folder / f"d{number}" / "e" / "n.md").write_text("x")
+    watched.paths(*(f"d{number}/e/n.md" for number in range(30)))
+
+
+def test_names_are_told_as_nfc(watched: Watched, folder: Path) -> None:
+    (folder / unicodedata.normalize("NFD", "Café.md")).write_text("x")
+    assert watched.paths("Café.md") == {"Café.md"}
+
+
+def test_hidden_files_are_silent_and_obsidians_own_are_told_apart(watched: Watched, folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".git" / "index").write_text("x")
+    (folder / ".obsidian").mkdir()
+    (folder / "mark.md").write_text("x")
+    assert watched.paths("mark.md") == {"mark.md"}
+    (folder / ".obsidian" / "app.json").write_text("{}")
+    told = watched.until(lambda events: SettingsChanged() in events)
+    assert set(told) == {SettingsChanged()}
+    (folder / ".obsidian" / "workspace.json").write_text("{}")
+    told = watched.until(lambda events: WorkspaceChanged() in events)
+    assert set(told) <= {SettingsChanged(), WorkspaceChanged()}
+
+
+def test_a_placeholder_is_told_by_the_name_it_stands_for(watched: Watched, folder: Path) -> None:
+    (folder / ".Far.md.icloud").write_text("x")
+    assert watched.paths("Far.md") == {"Far.md"}
+
+
+def test_changes_by_another_process_are_told(watched: Watched, folder: Path) -> None:
+    code = "import sys, pathlib; [(pathlib.Path(sys.argv[1]) / f'{n}.md').write_text('x') for n in range(50)]"
+    subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=BOUND)
+    watched.paths(*(f"{number}.md" for number in range(50)))
+
+
+def test_a_storm_becomes_a_rescan(root: Root, folder: Path) -> None:
+    watched = Watched(root, batch_paths=20)
+    for number in range(200):
+        (folder / f"{number}.md").write_text("x")
+    events = watched.until(lambda events: Rescan("many-changes") in events)
+    watched.watcher.stop()
+    assert all(len(event.paths) <= 20 for event in events if isinstance(event, Changed))
+
+
+def test_a_full_folder_that_is_a_storm_becomes_a_rescan(root: Root, folder: Path, tmp_path: Path) -> None:
+    watched = Watched(root, batch_paths=20)
+    (tmp_path / "many").mkdir()
+    for number in range(100):
+        (tmp_path / "many" / f"{number}.md").write_text("x")
+    (tmp_path / "many").rename(folder / "Many")
+    watched.until(lambda events: Rescan("many-changes") in events)
+    watched.watcher.stop()
+
+
+def test_a_vault_that_vanishes_and_returns_is_told_and_watched_again(watched: Watched, folder: Path) -> None:
+    away = folder.with_name("away")
+    folder.rename(away)
+    events = watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
+    assert str(folder) not in str(events)
+    away.rename(folder)
+    watched.until(lambda events: Rescan("vault-returned") in events)
+    (folder / "after.md").write_text("x")
+    watched.paths("after.md")
+
+
+def test_another_folder_in_the_vaults_place_is_watched_instead(watched: Watched, folder: Path) -> None:
+    """As when a volume is mounted over it: the watch would look at the old one for ever."""
+    folder.rename(folder.with_name("old"))
+    folder.mkdir()
+    watched.until(lambda events: Rescan("vault-returned") in events)
+    (folder / "new.md").write_text("x")
+    watched.paths("new.md")
+
+
+def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:
+    watched = Watched(root)
+    folder.rmdir()
+    watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
+    watched.watcher.stop()
+    assert "vault-watch" not in {thread.name for thread in threading.enumerate()}
