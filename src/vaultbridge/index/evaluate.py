@@ -31,7 +31,7 @@ from vaultbridge.index.query import (
 from vaultbridge.index.regex import Patterns, compile_pattern
 from vaultbridge.index.rows import decode_note
 from vaultbridge.index.schema import NAME_ONLY
-from vaultbridge.index.store import Index
+from vaultbridge.index.store import Index, read_status
 from vaultbridge.index.units import blocks_of, holding, lines_of, sections_of
 from vaultbridge.links.resolve import file_name, name_key
 
@@ -56,8 +56,10 @@ class Evaluation:
         self.db = db
         self.patterns = patterns
         self.paths = index.paths(db)
-        self.terms = index.terms
-        self.terms.refresh(db)
+        # A first build gathers the dictionary at its end; until then texts are looked through instead.
+        self.terms = index.terms if read_status(db).complete else None
+        if self.terms is not None:
+            self.terms.refresh(db)
         self._notes: set[int] | None = None
 
     def matching(self, query: Query) -> set[int]:

@@ -210,9 +210,9 @@ class _Likeness:
             likeness = 0.0
             for form in forms:
                 matcher.set_seq1(form)
-                if matcher.real_quick_ratio() > LEAST_LIKENESS:
+                if matcher.real_quick_ratio() >= LEAST_LIKENESS:
                     likeness = max(likeness, matcher.ratio())
-            if likeness > best.get(path, LEAST_LIKENESS):
+            if likeness >= max(LEAST_LIKENESS, best.get(path, 0.0)):
                 best[path] = likeness
         ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
         return tuple(VaultPath(path) for path in ordered[:CLOSEST])

@@ -89,8 +89,9 @@ class Lookup(Struct, frozen=True):
     exact: bool
 
 
-def lookup(needle: Needle, terms: Terms, column: Column) -> Lookup:
-    """How to find what may hold the needle. `terms` must be fresh."""
+def lookup(needle: Needle, terms: Terms | None, column: Column) -> Lookup:
+    """How to find what may hold the needle. `terms` must be fresh; None while a first build has not gathered
+    them yet."""
     if not needle.words:
         return Lookup("", exact=False)
     match = _one_word(needle, terms) if needle.one_word else _several_words(needle, terms)
@@ -115,11 +116,11 @@ _NOTHING: Final = '"\x80"'
 """A word that no text has: control characters separate words."""
 
 
-def _one_word(needle: Needle, terms: Terms) -> str | None:
+def _one_word(needle: Needle, terms: Terms | None) -> str | None:
     word = needle.words[0]
     if stands_apart(word):
         return _quoted(word)
-    found = terms.containing(word)
+    found = terms.containing(word) if terms else None
     if found is None:
         return None
     # Words that begin with it need not be named one by one.
@@ -128,7 +129,7 @@ def _one_word(needle: Needle, terms: Terms) -> str | None:
     return " OR ".join(beginning + [_quoted(term) for term in inside])
 
 
-def _several_words(needle: Needle, terms: Terms) -> str | None:
+def _several_words(needle: Needle, terms: Terms | None) -> str | None:
     """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of
     one."""
     words = list(needle.words)
@@ -138,9 +139,11 @@ def _several_words(needle: Needle, terms: Terms) -> str | None:
     if not open_start:
         return _quoted(" ".join(words)) + tail
     if len(words) == 1:
+        if terms is None:
+            return None
         endings = terms.containing(words[0]) if open_end else terms.ending(words[0])
         return None if endings is None else " OR ".join(map(_quoted, endings))
-    endings = terms.ending(words[0])
+    endings = terms.ending(words[0]) if terms else None
     if endings is None:
         return _quoted(" ".join(words[1:])) + tail
     rest = " ".join(words[1:])

@@ -24,6 +24,7 @@ from vaultbridge.index.build import parse_files
 from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.store import Index, add_meta, read_meta, read_status, write_meta
 from vaultbridge.index.worker import ChunkResult, FileResult
+from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import Entry, Unreadable
@@ -292,10 +293,9 @@ class _Change:
             signature = result.signature
             entry = Entry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
         # Content that could not be read is tried again at every look.
-        settled = self.settled(mtime_ns) and (
-            result.signature is not None or entry.placeholder or bool(entry.size)
-        )
-        if result.rows is None:
+        unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
+        settled = self.settled(mtime_ns) and not unread
+        if result.rows is None or write.says_the_same(db, row.id, row.hash, result.rows):
             write.restamp(db, row.id, entry, settled=settled)
             return
         if row.state == INDEXED:

@@ -150,6 +150,13 @@ def remove_file(db: sqlite3.Connection, id_: int, path: str) -> None:
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
 
 
+def says_the_same(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> bool:
+    """Whether the index already has just this for a file without content: the same problem as before."""
+    if hash_ or rows.hash:
+        return False
+    return db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone() == (rows.note,)
+
+
 class TermWriter:
     """Adds words to the dictionary, and remembers those of one change: most words come again and again."""
 

@@ -1,0 +1,84 @@
+"""What a look at the disk means, given what the index has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.index.compare import Row, Seen, compare, look_at, look_at_all
+from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.walk import Entry, Unreadable, kind_of
+
+
+def row(path: str, *, mtime: int = 1, settled: int = 1, state: int = INDEXED) -> Row:
+    return Row(1, path, kind_of(path), 10, mtime, 5, settled, state, "h")
+
+
+def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> Entry:
+    return Entry(VaultPath(path), size, mtime, ino, kind_of(path))
+
+
+def seen(*entries: Entry, unreadable: str | None = None) -> Seen:
+    places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
+    return Seen({one.path: one for one in entries}, places)
+
+
+def test_the_same_stamp_means_no_change() -> None:
+    assert not compare([row("a.md")], seen(entry("a.md")))
+
+
+@pytest.mark.parametrize(
+    "now", [entry("a.md", mtime=2), entry("a.md", size=11), entry("a.md", ino=6), entry("a.md", mtime=0)]
+)
+def test_any_other_stamp_means_reading(now: Entry) -> None:
+    difference = compare([row("a.md")], seen(now))
+    assert difference.changed == [(row("a.md"), now)]
+
+
+def test_young_and_unread_files_are_read_whatever_their_stamp() -> None:
+    young, unread = row("a.md", settled=0), row("b.md", state=PENDING)
+    difference = compare([young, unread], seen(entry("a.md"), entry("b.md")))
+    assert [one.path for one, _ in difference.changed] == ["a.md", "b.md"]
+
+
+def test_attachments_are_never_read() -> None:
+    difference = compare([row("a.png", state=NAME_ONLY)], seen(entry("a.png", mtime=2), entry("b.png")))
+    assert [one.path for one, _ in difference.restamped] == ["a.png"]
+    assert [one.path for one in difference.added] == ["b.png"]
+    assert difference.jobs(7) == []
+
+
+def test_a_folder_that_cannot_be_listed_keeps_its_rows() -> None:
+    rows = [row("open/a.md"), row("closed/b.md"), row("closed/deep/c.md"), row("closed.md")]
+    difference = compare(rows, seen(unreadable="closed"))
+    assert [one.path for one in difference.gone] == ["open/a.md", "closed.md"]
+
+
+def test_a_vault_that_cannot_be_listed_keeps_all_rows() -> None:
+    assert not compare([row("a.md"), row("b/c.md")], seen(unreadable=""))
+
+
+def test_new_files_get_ids_in_the_order_of_their_paths() -> None:
+    difference = compare([], seen(entry("b.md"), entry("c.png"), entry("a.md")))
+    assert [(job.id, job.path) for job in difference.jobs(7)] == [(7, "a.md"), (8, "b.md")]
+
+
+def test_one_path_looks_as_in_a_look_at_everything(tmp_path: Path) -> None:
+    (tmp_path / "A").mkdir()
+    (tmp_path / "A" / "n.md").write_text("x")
+    (tmp_path / "link.md").symlink_to(tmp_path / "A" / "n.md")
+    (tmp_path / "loop").symlink_to(tmp_path / "A")
+    (tmp_path / "out").symlink_to(tmp_path.parent)
+    os.mkfifo(tmp_path / "pipe.md")
+    root = Root(tmp_path)
+    everything = look_at_all(root).entries
+    assert set(everything) == {"A/n.md", "link.md"}
+    for path in ("A/n.md", "link.md", "loop", "loop/n.md", "out", "pipe.md", "missing.md", "A", "a/n.md"):
+        expected = {
+            name: one for name, one in everything.items() if name == path or name.startswith(path + "/")
+        }
+        assert look_at(root, VaultPath(path)).entries == expected
+    assert look_at(root, VaultPath("")).entries == everything

@@ -1,0 +1,94 @@
+"""Folding is our choice of what a search takes for equal; the scripts are those the engine promises."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart, words
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("Résumé", "resume"),
+        ("re\u0301sume\u0301", "resume"),
+        ("STRASSE", "strasse"),
+        ("Straße", "strasse"),
+        ("ΟΔΟΣ", "οδοσ"),
+        ("İstanbul", "istanbul"),
+        ("ＡＢＣ１", "abc1"),
+        ("ﬁne", "fine"),
+        ("naïve co\u00adop", "naive coop"),
+        ("שָׁלוֹם", "שלום"),
+        ("Ёлка", "елка"),
+        ("❤\ufe0f", "❤"),
+    ],
+)
+def test_case_accents_width_and_invisible_characters_are_folded_away(written: str, folded: str) -> None:
+    assert plain(written) == folded
+
+
+@pytest.mark.parametrize("text", ["が", "한국어", "हिन्दी", "ภาษา", "北京"])
+def test_marks_that_make_another_letter_stay(text: str) -> None:
+    assert plain(text) == unicodedata.normalize("NFKC", text)
+
+
+def test_decomposed_kana_and_hangul_are_composed() -> None:
+    assert plain(unicodedata.normalize("NFD", "ガ한")) == "ガ한"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("北京abc大学", ["北", "京", "abc", "大", "学"]),
+        ("ไทย ok", ["ไ", "ท", "ย", "ok"]),
+        ("한국어", ["한", "국", "어"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("it's “so” — so_good", ["it", "s", "so", "so", "good"]),
+        ("ship it 🚀now", ["ship", "it", "🚀", "now"]),
+        ("東京、大阪。", ["東", "京", "大", "阪"]),
+    ],
+)
+def test_words_stand_apart_where_the_script_writes_no_spaces(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@given(st.text(max_size=40), st.text(max_size=8))
+def test_what_occurs_in_folded_text_without_separators_lies_within_words(text: str, part: str) -> None:
+    """The rule on which every look-up in the full-text table rests."""
+    folded, wanted = plain(text), plain(part)
+    pieces = WORD.findall(spaced(part))
+    if len(pieces) == 1 and pieces[0] == wanted and wanted in folded:
+        assert any(wanted in word for word in words(text))
+
+
+@given(st.text(max_size=60))
+def test_folding_twice_changes_nothing_for_the_table(text: str) -> None:
+    assert WORD.findall(spaced(text).lower()) == words(text)
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x2FFF), max_size=40))
+def test_spans_of_folded_text_lead_back_to_text_that_folds_to_the_same(text: str) -> None:
+    folded = FoldedText(text)
+    for start in range(len(folded.plain)):
+        first, last = folded.span(start, start + 1)
+        assert 0 <= first < last <= len(text)
+        assert folded.plain[start] in FoldedText(text[first:last]).plain
+
+
+def test_a_span_covers_the_marks_that_were_folded_away() -> None:
+    text = "x re\u0301sume\u0301 y"
+    folded = FoldedText(text)
+    at = folded.plain.index("resume")
+    first, last = folded.span(at, at + len("resume"))
+    assert text[first:last] == "re\u0301sume\u0301"
+
+
+def test_separators_do_not_stand_apart() -> None:
+    assert not stands_apart("。")
+    assert not stands_apart("a")
+    assert stands_apart("京")

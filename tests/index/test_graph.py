@@ -1,0 +1,110 @@
+"""Backlinks, unresolved links, orphans and dead ends of a small vault, with and without a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from index_support import Vault
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.links.graph import Path, both_ways, neighbourhood, shortest_path
+from vaultbridge.vault.paths import VaultPath
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+FILES: dict[str, str | bytes] = {
+    "a.md": '---\nup: "[[b]]"\n---\n[[c#H|see]] ![[pic.png]]\n[x](c.md) [[Ghost]] [[ghost]]',
+    "b.md": "[[#own]] [[c]]",
+    "c.md": "no links",
+    "alone.md": "[[#self]]",
+    "secret/s.md": "[[c]] [[Phantom]] [[a]]",
+    "to-secret.md": "[[s]]",
+    "board.canvas": '{"nodes":[{"id":"1","type":"file","file":"a.md","x":0,"y":0,"width":1,"height":1}],'
+    '"edges":[]}',
+    "pic.png": b"",
+    "unused.png": b"",
+}
+
+
+def hide_secret(path: str) -> bool:
+    return not path.startswith("secret/")
+
+
+@pytest.fixture
+def graph(make_vault: MakeVault) -> LinkGraph:
+    return LinkGraph(make_vault(FILES).index)
+
+
+@pytest.fixture
+def scoped(make_vault: MakeVault) -> LinkGraph:
+    return LinkGraph(make_vault(FILES).index, visible=hide_secret)
+
+
+def p(path: str) -> VaultPath:
+    return VaultPath(path)
+
+
+def test_backlinks_tell_every_link_with_its_line_and_kind(graph: LinkGraph) -> None:
+    told = [(one.source, one.line, one.raw, one.kind, one.embed) for one in graph.backlinks(p("c.md"))]
+    assert told == [
+        ("a.md", 4, "[[c#H|see]]", "wiki", False),
+        ("a.md", 5, "[x](c.md)", "markdown", False),
+        ("b.md", 1, "[[c]]", "wiki", False),
+        ("secret/s.md", 1, "[[c]]", "wiki", False),
+    ]
+    assert [(one.kind, one.embed) for one in graph.backlinks(p("pic.png"))] == [("wiki", True)]
+    assert [one.kind for one in graph.backlinks(p("b.md"))] == ["property", "wiki"]
+    assert {one.source: one.kind for one in graph.backlinks(p("a.md"))}["board.canvas"] == "canvas"
+    assert graph.backlinks(p("missing.md")) == []
+
+
+def test_outgoing_links_say_where_they_lead(graph: LinkGraph) -> None:
+    told = [(one.target, one.subpath, one.resolved) for one in graph.outgoing(p("a.md"))]
+    assert told == [
+        ("b", "", "b.md"),
+        ("c", "#H", "c.md"),
+        ("pic.png", "", "pic.png"),
+        ("c.md", "", "c.md"),
+        ("Ghost", "", None),
+        ("ghost", "", None),
+    ]
+
+
+def test_an_ambiguous_link_is_marked_until_it_is_clear(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "[[x]]", "a/x.md": "", "b/x.md": ""})
+    graph = LinkGraph(vault.index)
+    assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", True)]
+    vault.remove("b/x.md")
+    vault.full()
+    assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", False)]
+
+
+def test_unresolved_names_are_grouped_without_case(graph: LinkGraph) -> None:
+    told = [(one.target, one.count, one.sources) for one in graph.unresolved()]
+    assert told == [("Ghost", 2, ("a.md",)), ("Phantom", 1, ("secret/s.md",))]
+
+
+def test_orphans_and_dead_ends_do_not_count_links_to_oneself(graph: LinkGraph) -> None:
+    assert graph.orphans() == ["alone.md", "board.canvas", "to-secret.md"]
+    assert graph.orphans(attachments=True) == ["alone.md", "board.canvas", "to-secret.md", "unused.png"]
+    assert graph.dead_ends() == ["alone.md", "c.md"]
+
+
+def test_a_hidden_note_links_to_nothing_and_is_linked_by_nobody(scoped: LinkGraph) -> None:
+    assert {one.source for one in scoped.backlinks(p("c.md"))} == {"a.md", "b.md"}
+    assert [one.resolved for one in scoped.outgoing(p("to-secret.md"))] == [None]
+    assert [(one.target, one.sources) for one in scoped.unresolved()] == [
+        ("Ghost", ("a.md",)),
+        ("s", ("to-secret.md",)),
+    ]
+    assert "secret/s.md" not in scoped.orphans()
+
+
+def test_walks_use_the_neighbours_of_one_moment(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "[[b]]", "b.md": "[[c]]", "c.md": "", "secret/s.md": "[[a]] [[c]]"})
+    graph = LinkGraph(vault.index, visible=hide_secret)
+    with vault.index.reading() as db:
+        ways = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
+        assert neighbourhood("a.md", ways, depth=2).distances == {"a.md": 0, "b.md": 1, "c.md": 2}
+        assert shortest_path("c.md", "a.md", ways, ways) == Path(("c.md", "b.md", "a.md"))

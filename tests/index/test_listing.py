@@ -1,0 +1,114 @@
+"""Lists over a vault: counts are exact and leave out what is hidden."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from index_support import Vault
+from vaultbridge.index import listing
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+FILES: dict[str, str | bytes] = {
+    "a.md": "---\ntags: [Work/Plan, idea]\nStatus: active\nrating: 3\nlinks: [x, y, x]\n---\n"
+    "#work/plan #idea\n"
+    "- [ ] write report 📅 2024-05-02 #errand\n- [x] call Zoé\n",
+    "b.md": "---\nstatus: Active\nrating: high\nflag: true\nnone:\nwhen: 2024-01-02\n---\n"
+    "#work\n- [ ] buy milk\n",
+    "folder/c.md": "#work/planning\n- [/] half done 📅 2024-04-01\n> - [ ] quoted #errand/home\n",
+    "secret/d.md": "---\nstatus: hidden\n---\n#work #ghost\n- [ ] spy\n",
+    "pic.png": b"",
+}
+
+
+def shown(path: str) -> bool:
+    return not path.startswith("secret/")
+
+
+def test_tags_roll_up_into_those_they_lie_under(make_vault: MakeVault) -> None:
+    told = [
+        (one.name, one.notes, one.occurrences) for one in listing.tags(make_vault(FILES).index, visible=shown)
+    ]
+    assert told == [
+        ("errand", 2, 2),
+        ("errand/home", 1, 1),
+        ("idea", 1, 2),
+        ("work", 3, 4),
+        ("Work/Plan", 1, 2),
+        ("work/planning", 1, 1),
+    ]
+
+
+def test_notes_with_a_tag_include_those_under_it(make_vault: MakeVault) -> None:
+    index = make_vault(FILES).index
+    assert listing.notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
+    assert listing.notes_with_tag(index, "work", nested=False) == ["b.md", "secret/d.md"]
+    assert listing.notes_with_tag(index, "work/plan") == ["a.md"]
+    assert listing.notes_with_tag(index, "wor") == []
+
+
+def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
+    told = {one.name: one for one in listing.properties(make_vault(FILES).index, visible=shown)}
+    assert set(told) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
+    assert told["Status"].notes == 2
+    assert told["Status"].values == {"Active": 1, "active": 1}
+    assert told["rating"].types == {"number": 1, "text": 1}
+    assert told["links"].values == {"x": 1, "y": 1}
+    assert {name: list(told[name].types) for name in ("flag", "none", "when", "tags")} == {
+        "flag": ["checkbox"],
+        "none": ["null"],
+        "when": ["date"],
+        "tags": ["list"],
+    }
+
+
+def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeVault) -> None:
+    told = listing.property_values(make_vault(FILES).index, "STATUS", visible=shown)
+    assert [(one.path, one.name, one.value) for one in told] == [
+        ("a.md", "Status", "active"),
+        ("b.md", "status", "Active"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({}, ["half done", "write report", "call Zoé", "buy milk", "quoted"]),
+        ({"status": "open"}, ["write report", "buy milk", "quoted"]),
+        ({"status": "done"}, ["half done", "call Zoé"]),
+        ({"status": "/"}, ["half done"]),
+        ({"due_before": "2024-05-01"}, ["half done"]),
+        ({"due_after": "2024-04-01"}, ["write report"]),
+        ({"text": "zoe"}, ["call Zoé"]),
+        ({"tag": "#errand"}, ["write report", "quoted"]),
+        ({"path_prefix": "folder/"}, ["half done", "quoted"]),
+        ({"path_prefix": "a.md", "status": "open"}, ["write report"]),
+        ({"limit": 2, "offset": 1}, ["write report", "call Zoé"]),
+    ],
+)
+def test_tasks_are_chosen_by_what_is_asked(
+    make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
+) -> None:
+    page = listing.tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
+    told = [task.description.split(" #")[0].strip() for task in page.tasks]
+    assert told == expected
+    assert page.total == (5 if "limit" in arguments else len(expected))
+
+
+def test_a_task_tells_its_place_and_fields(make_vault: MakeVault) -> None:
+    (task,) = listing.tasks(make_vault(FILES).index, text="write report").tasks
+    assert (task.path, task.line, task.status, task.done) == ("a.md", 8, " ", False)
+    assert task.fields["due"] == "2024-05-02"
+
+
+def test_recent_files_are_the_newest_of_the_kinds_asked_for(make_vault: MakeVault) -> None:
+    vault = make_vault(FILES)
+    for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
+        os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
+    vault.full()
+    told = [one.path for one in listing.recent(vault.index, limit=2, visible=shown)]
+    assert told == ["b.md", "folder/c.md"]
+    assert [one.path for one in listing.recent(vault.index, kinds=("attachment",))] == ["pic.png"]

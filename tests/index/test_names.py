@@ -1,0 +1,119 @@
+"""Forgiving lookup: our own rules, in the order the module's docstring gives."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+import pytest
+
+from index_support import Vault
+from vaultbridge.index.names import CLOSEST, Found, Names, NotFound, Several
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+FILES: dict[str, str | bytes] = {
+    "Projects/Bridge Plan.md": "---\naliases: [The Crossing, Überblick]\n---\n",
+    "Projects/v1.2.md": "",
+    "Daily/Index.md": "",
+    "Projects/Index.md": "",
+    "Daily/2024-01-05.md": "",
+    "Résumé.md": "",
+    "北京.md": "",
+    "Attachments/photo of the bay.png": b"",
+    "Two.md": "---\naliases: [Shared]\n---\n",
+    "Three.md": "---\naliases: [shared]\n---\n",
+    "Root.md": "",
+    "Deep/Root.md": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "how"),
+    [
+        ("Projects/Bridge Plan.md", "Projects/Bridge Plan.md", "path"),
+        ("/Projects/Bridge Plan.md", "Projects/Bridge Plan.md", "path"),
+        ("Projects/Bridge Plan", "Projects/Bridge Plan.md", "extension"),
+        ("projects/bridge plan.MD", "Projects/Bridge Plan.md", "case"),
+        (unicodedata.normalize("NFD", "Résumé.md"), "Résumé.md", "path"),
+        ("résumé", "Résumé.md", "case"),
+        ("Bridge Plan", "Projects/Bridge Plan.md", "link"),
+        ("[[bridge plan#Goals|it]]", "Projects/Bridge Plan.md", "link"),
+        ("v1.2", "Projects/v1.2.md", "link"),
+        ("photo of the bay.png", "Attachments/photo of the bay.png", "link"),
+        ("the crossing", "Projects/Bridge Plan.md", "alias"),
+        ("überblick", "Projects/Bridge Plan.md", "alias"),
+        ("bridge-plan", "Projects/Bridge Plan.md", "title"),
+        ("bridge_plan.md", "Projects/Bridge Plan.md", "title"),
+        ("resume", "Résumé.md", "title"),
+        ("projects bridge plan", "Projects/Bridge Plan.md", "title"),
+        ("2024 01 05", "Daily/2024-01-05.md", "title"),
+        ("北京", "北京.md", "extension"),
+        ("Root", "Root.md", "extension"),
+        ("deep/root", "Deep/Root.md", "case"),
+    ],
+)
+def test_a_file_is_found_however_it_is_named(make_vault: MakeVault, name: str, path: str, how: str) -> None:
+    assert Names(make_vault(FILES).index).find(name) == Found(path, how)  # type: ignore[arg-type]
+
+
+def test_a_name_in_several_folders_is_told_not_guessed(make_vault: MakeVault) -> None:
+    names = Names(make_vault(FILES).index)
+    assert names.find("index") == Several(("Daily/Index.md", "Projects/Index.md"))  # type: ignore[arg-type]
+    assert names.find("shared") == Several(("Three.md", "Two.md"))  # type: ignore[arg-type]
+
+
+def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> None:
+    names = Names(make_vault(FILES).index)
+    assert names.find("index", source="Daily/2024-01-05.md") == Found("Daily/Index.md", "link")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("Brigde Plan", "Projects/Bridge Plan.md"),
+        ("Bridge Plans", "Projects/Bridge Plan.md"),
+        ("The Crosing", "Projects/Bridge Plan.md"),
+        ("Projects/Brige Plan.md", "Projects/Bridge Plan.md"),
+        ("photo of teh bay", "Attachments/photo of the bay.png"),
+        ("北亰", "北京.md"),
+    ],
+)
+def test_a_slip_of_the_pen_gets_the_name_that_was_meant_offered_first(
+    make_vault: MakeVault, typed: str, meant: str
+) -> None:
+    found = Names(make_vault(FILES).index).find(typed)
+    assert isinstance(found, NotFound)
+    assert found.closest[0] == meant
+    assert len(found.closest) <= CLOSEST
+
+
+def test_nothing_alike_offers_nothing(make_vault: MakeVault) -> None:
+    names = Names(make_vault(FILES).index)
+    assert names.find("qqqqxxxxzzzz") == NotFound(())
+    assert names.find("") == NotFound(())
+    assert isinstance(names.find("x" * 100_000), NotFound)
+
+
+def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
+    names = Names(make_vault(FILES).index)
+
+    def visible(path: str) -> bool:
+        return not path.startswith("Projects/")
+
+    assert names.find("index", visible=visible) == Found("Daily/Index.md", "link")  # type: ignore[arg-type]
+    for name in ("Projects/Bridge Plan.md", "bridge plan", "the crossing", "bridge-plan", "Brigde Plan"):
+        found = names.find(name, visible=visible)
+        assert isinstance(found, NotFound)
+        assert not any(path.startswith("Projects/") for path in found.closest)
+
+
+def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
+    vault = make_vault(FILES)
+    names = Names(vault.index)
+    assert isinstance(names.find("Observatry"), NotFound)
+    vault.write({"Observatory.md": ""})
+    vault.full()
+    found = names.find("Observatry")
+    assert isinstance(found, NotFound)
+    assert found.closest == ("Observatory.md",)

@@ -1,0 +1,79 @@
+"""How a word is looked up and checked. That both agree on every text is shown in `test_search`."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from vaultbridge.index.needle import SPANS_PER_LINE, Lookup, Needle, beginning, lookup
+from vaultbridge.index.terms import Terms
+
+
+@pytest.fixture
+def terms() -> Terms:
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT)")
+    words = ["bridge", "bridges", "abridged", "foo", "snafoo", "bar", "barn", "c"]
+    db.executemany("INSERT INTO terms (term) VALUES (?)", [(word,) for word in words])
+    found = Terms()
+    found.refresh(db)
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bridge", Lookup('{path body} : ("bridge" * OR "abridged")', exact=True)),
+        ("Bridges", Lookup('{path body} : ("bridges" *)', exact=True)),
+        ("nowhere", Lookup('"\x80"', exact=True)),
+        ("京", Lookup('{path body} : ("京")', exact=True)),
+        ("北京", Lookup('{path body} : ("北 京")', exact=False)),
+        ("foo-bar", Lookup('{path body} : ("foo bar" * OR "snafoo bar" *)', exact=False)),
+        ("foo-bar.", Lookup('{path body} : ("foo bar" OR "snafoo bar")', exact=False)),
+        ("-foo", Lookup('{path body} : ("foo" *)', exact=False)),
+        ("c++", Lookup('{path body} : ("c")', exact=False)),
+        ("++", Lookup("", exact=False)),
+    ],
+)
+def test_candidates_come_from_whole_words_beginnings_and_the_dictionary(
+    terms: Terms, text: str, expected: Lookup
+) -> None:
+    assert lookup(Needle.of(text), terms, "any") == expected
+
+
+def test_case_is_always_checked_in_the_text(terms: Terms) -> None:
+    assert not lookup(Needle.of("Bridge", sensitive=True), terms, "body").exact
+
+
+def test_without_a_dictionary_all_texts_are_candidates_for_parts_of_words() -> None:
+    assert lookup(Needle.of("bridge"), None, "any") == Lookup("", exact=False)
+    assert lookup(Needle.of("foo-bar"), None, "any").match == '{path body} : ("bar" *)'
+    assert beginning(Needle.of("bridge"), "body") == 'body : ("bridge" *)'
+
+
+@pytest.mark.parametrize(
+    ("text", "sensitive", "line", "spans"),
+    [
+        ("an", False, "Banana", [(1, 3), (3, 5)]),
+        ("resume", False, "a Résumé", [(2, 8)]),
+        ("resume", False, "a Re\u0301sume\u0301!", [(2, 10)]),
+        ("ss", False, "Straße", [(4, 5)]),
+        ("An", True, "Banana An", [(7, 9)]),
+        ("x", False, "none", []),
+    ],
+)
+def test_spans_are_places_in_the_line_as_written(
+    text: str, sensitive: bool, line: str, spans: list[tuple[int, int]]
+) -> None:
+    assert Needle.of(text, sensitive=sensitive).spans_in(line) == spans
+
+
+def test_a_line_full_of_matches_is_marked_up_to_a_bound() -> None:
+    assert len(Needle.of("a").spans_in("a" * 1000)) == SPANS_PER_LINE
+
+
+def test_match_case_compares_composed_letters() -> None:
+    assert Needle.of("É", sensitive=True).occurs_in("E\u0301")
+    assert not Needle.of("É", sensitive=True).occurs_in("é")

@@ -1,0 +1,86 @@
+"""Patterns are JavaScript's, as in the app; that none can hold the process is our promise."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vaultbridge.errors import InvalidQuery, TimedOut
+from vaultbridge.index.regex import REGEX_CHARS, SPANS_PER_TEXT, Patterns, compile_pattern
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        (r"a\/b", "a/b", True),
+        (r"(?<y>\d{4}) \k<y>", "2024 2024", True),
+        (r"(?<y>\d{4}) \k<y>", "2024 2025", False),
+        (r"(?<=€)\d+", "€5", True),
+        (r"\u{1F680}", "🚀", True),
+        (r"\u00e9", "é", True),
+        (r"^b$", "a\nb\nc", True),
+        (r"[^]", "\n", True),
+        (r"[]", "a", False),
+        (r"[[]", "[", True),
+        (r"[a&&b]", "&", True),
+        (r"\p{L}+", "é", True),
+        (r"^\p{L}+$", "a1", False),
+        (r"\P{L}", "abc", False),
+        (r"\p{Script=Han}", "京", True),
+        (r"\p{sc=Han}", "k", False),
+        (r"\q", "q", True),
+        (r"\cI", "\t", True),
+        (r"WORD", "word", True),
+    ],
+)
+def test_a_pattern_means_what_it_means_in_javascript(pattern: str, text: str, matches: bool) -> None:
+    assert (compile_pattern(pattern, ignore_case=True).search(text) is not None) == matches
+
+
+def test_case_counts_when_asked() -> None:
+    assert not compile_pattern("WORD", ignore_case=False).search("word")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(", "a**", "(?<=a+)b", r"\p{Nonsense}", r"[\p{L}]", "x" * (REGEX_CHARS + 1)]
+)
+def test_a_pattern_that_cannot_be_read_is_refused(pattern: str) -> None:
+    with pytest.raises(InvalidQuery):
+        compile_pattern(pattern, ignore_case=True)
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet=r"ab\()[]{}^$?*+|.-<=!:kup&~1", max_size=20))
+def test_any_pattern_compiles_or_is_an_invalid_query(pattern: str) -> None:
+    with suppress(InvalidQuery):
+        compile_pattern(pattern, ignore_case=True)
+
+
+def test_spans_come_back_for_each_text() -> None:
+    with Patterns() as patterns:
+        found = patterns.spans(compile_pattern("b+", ignore_case=True), ["aBb b", "", "日b"])
+        again = patterns.spans(compile_pattern("b", ignore_case=False), ["B", "b"])
+    assert found == [[(1, 3), (4, 5)], [], [(1, 2)]]
+    assert again == [[], [(0, 1)]]
+
+
+def test_more_matches_than_are_shown_are_cut() -> None:
+    with Patterns() as patterns:
+        (spans,) = patterns.spans(re.compile("a"), ["a" * 1000])
+    assert len(spans) == SPANS_PER_TEXT
+
+
+def test_texts_larger_than_a_pipe_pass() -> None:
+    text = "x" * 300_000 + "needle"
+    with Patterns() as patterns:
+        found = patterns.spans(re.compile("needle"), [text] * 4)
+    assert found == [[(300_000, 300_006)]] * 4
+
+
+def test_a_pattern_that_backtracks_for_ever_is_stopped() -> None:
+    with Patterns(seconds=0.2) as patterns, pytest.raises(TimedOut):
+        patterns.spans(compile_pattern("(a+)+$", ignore_case=True), ["a" * 60 + "b"])

@@ -1,0 +1,115 @@
+"""What a file puts into the index."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.index.rows import (
+    decode_note,
+    encode_note,
+    flags_kind,
+    link_flags,
+    parse_rows,
+    property_type,
+    rows_of,
+)
+from vaultbridge.note.model import Link, Note, Properties
+from vaultbridge.note.parse import parse
+
+TEXT = """---
+tags: [a]
+aliases: [Other]
+list: [1, {deep: [x]}]
+---
+# Head ^not
+[[n#h|d]] ![[p.png]] [m](n.md)
+
+key:: value
+
+> [!note]- Title
+> text[^1] ^[inline]
+
+- [x] done 📅 2024-01-01 ^id
+
+[^1]: the note
+"""
+
+
+def test_a_stored_note_comes_back_whole() -> None:
+    note = parse(TEXT)
+    assert note.callouts and note.footnotes and note.blocks and note.fields and note.tasks
+    assert decode_note(encode_note(note)) == note
+
+
+@given(st.text(max_size=200))
+def test_any_text_makes_rows_whose_note_comes_back(text: str) -> None:
+    data = text.encode("utf-8", "surrogatepass")
+    rows = parse_rows("note", data, "h")
+    assert rows.text is not None
+    assert decode_note(rows.note).headings == parse(rows.text).headings
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_make_rows_as_a_note_and_as_a_canvas(data: bytes) -> None:
+    for kind in ("note", "canvas"):
+        rows = parse_rows(kind, data, "h")
+        assert rows.text is not None
+        rows.text.encode()
+
+
+@pytest.mark.parametrize("embed", [True, False])
+@pytest.mark.parametrize("kind", ["wiki", "markdown", "property", "canvas"])
+def test_flags_hold_the_kind_and_style(kind: str, embed: bool) -> None:
+    link = Link("r", "t", "", None, embed, kind, 1, 0, 1)  # type: ignore[arg-type]
+    assert flags_kind(link_flags(link)) == kind
+    assert bool(link_flags(link) & 1) == embed
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (None, "null"),
+        (True, "checkbox"),
+        (3, "number"),
+        (2.5, "number"),
+        (["a"], "list"),
+        ({"a": 1}, "object"),
+        ("2024-01-02", "date"),
+        ("2024-01-02T10:00", "datetime"),
+        ("2024-01-02 or so", "text"),
+        ("", "text"),
+    ],
+)
+def test_property_types_are_those_a_person_sees(value: object, type_: str) -> None:
+    assert property_type(value) == type_
+
+
+def test_a_canvas_is_searched_with_its_escapes_read_and_its_lines_kept() -> None:
+    rows = parse_rows("canvas", b'{"nodes":[\n{"text":"one\\ntwo \\u00e9\\ud83d\\ude80 \\"q\\""}\n]}', "h")
+    assert rows.text is not None
+    assert rows.text.split("\n")[1] == '{"text":"one two é🚀 "q""}'
+
+
+def test_numbers_that_cannot_be_stored_become_those_of_javascript() -> None:
+    rows = parse_rows("note", b"---\nid: 123456789012345678901234567890\n---\n", "h")
+    assert [row[-1] for row in rows.properties] == ["1.2345678901234568e29"]
+    properties = decode_note(rows.note).properties
+    assert properties is not None
+    assert properties.values == {"id": 123456789012345678901234567890.0}
+
+
+def test_text_that_cannot_be_stored_is_made_displayable() -> None:
+    """Our parser never makes such a text of a file; a YAML escape might."""
+    note = Note(
+        Properties({"odd": ["\ud800x", {"\udfff": 2**70}]}, 0, 0, 0, 0),
+        aliases=("\ud800",),
+        links=(Link("[[\ud800]]", "\ud800", "", "\ud800", False, "wiki", 1, 0, 5),),
+    )
+    rows = rows_of(note, "", "h")
+    kept = decode_note(rows.note)
+    assert kept.properties is not None
+    assert kept.properties.values == {"odd": ["\ufffdx", {"\ufffd": float(2**70)}]}
+    assert kept.aliases == ("\ufffd",)
+    assert kept.links[0].target == "\ufffd"

@@ -1,0 +1,294 @@
+"""Searches on real vaults. Which notes match is checked against a slow reading of the same rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from index_support import Vault
+from vaultbridge.errors import InvalidArgument, InvalidQuery
+from vaultbridge.index.fold import plain
+from vaultbridge.index.query import And, Not, Or, Query, Text
+from vaultbridge.index.search import SearchPage, search
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+NOTES: dict[str, str | bytes] = {
+    "Projects/Bridge.md": "---\ntags: [project/alpha]\nstatus: active\nrating: 7\n---\n"
+    "# Bridge plan\n\nThe résumé of light pollution.\n\n"
+    "- [ ] call the city 📅 2024-05-01\n- [x] draw it\n",
+    "Projects/Garden.md": "---\nstatus: Inactive\nrating: 3\ndue: 2024-03-01\naliases: [Yard]\nempty:\n---\n"
+    "# Garden\n\nWater the foo-bar bridges. #project\n\n## Later\n\ncall nobody\n",
+    "日记/北京.md": "今天去北京看朋友。ภาษาไทยไม่มีการเว้นวรรค\n한국어를 공부한다\n",
+    "Café.md": "Plain words, Window and window. C++ is 🚀 fast. See [[Bridge]].\n\n"
+    "next paragraph\nsecond line\n",
+    "Board.canvas": '{"nodes":[\n{"id":"1","type":"text","text":"first\\nsecond caf\\u00e9","x":0,"y":0,'
+    '"width":1,"height":1}\n],"edges":[]}',
+    "Attachments/photo.png": b"\x89PNG",
+}
+
+
+def found(page: SearchPage) -> set[str]:
+    return {hit.path for hit in page.hits}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("bridge", {"Projects/Bridge.md", "Projects/Garden.md", "Café.md"}),
+        ("ridg", {"Projects/Bridge.md", "Projects/Garden.md", "Café.md"}),
+        ("BRIDGES", {"Projects/Garden.md"}),
+        ("resume", {"Projects/Bridge.md"}),
+        ("résumé", {"Projects/Bridge.md"}),
+        ("re\u0301sume\u0301", {"Projects/Bridge.md"}),
+        ("cafe", {"Café.md", "Board.canvas"}),
+        ("北京", {"日记/北京.md"}),
+        ("京", {"日记/北京.md"}),
+        ("京看朋", {"日记/北京.md"}),
+        ("京朋", set()),
+        ("ไทย", {"日记/北京.md"}),
+        ("국어", {"日记/北京.md"}),
+        ("日记", {"日记/北京.md"}),
+        ("🚀", {"Café.md"}),
+        ("c++", {"Café.md"}),
+        ("foo-bar", {"Projects/Garden.md"}),
+        ("oo-ba", {"Projects/Garden.md"}),
+        ('"light pollution"', {"Projects/Bridge.md"}),
+        ('"ght poll"', {"Projects/Bridge.md"}),
+        ('"pollution light"', set()),
+        ('"second cafe"', {"Board.canvas"}),
+        ("projects", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ("content:projects", set()),
+        ("content:bridge -content:pollution", {"Projects/Garden.md", "Café.md"}),
+        ("file:bridge", {"Projects/Bridge.md"}),
+        ("file:.png", {"Attachments/photo.png"}),
+        ("path:projects", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ("photo", set()),
+        ("water call", {"Projects/Garden.md"}),
+        ("line:(water call)", set()),
+        ("line:(water bridges)", {"Projects/Garden.md"}),
+        ("section:(water bridges)", {"Projects/Garden.md"}),
+        ("section:(water nobody)", set()),
+        ("block:(next second)", {"Café.md"}),
+        ("block:(plain second)", set()),
+        ("tag:#project", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ("tag:#PROJECT/alpha", {"Projects/Bridge.md"}),
+        ("tag:#proj", set()),
+        ("task:call", {"Projects/Bridge.md"}),
+        ("task-todo:call", {"Projects/Bridge.md"}),
+        ("task-done:call", set()),
+        ("task-done:", {"Projects/Bridge.md"}),
+        ("[status]", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ("[STATUS:active]", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ('[status:"active"]', {"Projects/Bridge.md"}),
+        ("[status:-inactive]", {"Projects/Bridge.md"}),
+        ("[rating:>5]", {"Projects/Bridge.md"}),
+        ("[rating:<=3]", {"Projects/Garden.md"}),
+        ("[rating:7 OR 3]", {"Projects/Bridge.md", "Projects/Garden.md"}),
+        ("[due:<2024-04-01]", {"Projects/Garden.md"}),
+        ("[empty:null]", {"Projects/Garden.md"}),
+        ("[status:/^act/]", {"Projects/Bridge.md"}),
+        ("[/^(rat|due)/:3]", {"Projects/Garden.md"}),
+        ("match-case:Window", {"Café.md"}),
+        ("match-case:WINDOW", set()),
+        ("match-case:(Water OR ignore-case:PLAIN)", {"Projects/Garden.md", "Café.md"}),
+        (r"/pol+ution/", {"Projects/Bridge.md"}),
+        (r"/nobody\s*$/", {"Projects/Garden.md"}),
+        (r"line:/^call/", {"Projects/Garden.md"}),
+        ("-bridge", {"日记/北京.md", "Board.canvas"}),
+        ("nothingatall OR pollution", {"Projects/Bridge.md"}),
+        ("-nothingatall pollution", {"Projects/Bridge.md"}),
+        (",", {"Café.md", "Board.canvas"}),
+        ("[[Bridge]]", {"Café.md"}),
+    ],
+)
+def test_a_query_finds_what_the_app_finds(make_vault: MakeVault, query: str, expected: set[str]) -> None:
+    page = search(make_vault(NOTES).index, query, limit=100)
+    assert found(page) == expected
+    assert page.total == len(expected)
+    assert page.complete
+
+
+WORDS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "an",
+        "ban",
+        "Banana",
+        "naná",
+        "x-an",
+        "京",
+        "北京",
+        "京a",
+        "c++",
+        "b.",
+        "🚀",
+        "ไท",
+        "an ban",
+        ".",
+    ]
+)
+TREES: st.SearchStrategy[Query] = st.recursive(
+    st.builds(Text, WORDS),
+    lambda parts: st.one_of(
+        st.builds(lambda a, b: And((a, b)), parts, parts),
+        st.builds(lambda a, b: Or((a, b)), parts, parts),
+        st.builds(Not, parts),
+    ),
+    max_leaves=5,
+)
+
+
+def _holds(query: Query, path: str, text: str) -> bool:
+    """The rule itself, read slowly."""
+    match query:
+        case Text(wanted):
+            return plain(wanted) in plain(text) or plain(wanted) in plain(path)
+        case And(parts):
+            return all(_holds(part, path, text) for part in parts)
+        case Or(parts):
+            return any(_holds(part, path, text) for part in parts)
+        case Not(part):
+            return not _holds(part, path, text)
+        case _:
+            raise AssertionError(query)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6), st.lists(TREES, min_size=1, max_size=8))
+def test_word_searches_agree_with_a_slow_reading_of_every_text(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], queries: list[Query]
+) -> None:
+    vault = Vault(tmp_path_factory.mktemp("oracle"))
+    notes = {f"n{number}.md": " ".join(words) + "." for number, words in enumerate(texts)}
+    vault.write(dict(notes))
+    vault.full()
+    for query in queries:
+        expected = {path for path, text in notes.items() if _holds(query, path, text)}
+        assert found(search(vault.index, query, limit=100)) == expected
+    vault.close()
+
+
+def test_a_string_in_too_many_words_is_still_found_exactly(make_vault: MakeVault) -> None:
+    """Beyond the dictionary's bound the texts themselves are searched."""
+    crowd = " ".join(f"w{number}zq{number}" for number in range(1000))
+    vault = make_vault({"crowd.md": crowd, "one.md": "xzqx", "none.md": "nothing", "start.md": "zqueue"})
+    assert found(search(vault.index, "zq")) == {"crowd.md", "one.md", "start.md"}
+    assert found(search(vault.index, 'zq"x"')) == {"one.md"}
+
+
+def test_the_exact_name_comes_first_then_alias_then_heading_then_body(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "body.md": "garden " * 3 + "word " * 50,
+            "heading.md": "# garden\n" + "word " * 50,
+            "alias.md": "---\naliases: [Garden]\n---\n" + "word " * 50,
+            "Garden.md": "word " * 50,
+            "My garden plan.md": "word " * 50,
+        }
+    )
+    order = [hit.path for hit in search(vault.index, "garden").hits]
+    assert order[:2] == ["Garden.md", "alias.md"]
+    assert order.index("heading.md") < order.index("body.md")
+
+
+def test_among_equals_the_newest_comes_first(make_vault: MakeVault, empty_vault: Vault) -> None:
+    empty_vault.write({f"{name}.md": "same words here" for name in "abc"})
+    for age, name in enumerate("bca"):
+        os.utime(empty_vault.folder / f"{name}.md", ns=(10**18 - age * 10**9,) * 2)
+    empty_vault.full()
+    assert [hit.path for hit in search(empty_vault.index, "same").hits] == ["b.md", "c.md", "a.md"]
+    assert [hit.path for hit in search(empty_vault.index, "same", sort="modified").hits] == [
+        "b.md",
+        "c.md",
+        "a.md",
+    ]
+    assert [hit.path for hit in search(empty_vault.index, "same", sort="path").hits] == [
+        "a.md",
+        "b.md",
+        "c.md",
+    ]
+
+
+def test_pages_follow_each_other_without_gap_or_repetition(make_vault: MakeVault) -> None:
+    vault = make_vault({f"{number:02}.md": "word " * (number % 5 + 1) for number in range(23)})
+    for sort in ("relevance", "modified", "name", "path"):
+        pages = [search(vault.index, "word", limit=5, offset=offset, sort=sort) for offset in range(0, 25, 5)]  # type: ignore[arg-type]
+        assert {page.total for page in pages} == {23}
+        paths = [hit.path for page in pages for hit in page.hits]
+        assert len(paths) == len(set(paths)) == 23
+
+
+def test_what_is_hidden_is_neither_shown_nor_counted(make_vault: MakeVault) -> None:
+    vault = make_vault({"open/a.md": "word", "secret/b.md": "word", "secret/c.md": "other"})
+    page = search(vault.index, "word", visible=lambda path: not path.startswith("secret/"))
+    assert (found(page), page.total) == ({"open/a.md"}, 1)
+    assert search(vault.index, "-word", visible=lambda path: not path.startswith("secret/")).total == 0
+
+
+def test_hits_show_lines_with_their_numbers_spans_and_context(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "one\r\ntwo Résumé two\r\nthree\r\nfour resume\r\n"})
+    (hit,) = search(vault.index, "resume", context=1).hits
+    assert [match.line for match in hit.matches] == [2, 4]
+    first = hit.matches[0]
+    assert (first.text, first.spans, first.before, first.after) == (
+        "two Résumé two",
+        ((4, 10),),
+        ("one",),
+        ("three",),
+    )
+
+
+def test_a_long_line_is_cut_around_what_was_found(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "x " * 5000 + "needle" + " y" * 5000})
+    (hit,) = search(vault.index, "needle").hits
+    (match,) = hit.matches
+    ((start, end),) = match.spans
+    assert len(match.text) <= 240
+    assert match.text[start:end] == "needle"
+    assert match.text.startswith("…") and match.text.endswith("…")
+
+
+def test_lines_with_more_of_what_was_asked_are_chosen(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "red\nred\nred\nred and blue\nblue\n"})
+    (hit,) = search(vault.index, "red blue", matches_per_note=1).hits
+    assert [match.line for match in hit.matches] == [4]
+
+
+@pytest.mark.parametrize(
+    ("query", "line"),
+    [("tag:#later", 4), ("[status:open]", 2), ("task-todo:", 6), ("task:water", 7), ("/w.ter/", 7)],
+)
+def test_operators_show_the_line_that_they_are_about(make_vault: MakeVault, query: str, line: int) -> None:
+    vault = make_vault({"n.md": "---\nstatus: open\n---\nsee #later/on\n\n- [ ] call\n- [x] water\n"})
+    (hit,) = search(vault.index, query, matches_per_note=1).hits
+    assert [match.line for match in hit.matches] == [line]
+
+
+def test_a_name_alone_is_a_hit_without_lines(make_vault: MakeVault) -> None:
+    (hit,) = search(make_vault({"Solar.md": "nothing of it"}).index, "solar").hits
+    assert hit.matches == ()
+
+
+@pytest.mark.parametrize("arguments", [{"limit": -1}, {"limit": 10**6}, {"offset": -1}, {"context": 1000}])
+def test_bounds_of_arguments_are_told(make_vault: MakeVault, arguments: dict[str, int]) -> None:
+    with pytest.raises(InvalidArgument):
+        search(make_vault({}).index, "a", **arguments)  # type: ignore[arg-type]
+
+
+def test_a_bad_pattern_is_an_invalid_query(make_vault: MakeVault) -> None:
+    with pytest.raises(InvalidQuery):
+        search(make_vault({"a.md": "x"}).index, "/(/")
+
+
+def test_searching_needs_nothing_in_the_vault(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "word"})
+    before = sorted(path.name for path in Path(vault.folder).rglob("*"))
+    search(vault.index, "word")
+    assert sorted(path.name for path in Path(vault.folder).rglob("*")) == before

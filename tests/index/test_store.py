@@ -1,0 +1,134 @@
+"""The index file: opened, replaced, shared."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from index_support import Vault
+from vaultbridge.errors import EngineFailure
+from vaultbridge.index import schema
+from vaultbridge.index.search import search
+from vaultbridge.index.store import Index
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+
+def _foreign(file: Path) -> None:
+    db = sqlite3.connect(file)
+    db.execute("CREATE TABLE somebody_elses (x)")
+    db.commit()
+    db.close()
+
+
+def _garbage(file: Path) -> None:
+    file.write_bytes(b"not a database at all" * 100)
+
+
+def _truncated(file: Path) -> None:
+    Index.open(file.parent).close()
+    file.write_bytes(file.read_bytes()[:5000])
+
+
+def _other_version(file: Path) -> None:
+    Index.open(file.parent).close()
+    db = sqlite3.connect(file)
+    db.execute(f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}")
+    db.close()
+
+
+def _lacking_a_table(file: Path) -> None:
+    Index.open(file.parent).close()
+    db = sqlite3.connect(file)
+    db.execute("DROP TABLE aliases")
+    db.commit()
+    db.close()
+
+
+def _empty(file: Path) -> None:
+    file.touch()
+
+
+@pytest.mark.parametrize("spoil", [_foreign, _garbage, _truncated, _other_version, _lacking_a_table, _empty])
+def test_a_file_that_cannot_serve_is_replaced_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], None]
+) -> None:
+    spoil(tmp_path / schema.INDEX_FILE)
+    index = Index.open(tmp_path)
+    assert index.status().state == "empty"
+    assert "made anew" in caplog.text
+    index.close()
+
+
+def test_a_good_file_is_kept_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = Index.open(tmp_path)
+    with first.writing():
+        pass
+    first.close()
+    second = Index.open(tmp_path)
+    assert second.status().generation == 1
+    assert not caplog.records
+    second.close()
+
+
+def test_an_index_deleted_while_open_is_empty_and_usable(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "word"})
+    for file in vault.cache.glob("index.sqlite3*"):
+        file.unlink()
+    assert search(vault.index, "word").total == 0
+    assert vault.index.status().state == "empty"
+    vault.full()
+    assert search(vault.index, "word").total == 1
+
+
+def test_a_failed_write_leaves_everything_as_it_was(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "word"})
+    before = vault.dump(), vault.index.status()
+    with pytest.raises(ZeroDivisionError), vault.index.writing() as db:
+        db.execute("DELETE FROM files")
+        raise ZeroDivisionError
+    assert (vault.dump(), vault.index.status()) == before
+
+
+def test_a_reader_sees_one_moment(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "word"})
+    with vault.index.reading() as db:
+        before = db.execute("SELECT count(*) FROM files").fetchone()
+        vault.write({"b.md": "word"})
+        vault.full()
+        assert db.execute("SELECT count(*) FROM files").fetchone() == before
+    assert search(vault.index, "word").total == 2
+
+
+def test_readers_cannot_write(make_vault: MakeVault) -> None:
+    vault = make_vault({})
+    with pytest.raises(EngineFailure), vault.index.reading() as db:
+        db.execute("DELETE FROM meta")
+
+
+def test_the_table_and_paths_follow_changes_of_another_process(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": ""})
+    assert "b.md" not in vault.index.table()
+    vault.write({"b.md": "fresh"})
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from vaultbridge.index.store import Index\n"
+        "from vaultbridge.index.sync import Synchroniser\n"
+        "from vaultbridge.vault.paths import Root\n"
+        "Synchroniser(Root(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).full()\n"
+    )
+    subprocess.run([sys.executable, "-c", program, vault.folder, vault.cache], check=True, timeout=60)
+    assert "b.md" in vault.index.table()
+    assert [hit.path for hit in search(vault.index, "resh").hits] == ["b.md"]
+
+
+def test_a_closed_index_says_so(tmp_path: Path) -> None:
+    index = Index.open(tmp_path)
+    index.close()
+    with pytest.raises(EngineFailure), index.reading():
+        pass

@@ -1,0 +1,338 @@
+"""Whatever happens on disk, the index says what a rebuilt one says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from index_support import Vault
+from vaultbridge.errors import EngineFailure
+from vaultbridge.index import sync
+from vaultbridge.index.build import PARALLEL_FILES
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.search import search
+from vaultbridge.index.store import Index
+from vaultbridge.index.sync import Synchroniser
+from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.vault.paths import VaultPath
+
+MakeVault = Callable[[dict[str, str | bytes]], Vault]
+
+FOLDERS = ["", "A/", "A/B/", "C/"]
+NAMES = ["one.md", "two.md", "Three.md", "three.md", "v1.2.md", "v1.2", "pic.png", "board.canvas", "été.md"]
+TARGETS = [
+    "one",
+    "two",
+    "three",
+    "A/one",
+    "A/B/two",
+    "v1.2",
+    "pic.png",
+    "board.canvas",
+    "été",
+    "./one",
+    "/two",
+    "",
+]
+
+
+class OutsideChanges(RuleBasedStateMachine):
+    """Somebody works in the vault with other tools; we look now and then, at all or at some paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.vault: Vault
+        self.touched: set[str] = set()
+        self.clock = 10**18
+
+    @initialize(folder=st.just(None))
+    def begin(self, folder: None) -> None:
+        import tempfile
+
+        self.temporary = Path(tempfile.mkdtemp(prefix="outside-"))
+        self.vault = Vault(self.temporary)
+
+    def teardown(self) -> None:
+        if hasattr(self, "vault"):
+            self.vault.close()
+            shutil.rmtree(self.temporary)
+
+    def _stamp(self, path: str) -> None:
+        # An hour apart each time, so that no change hides within one tick of the clock.
+        self.clock += 3600 * 10**9
+        os.utime(self.vault.folder / path, ns=(self.clock, self.clock))
+        self.touched.add(path)
+
+    def _existing(self) -> list[str]:
+        found = self.vault.folder.rglob("*")
+        return sorted(path.relative_to(self.vault.folder).as_posix() for path in found if path.is_file())
+
+    @rule(
+        folder=st.sampled_from(FOLDERS),
+        name=st.sampled_from(NAMES),
+        links=st.lists(st.sampled_from(TARGETS), max_size=3),
+        tag=st.sampled_from(["", "#x", "#x/y"]),
+    )
+    def write(self, folder: str, name: str, links: list[str], tag: str) -> None:
+        text = f"---\nstatus: {len(links)}\naliases: [{name[:3]}]\n---\n# Head {tag}\n"
+        text += "".join(
+            f"see [[{link}#h]] and [t]({link.replace(' ', '%20')})\n- [ ] {link}\n" for link in links
+        )
+        if name.endswith(".canvas"):
+            text = f'{{"nodes":[{{"id":"1","type":"file","file":"{(links or ["one"])[0]}"}}],"edges":[]}}'
+        place = self.vault.folder / folder / name
+        if place.is_dir() or any(parent.is_file() for parent in place.parents):
+            return
+        self.vault.write({folder + name: text})
+        self._stamp(folder + name)
+
+    @precondition(lambda self: self._existing())
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        path = data.draw(st.sampled_from(self._existing()))
+        self.vault.remove(path)
+        self.touched.add(path)
+
+    @precondition(lambda self: self._existing())
+    @rule(data=st.data(), folder=st.sampled_from(FOLDERS), name=st.sampled_from(NAMES))
+    def move(self, data: st.DataObject, folder: str, name: str) -> None:
+        path = data.draw(st.sampled_from(self._existing()))
+        place = self.vault.folder / folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if place.is_dir():
+            return
+        (self.vault.folder / path).replace(place)
+        self.touched |= {path, folder + name}
+
+    @rule(old=st.sampled_from(["A", "C"]), new=st.sampled_from(["C", "D/E"]))
+    def move_folder(self, old: str, new: str) -> None:
+        source, place = self.vault.folder / old, self.vault.folder / new
+        if source.is_dir() and not place.exists():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            source.rename(place)
+            self.touched |= {old, new}
+
+    @rule()
+    def look_at_everything(self) -> None:
+        self.vault.full()
+        self.touched.clear()
+
+    @rule()
+    def look_at_what_changed(self) -> None:
+        self.vault.paths(*sorted(self.touched))
+        self.touched.clear()
+
+    @precondition(lambda self: not self.touched)
+    @invariant()
+    def the_index_equals_a_rebuilt_one(self) -> None:
+        assert self.vault.dump() == self.vault.rebuilt()
+
+
+OutsideChanges.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+test_the_index_equals_a_rebuilt_one_after_any_changes = OutsideChanges.TestCase
+
+
+def test_nothing_is_read_again_when_nothing_changed(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "x", "b.md": "y"})
+    os.utime(vault.folder / "a.md", ns=(10**18, 10**18))
+    os.utime(vault.folder / "b.md", ns=(10**18, 10**18))
+    vault.full()
+    generation = vault.index.status().generation
+    assert not vault.full()
+    assert vault.index.status().generation == generation
+
+
+def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "x"})
+    os.utime(vault.folder / "a.md", ns=(10**18, 10**18))
+    assert vault.full().changed == 0
+
+
+def test_a_change_within_one_tick_of_the_clock_is_noticed_at_the_next_look(empty_vault: Vault) -> None:
+    """Same size, time stamp and inode: only the hash can tell, and it is asked while the file is young."""
+    now = 10**18
+    watcher = Synchroniser(empty_vault.root, empty_vault.index, clock=lambda: now)
+    empty_vault.write({"a.md": "first"})
+    os.utime(empty_vault.folder / "a.md", ns=(now, now))
+    watcher.full()
+    with open(empty_vault.folder / "a.md", "r+b") as file:
+        file.write(b"other")
+    os.utime(empty_vault.folder / "a.md", ns=(now, now))
+    assert watcher.full().changed == 1
+    assert search(empty_vault.index, "other").total == 1
+
+
+def test_links_follow_files_that_come_and_go(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "[[b]] [[v1.2]]"})
+    graph = LinkGraph(vault.index)
+    assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, None]
+    vault.write({"x/b.md": "", "v1.2.md": ""})
+    vault.paths("x/b.md", "v1.2.md")
+    assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == ["x/b.md", "v1.2.md"]
+    vault.write({"v1.2": "", "b.md": ""})
+    vault.paths("v1.2", "b.md")
+    assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == ["b.md", "v1.2"]
+    vault.remove("b.md")
+    vault.remove("x/b.md")
+    vault.paths("b.md", "x")
+    assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, "v1.2"]
+
+
+def test_a_rename_is_one_step_for_readers(make_vault: MakeVault) -> None:
+    vault = make_vault({"old.md": "word"})
+    (vault.folder / "old.md").rename(vault.folder / "new.md")
+    before = vault.index.status().generation
+    vault.paths("old.md", "new.md")
+    assert vault.index.status().generation == before + 1
+    assert [hit.path for hit in search(vault.index, "word").hits] == ["new.md"]
+
+
+def test_a_large_build_in_processes_equals_a_small_one_here(empty_vault: Vault, tmp_path: Path) -> None:
+    count = PARALLEL_FILES + 50
+    empty_vault.write({f"f{n % 7}/n{n}.md": f"# T{n}\n[[n{n + 1}]] #t{n % 5} word{n}" for n in range(count)})
+    empty_vault.full()
+    folder = tmp_path / "alone"
+    folder.mkdir()
+    alone = Index.open(folder)
+    Synchroniser(empty_vault.root, alone, children=0).full()
+    from vaultbridge.index.files import dump
+
+    assert dump(alone) == empty_vault.dump()
+    assert search(alone, "ord17").total == search(empty_vault.index, "ord17").total > 1
+    alone.close()
+
+
+def test_progress_is_told_and_a_cancelled_build_goes_on_later(
+    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "BATCH_FILES", 10)
+    monkeypatch.setattr("vaultbridge.index.build.CHUNK_FILES", 5)
+    empty_vault.write({f"n{n:02}.md": f"[[n{n + 1:02}]] word" for n in range(35)})
+    told: list[tuple[int, int]] = []
+    report = empty_vault.sync.full(lambda done, total: told.append((done, total)), lambda: len(told) == 2)
+    assert report.cancelled
+    assert told == [(10, 35), (20, 35)]
+    page = search(empty_vault.index, "word", limit=50)
+    assert (page.total, page.complete, page.indexed, page.notes) == (20, False, 20, 35)
+    empty_vault.full()
+    assert empty_vault.index.status().complete
+    assert search(empty_vault.index, "word", limit=50).total == 35
+    assert empty_vault.dump() == empty_vault.rebuilt()
+
+
+def test_readers_see_a_whole_index_while_a_build_runs(
+    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "BATCH_FILES", 5)
+    monkeypatch.setattr("vaultbridge.index.build.CHUNK_FILES", 5)
+    empty_vault.write({f"n{n:02}.md": "word" for n in range(40)})
+    seen: list[int] = []
+    failures: list[BaseException] = []
+    finished = threading.Event()
+
+    def read() -> None:
+        try:
+            while not finished.is_set():
+                seen.append(search(empty_vault.index, "word", limit=50).total)
+        except BaseException as error:
+            failures.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    empty_vault.full()
+    finished.set()
+    reader.join(30)
+    assert not failures
+    assert seen == sorted(seen)
+
+
+def test_two_synchronisers_on_one_index_end_in_the_same(make_vault: MakeVault) -> None:
+    """Another process indexes what it wrote itself, at any moment of our own look."""
+    vault = make_vault({f"n{n}.md": f"[[n{n + 1}]]" for n in range(20)})
+    other = Index.open(vault.cache)
+    theirs = Synchroniser(vault.root, other)
+    vault.write({f"n{n}.md": f"[[n{n + 2}]] changed" for n in range(0, 20, 2)})
+    vault.remove("n1.md")
+    failures: list[BaseException] = []
+
+    def work(look: Callable[[], object]) -> None:
+        try:
+            look()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [
+        threading.Thread(target=work, args=(vault.full,)),
+        threading.Thread(
+            target=work, args=(lambda: theirs.paths([VaultPath(f"n{n}.md") for n in range(20)]),)
+        ),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not failures
+    vault.full()
+    assert vault.dump() == vault.rebuilt()
+    other.close()
+
+
+def test_files_that_cannot_be_parsed_are_listed_with_a_problem(make_vault: MakeVault) -> None:
+    vault = make_vault(
+        {
+            "big.md": b"word " * (NOTE_PARSE_BYTES // 5 + 1),
+            "bytes.md": b"ok \xff\xfe word",
+            "yaml.md": "---\na: [\n---\nword",
+            "huge.md": '---\nid: 123456789012345678901234567890\nodd: "\\ud800"\n---\nword',
+            "linking.md": "[[big]]",
+        }
+    )
+    dump = vault.dump()
+    assert [problem.code for problem in dump["big.md"]["note"][0].problems] == ["too-large"]
+    assert [problem.code for problem in dump["bytes.md"]["note"][0].problems] == ["invalid-utf8"]
+    assert [problem.code for problem in dump["yaml.md"]["note"][0].problems] == ["bad-yaml"]
+    assert dump["linking.md"]["links"][0][-1] == "big.md"
+    assert {hit.path for hit in search(vault.index, "content:word").hits} == {
+        "bytes.md",
+        "yaml.md",
+        "huge.md",
+    }
+    assert not vault.full().changed
+
+
+def test_a_path_in_the_wrong_case_or_behind_a_loop_changes_nothing(make_vault: MakeVault) -> None:
+    vault = make_vault({"Note.md": "x", "Folder/a.md": "y"})
+    (vault.folder / "loop").symlink_to(vault.folder / "Folder")
+    vault.paths("note.md", "loop/a.md", "loop")
+    assert vault.dump() == vault.rebuilt()
+
+
+def test_a_damaged_index_is_made_anew_and_filled_again(
+    make_vault: MakeVault, caplog: pytest.LogCaptureFixture
+) -> None:
+    vault = make_vault({"a.md": "word"})
+    before = vault.dump()
+    vault.index.settle()
+    data = bytearray(vault.index.file.read_bytes())
+    for page in range(8192, len(data), 8192):
+        data[page : page + 200] = b"\xaa" * 200
+    vault.index.file.write_bytes(data)
+    other = Index.open(vault.cache)
+    assert "made anew" in caplog.text
+    Synchroniser(vault.root, other).full()
+    assert search(other, "word").total == 1
+    other.close()
+    # The process that had it open notices by itself.
+    try:
+        vault.full()
+    except EngineFailure:
+        vault.full()
+    assert vault.dump() == before

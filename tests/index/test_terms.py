@@ -1,0 +1,53 @@
+"""The dictionary of words."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+
+import pytest
+
+from vaultbridge.index.terms import EXPANSION, Terms
+
+
+@pytest.fixture
+def db() -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT)")
+    yield connection
+    connection.close()
+
+
+def add(db: sqlite3.Connection, *words: str) -> None:
+    db.executemany("INSERT INTO terms (term) VALUES (?)", [(word,) for word in words])
+
+
+def test_words_are_found_by_any_part_and_by_their_end(db: sqlite3.Connection) -> None:
+    add(db, "banana", "an", "nab", "日", "ñandú")
+    terms = Terms()
+    terms.refresh(db)
+    assert terms.containing("an") == ["banana", "an", "ñandú"]
+    assert terms.containing("nana") == ["banana"]
+    assert terms.ending("an") == ["an"]
+    assert terms.ending("dú") == ["ñandú"]
+    assert terms.containing("x") == []
+
+
+def test_words_added_later_are_learnt_by_a_refresh(db: sqlite3.Connection) -> None:
+    terms = Terms()
+    terms.refresh(db)
+    assert terms.containing("a") == []
+    add(db, "ab")
+    terms.refresh(db)
+    add(db, "ac")
+    terms.refresh(db)
+    terms.refresh(db)
+    assert terms.containing("a") == ["ab", "ac"]
+
+
+def test_a_string_in_too_many_words_is_not_expanded(db: sqlite3.Connection) -> None:
+    add(db, *(f"w{number}" for number in range(EXPANSION + 1)), "x")
+    terms = Terms()
+    terms.refresh(db)
+    assert terms.containing("w") is None
+    assert terms.containing("x") == ["x"]

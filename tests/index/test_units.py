@@ -1,0 +1,46 @@
+"""Lines, blocks, sections, and queries on one of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.index.query import parse_query
+from vaultbridge.index.regex import Patterns
+from vaultbridge.index.units import blocks_of, holding, lines_of, sections_of
+from vaultbridge.note.parse import parse
+
+TEXT = "intro\n\n# One\nfirst\nsecond\n\n- a\n- b\n\n## Two\n\nthird\n"
+
+
+def test_lines_end_at_any_line_end() -> None:
+    assert lines_of("a\r\nb\rc\n\nd\u2028e") == ["a", "b", "c", "", "d\u2028e"]
+
+
+def test_blocks_are_set_apart_by_blank_lines_and_headings() -> None:
+    blocks = [block.strip() for block in blocks_of(TEXT, parse(TEXT))]
+    assert blocks == ["intro", "# One", "first\nsecond", "- a\n- b", "## Two", "third"]
+
+
+def test_sections_reach_from_heading_to_heading() -> None:
+    sections = [section.strip() for section in sections_of(TEXT, parse(TEXT))]
+    assert sections == ["intro", "# One\nfirst\nsecond\n\n- a\n- b", "## Two\n\nthird"]
+
+
+@pytest.mark.parametrize(
+    ("query", "held"),
+    [
+        ("foo", [True, True, False]),
+        ("foo bar", [True, False, False]),
+        ("foo -bar", [False, True, False]),
+        ("bar OR /^o/", [True, False, True]),
+        ("match-case:FOO", [False, True, False]),
+        ("tag:#x", [False, False, True]),
+        ("content:foo", [True, True, False]),
+        ("[foo]", [False, False, False]),
+        ('""', [True, True, True]),
+    ],
+)
+def test_a_query_holds_in_a_text_or_not(query: str, held: list[bool]) -> None:
+    texts = ["foo bar", "FOO", "other #x/y #xz"]
+    with Patterns() as patterns:
+        assert holding(parse_query(query), texts, patterns, sensitive=False) == held
