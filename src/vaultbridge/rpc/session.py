@@ -73,12 +73,15 @@ class Outgoing(msgspec.Struct, frozen=True):
     """One message to send.
 
     `related` is the peer's request it belongs to (None: to none), `final` whether it ends that request. A
-    transport with one stream per request routes by them; a transport with one stream ignores them.
+    transport with one stream per request routes by them; a transport with one stream ignores them. A
+    `notice` is a notification: nobody waits for it, so a transport may drop it rather than hold it for a
+    peer that does not read.
     """
 
     data: bytes
     related: RequestId | None
     final: bool
+    notice: bool = False
 
 
 class _BatchBook:
@@ -267,7 +270,8 @@ class Session:
             self._outgoing.append(Outgoing(b"[" + b",".join(batch.answers) + b"]", batch.first, final=True))
 
     def _queue(self, message: Message, related: RequestId | None) -> None:
-        self._outgoing.append(Outgoing(codec.encode(message), related, final=False))
+        notice = isinstance(message, Notification)
+        self._outgoing.append(Outgoing(codec.encode(message), related, final=False, notice=notice))
 
 
 def _progress_token(params: Params) -> int | str | None:

@@ -61,6 +61,10 @@ Far more than MAX_RUNNING, so that cancellations and answers behind a burst of r
 DRAIN_SECONDS: Final = CALL_SECONDS + 5.0
 """How long the end of input waits for what is in flight: a little more than the longest a call may take."""
 
+CLOSE_SECONDS: Final = 5.0
+"""How long a closing connection waits for cancelled handlers: they have files to close, not work to
+finish."""
+
 log = logging.getLogger(__name__)
 
 
@@ -152,7 +156,9 @@ class Connection:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.gather(*tasks, return_exceptions=True)
+            _, stuck = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+            if stuck:
+                log.error("%d tasks do not heed their cancellation", len(stuck))
         await self.dialect.closed()
 
     # What a dialect may ask for (`Peer`).

@@ -36,7 +36,7 @@ class _Legacy:
 
     def send(self, item: Outgoing) -> None:
         # Final for its request, never for the stream.
-        self.stream.push(item.data, final=False)
+        self.stream.push(item.data, final=False, notice=item.notice)
 
     async def drained(self) -> None:
         await self.stream.room()

@@ -6,6 +6,7 @@ Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HT
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -30,6 +31,10 @@ from vaultbridge.transports.mcp_stream import Stream, StreamItem
 
 BODY_BYTES: Final = LINE_BYTES
 """A message is as long over HTTP as over stdio."""
+
+BODY_SECONDS: Final = 30.0
+"""How long a body may take to arrive: the largest one over a slow line, but no client that sends a byte a
+second."""
 
 KEEPALIVE_SECONDS: Final = 15.0
 """Silence after which a comment is sent: below the 30 s at which the more impatient proxies hang up."""
@@ -57,14 +62,19 @@ class ClientGone(Exception):
 
 
 async def read_body(request: web.Request) -> bytes:
-    """The body, bounded in bytes however it is encoded. Raises HTTPRequestEntityTooLarge."""
+    """The body, bounded in bytes however it is encoded, and in time. Raises HTTPRequestEntityTooLarge or
+    HTTPRequestTimeout."""
     body = bytearray()
     if (request.content_length or 0) > BODY_BYTES:
         raise web.HTTPRequestEntityTooLarge(BODY_BYTES, request.content_length or 0)
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > BODY_BYTES:
-            raise web.HTTPRequestEntityTooLarge(BODY_BYTES, len(body))
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.content.iter_any():
+                body += chunk
+                if len(body) > BODY_BYTES:
+                    raise web.HTTPRequestEntityTooLarge(BODY_BYTES, len(body))
+    except TimeoutError:
+        raise web.HTTPRequestTimeout from None
     return bytes(body)
 
 

@@ -63,13 +63,15 @@ class HttpSession:
 
     def send(self, item: Outgoing) -> None:
         stream = self._of_request.get(item.related) if item.related is not None else None
-        (stream or self._streams[_GET_STREAM]).push(item.data, final=item.final and stream is not None)
+        final = item.final and stream is not None
+        (stream or self._streams[_GET_STREAM]).push(item.data, final=final, notice=item.notice)
         if item.final and item.related is not None:
             self._of_request.pop(item.related, None)
 
     async def drained(self) -> None:
-        for stream in tuple(self._streams.values()):
-            await stream.room()
+        # Each stream has its own reader: a slow one must not hold up the others. What one may hold is bounded
+        # by `Stream` itself and by the one answer that ends it.
+        return
 
     def release(self, related: RequestId) -> None:
         stream = self._of_request.get(related)

@@ -90,7 +90,7 @@ class _StreamOutlet:
         self._stream = stream
 
     def send(self, item: Outgoing) -> None:
-        self._stream.push(item.data, final=item.final)
+        self._stream.push(item.data, final=item.final, notice=item.notice)
 
     async def drained(self) -> None:
         await self._stream.room()

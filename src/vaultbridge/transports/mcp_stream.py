@@ -52,10 +52,11 @@ class Stream:
         self._room = asyncio.Event()
         self._room.set()
 
-    def push(self, data: bytes, *, final: bool) -> None:
+    def push(self, data: bytes, *, final: bool, notice: bool = False) -> None:
         """Add a message; a final one is the last. The oldest go when the bound is reached and nobody
         reads."""
-        if self.ended:
+        if self.ended or (notice and not self._room.is_set()):
+            # A reader that is there and too slow misses notifications, never answers.
             return
         self._number += 1
         self._items.append(StreamItem(self._number, data, final))

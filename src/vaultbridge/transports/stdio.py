@@ -41,7 +41,8 @@ ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
 """What can be written without blocking to a pipe that reports room; more goes to the writing thread."""
 
 WRITE_BUFFER_BYTES: Final = 4 * MIB
-"""Answers waiting for a slow reader before new work stops: a few of the largest results."""
+"""Bytes waiting for a slow reader before new work stops and notifications are dropped: a few of the largest
+results. Each request already being worked on may still add its one answer."""
 
 FINISH_SECONDS: Final = 5.0
 """How long the end waits for a client that does not read its last answers."""
@@ -228,7 +229,7 @@ class DescriptorOutlet:
         self._poll = _room_poll(sink)
 
     def send(self, item: Outgoing) -> None:
-        if self.broken.is_set():
+        if self.broken.is_set() or (item.notice and not self._below.is_set()):
             return
         line = item.data + b"\n"
         with self._lock:
