@@ -1,0 +1,202 @@
+"""All tools, in one order: which of them a connection is shown, and how a call reaches one.
+
+Tools may come and go while we run (a plugin's, or ones a person switches off); whoever shows the list hears
+of it. What the tools do is in the modules beside this one; `standard.py` lists ours.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import Any, Final
+
+from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.tools.answer import Answer
+from vaultbridge.tools.arguments import converted, one_note_name
+from vaultbridge.tools.schema import input_schema, with_vault
+from vaultbridge.tools.tool import AnyTool, ForeignTool, ListedTool, Tool, hints_of
+from vaultbridge.tools.workshop import Profile, Workshop
+
+PREFIX: Final = "obsidian_"
+"""Before our tools' names where a client mixes the tools of several servers."""
+
+TOOLS: Final = 500
+"""The most tools at once: a plugin that adds without end is a bug, and no client shows more."""
+
+LISTINGS: Final = 32
+"""Listings kept ready, one for each way to look at the tools: connections differ in little."""
+
+
+class Catalog:
+    """Any thread may use it. `call` blocks as long as the tool does."""
+
+    def __init__(self, tools: Iterable[AnyTool] = ()) -> None:
+        self._guard = threading.Lock()
+        self._tools: dict[str, AnyTool] = {}
+        self._off: frozenset[str] = frozenset()
+        self._listings: dict[tuple[Any, ...], tuple[ListedTool, ...]] = {}
+        self._listeners: list[Callable[[], None]] = []
+        for tool in tools:
+            self.add(tool)
+
+    # What there is.
+
+    def add(self, tool: AnyTool) -> None:
+        """Raises InvalidArgument when the name is taken."""
+        with self._guard:
+            if tool.name in self._tools:
+                raise InvalidArgument(f"There is a tool named {tool.name!r} already.", argument="name")
+            if len(self._tools) >= TOOLS:
+                raise InvalidArgument(f"There are {TOOLS} tools already.", argument="name")
+            self._tools = {**self._tools, tool.name: tool}
+        self._changed()
+
+    def remove(self, name: str) -> None:
+        """Also by the name of a group: all of its tools. What is not there is no error."""
+        with self._guard:
+            kept = {key: tool for key, tool in self._tools.items() if name not in (key, tool.group)}
+            if len(kept) == len(self._tools):
+                return
+            self._tools = kept
+        self._changed()
+
+    def switch(self, name: str, *, on: bool) -> None:
+        """Switch a tool or a group of tools on or off; one that is added later obeys too."""
+        with self._guard:
+            off = self._off - {name} if on else self._off | {name}
+            if off == self._off:
+                return
+            self._off = off
+        self._changed()
+
+    def get(self, name: str) -> AnyTool | None:
+        """By bare name or with the prefix; also one that is switched off."""
+        tool = self._tools.get(name)
+        return tool if tool is not None else self._tools.get(name.removeprefix(PREFIX))
+
+    def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
+        """Of all tools that are switched on."""
+        return tuple(self._named(tool, prefix) for tool in self._on())
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` whenever the list of tools may be another, from any thread; returns how to stop."""
+        with self._guard:
+            self._listeners = [*self._listeners, listener]
+
+        def stop() -> None:
+            with self._guard:
+                self._listeners = [one for one in self._listeners if one is not listener]
+
+        return stop
+
+    # What a connection is shown.
+
+    def listing(
+        self,
+        *,
+        profile: Profile = "full",
+        read_only: bool = False,
+        vaults: tuple[str, ...] = (),
+        prefix: str = PREFIX,
+    ) -> tuple[ListedTool, ...]:
+        """The tools in their order. `vaults` are the open vaults' names: with several, tools ask which. Costs
+        nothing the second time."""
+        key = (profile, read_only, vaults, prefix)
+        kept = self._listings
+        if key not in kept:
+            listed = tuple(
+                self._listed(tool, vaults, prefix, read_only=read_only or profile == "read-only")
+                for tool in self._on()
+                if _offered(tool, profile, read_only=read_only)
+            )
+            with self._guard:
+                if kept is self._listings:
+                    if len(kept) >= LISTINGS:
+                        kept.clear()
+                    kept[key] = listed
+            return listed
+        return kept[key]
+
+    def _listed(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str, *, read_only: bool) -> ListedTool:
+        effect, description = tool.effect, tool.description
+        if isinstance(tool, ForeignTool):
+            schema = tool.input_schema
+        else:
+            arguments = tool.arguments
+            if read_only and tool.reading is not None:
+                arguments, effect = tool.reading, "reads"
+                description = tool.reading_description or description
+            schema = input_schema(arguments)
+            if len(vaults) > 1:
+                schema = with_vault(schema, vaults)
+        return ListedTool(
+            name=self._named(tool, prefix),
+            title=tool.title,
+            description=description,
+            input_schema=schema,
+            output_schema=tool.output_schema,
+            annotations=hints_of(effect, idempotent=tool.idempotent),
+        )
+
+    # What a call does.
+
+    def call(self, name: str, arguments: dict[str, Any], shop: Workshop) -> Answer:
+        """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
+        InvalidArgument naming a wrong argument, PermissionDenied for a change where nothing may be changed,
+        and what the tool itself raises."""
+        tool = self.get(name)
+        if tool is None or not self._is_on(tool) or (shop.profile == "core" and not tool.core):
+            raise NoteNotFound(name, closest=self._closest(name), what="tool")
+        read_only = shop.read_only or shop.profile == "read-only"
+        if isinstance(tool, ForeignTool):
+            if read_only and tool.effect != "reads":
+                raise _refused(tool)
+            return tool.run(shop, arguments)
+        rest = one_note_name(arguments, tool.note)
+        vault = rest.get("vault") or ""
+        if not isinstance(vault, str):
+            raise InvalidArgument(
+                f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
+            )
+        rest = {key: value for key, value in rest.items() if key != "vault"}
+        filled = converted(rest, tool.arguments)
+        if read_only and (tool.changing(filled) if tool.changing else tool.effect != "reads"):
+            raise _refused(tool)
+        return tool.run(shop.bench(vault), filled)
+
+    def _closest(self, name: str) -> tuple[str, ...]:
+        known = [tool.name for tool in self._on()]
+        prefix = PREFIX if name.startswith(PREFIX) else ""
+        return tuple(prefix + one for one in get_close_matches(name.removeprefix(PREFIX), known, n=3))
+
+    def _named(self, tool: AnyTool, prefix: str) -> str:
+        return tool.name if isinstance(tool, ForeignTool) else prefix + tool.name
+
+    def _is_on(self, tool: AnyTool) -> bool:
+        return tool.name not in self._off and tool.group not in self._off
+
+    def _on(self) -> list[AnyTool]:
+        return [tool for tool in self._tools.values() if self._is_on(tool)]
+
+    def _changed(self) -> None:
+        with self._guard:
+            self._listings = {}
+            listeners = self._listeners
+        for listener in listeners:
+            listener()
+
+
+def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
+    if profile == "core" and not tool.core:
+        return False
+    if not read_only and profile != "read-only":
+        return True
+    return tool.effect == "reads" or (isinstance(tool, Tool) and tool.reading is not None)
+
+
+def _refused(tool: AnyTool) -> PermissionDenied:
+    return PermissionDenied(
+        f"{tool.name} may not change anything here: the vault is open read-only.",
+        hint="Reading is allowed.",
+    )

@@ -1,0 +1,58 @@
+"""`create_note`: exactly seed 004's schema, with a template and properties beside it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+
+from vaultbridge.tools.answer import Answer, done
+from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, NOTICES_LISTED
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+
+class CreateNote(Arguments, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description="Note name (without .md extension) or exact path")]
+    content: Annotated[str, Meta(description="Initial note content (markdown)")] = ""
+    overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
+    template: Annotated[str, Meta(description="Template to start from; content follows it")] = ""
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+def run(bench: Bench, arguments: CreateNote) -> Answer:
+    from vaultbridge.engine.operations import Create
+
+    outcome = bench.engine.apply(
+        [
+            Create(
+                note=arguments.name,
+                content=arguments.content,
+                overwrite=arguments.overwrite,
+                template=arguments.template,
+                properties=arguments.properties,
+            )
+        ],
+        actor=bench.shop.actor,
+    )
+    made = next((file.path for file in outcome.files if file.change == "created"), "")
+    # Nothing made: the note was there. It may be unchanged, and then the outcome does not name it.
+    data: dict[str, Any] = {"path": made or bench.engine.find(arguments.name), "created": bool(made)}
+    if outcome.notices:
+        data["notices"] = list(outcome.notices[:NOTICES_LISTED])
+    return done(data, changed=bool(outcome.files))
+
+
+CREATE_NOTE = Tool(
+    name="create_note",
+    title="Create note",
+    description="Create a new note in the vault",
+    arguments=CreateNote,
+    run=run,
+    group="notes",
+    effect="changes",
+    core=True,
+    output_schema=CHANGED_SCHEMA,
+    note="name",
+)

@@ -1,0 +1,144 @@
+"""`read_note`: a note or several, whole or in part, never more than the caller can take.
+
+Each note begins with a line that names it, with the hash that an edit may state as `expected` and the lines
+that follow; a cut one ends with where to go on. A note is only parsed when the part asked for needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.reading import Part
+
+NOTES_AT_ONCE: Final = 50
+"""The most notes of one call: at the default size each would still get some lines."""
+
+LEAST_CHARS: Final = 200
+"""Of several notes, one that would get less room than this is left for the next call."""
+
+
+class ReadNote(Arguments, frozen=True, kw_only=True):
+    name: NoteName = ""
+    names: Annotated[tuple[str, ...], Meta(max_length=NOTES_AT_ONCE, description="Several notes")] = ()
+    heading: Heading = ""
+    block: Block = ""
+    lines: Annotated[str, Meta(description="10-20, or 10- to the end")] = ""
+    outline: Annotated[bool, Meta(description="Headings only, with lines")] = False
+    frontmatter: bool = True
+    start: Start = 0
+    max_chars: MaxChars = 24_000
+
+
+def run(bench: Bench, arguments: ReadNote) -> Answer:
+    names = [*([arguments.name] if arguments.name else []), *arguments.names]
+    if not names:
+        raise InvalidArgument(
+            "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
+        )
+    if len(names) == 1:
+        return read(_shown(bench, names[0], _part(arguments)))
+    if arguments.start:
+        raise InvalidArgument(
+            "start goes on within one note, and several are named.",
+            argument="start",
+            hint="Name the one that was cut.",
+        )
+    return read(_several(bench, names, _part(arguments)))
+
+
+def _several(bench: Bench, names: list[str], part: Part) -> str:
+    """One after the other within one budget. A note that cannot be read is told in its place: the others are
+    still wanted."""
+    pieces: list[str] = []
+    room = part.max_chars
+    for number, name in enumerate(names):
+        if room < LEAST_CHARS and number:
+            pieces.append(f"(no room for: {', '.join(names[number:])}; read them in another call)")
+            break
+        try:
+            piece = _shown(bench, name, replace(part, max_chars=max(1, room)))
+        except VaultbridgeError as error:
+            piece = f"[{name}: {error.code}] {error}"
+        pieces.append(piece)
+        room -= len(piece)
+    return "\n\n".join(pieces)
+
+
+def _shown(bench: Bench, name: str, part: Part) -> str:
+    from vaultbridge.engine.parsing import parse_file
+    from vaultbridge.engine.reading import excerpt
+    from vaultbridge.note.model import Note
+    from vaultbridge.note.text import decode
+    from vaultbridge.vault.read import content_hash
+
+    engine = bench.engine
+    path = engine.find(name)
+    _must_be_text(path)
+    data = engine.read_bytes(path)
+    text = decode(data).text
+    structured = part.heading or part.block or part.outline or not part.properties
+    cut = excerpt(text, parse_file(path, text) if structured else Note(), part)
+    lines = f"lines {cut.first_line}-{cut.last_line} of {cut.total_lines}"
+    shown = f"[{path} | hash {content_hash(data)} | {lines}]\n{cut.text}"
+    if cut.next_start is None:
+        return shown
+    return f"{shown.rstrip()}\n[cut; go on with start={cut.next_start}]"
+
+
+def _must_be_text(path: str) -> None:
+    if not path.lower().endswith((".md", ".canvas", ".base", ".txt", ".json", ".csv", ".css", ".js")):
+        raise InvalidArgument(
+            f"{path} is not text.",
+            argument="name",
+            hint="The attachment tool gives pictures and other files.",
+        )
+
+
+def _part(arguments: ReadNote) -> Part:
+    from vaultbridge.engine.reading import Part
+
+    return Part(
+        heading=arguments.heading,
+        block=arguments.block.removeprefix("^"),
+        lines=_lines(arguments.lines),
+        outline=arguments.outline,
+        properties=arguments.frontmatter,
+        start=arguments.start,
+        max_chars=arguments.max_chars,
+    )
+
+
+def _lines(text: str) -> tuple[int, int] | None:
+    if not text:
+        return None
+    first, dash, last = text.partition("-")
+    if not (first or last).strip().isdecimal() or (last.strip() and not last.strip().isdecimal()):
+        raise InvalidArgument(
+            f"lines is {text!r}.", argument="lines", hint="Write 10-20, 10- for the rest, or 10 for one line."
+        )
+    from_line = int(first) if first.strip() else 1
+    return from_line, int(last) if last.strip() else (0 if dash else from_line)
+
+
+READ_NOTE = Tool(
+    name="read_note",
+    title="Read note",
+    description=(
+        "Read notes: whole, or a section, block, lines or outline. The first line gives path, hash, lines"
+    ),
+    arguments=ReadNote,
+    run=run,
+    group="notes",
+    core=True,
+    note="name",
+)

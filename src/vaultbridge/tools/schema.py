@@ -1,0 +1,60 @@
+"""A Struct's JSON Schema, as short as it can be said.
+
+An assistant pays for every byte of a tool's schema in every conversation, so what tells it nothing is left
+out: titles, defaults, references, the empty halves of unions. What the schema leaves out is still checked
+when a call comes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+
+_LEFT_OUT: Final = frozenset(
+    {"title", "default", "$defs", "additionalProperties", "minimum", "maximum", "maxItems"}
+)
+"""Nothing an assistant acts on: a bound that matters is told by the error that meets it."""
+
+
+def input_schema(arguments: type[Struct]) -> dict[str, Any]:
+    whole = msgspec.json.schema(arguments)
+    definitions: dict[str, Any] = whole.get("$defs", {})
+    slim = _slim(whole, definitions)
+    assert isinstance(slim, dict), "a Struct is an object"
+    required = slim.pop("required", [])
+    slim.setdefault("properties", {})
+    return {**slim, "required": required} if required else slim
+
+
+def _slim(node: Any, definitions: dict[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_slim(item, definitions) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        target = definitions[node["$ref"].rpartition("/")[2]]
+        inner = {key: value for key, value in target.items() if key != "description"}
+        return _slim({**inner, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
+    short: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in _LEFT_OUT or (key == "required" and not value):
+            continue
+        if key == "properties":
+            short[key] = {name: _slim(inner, definitions) for name, inner in value.items()}
+        elif key == "description" and node.get("type") == "object" and "properties" in node:
+            continue  # A Struct's docstring is for its reader in the source.
+        else:
+            short[key] = _slim(value, definitions)
+    if "enum" in short:
+        # Order as declared, not as sorted, so that related words stand together.
+        short.pop("type", None)
+    return short
+
+
+def with_vault(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
+    """With the argument that chooses among several open vaults."""
+    properties = {**schema["properties"], "vault": {"enum": list(vaults)}}
+    return {**schema, "properties": properties, "required": [*schema.get("required", []), "vault"]}
