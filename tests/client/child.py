@@ -3,7 +3,7 @@
     python child.py MODE
 
 MODE is `good`, or how it misbehaves: `dies` (on a call), `noise` (prints what is no JSON), `stubborn`
-(ignores the end of its input and SIGTERM), `mute` (never answers), `crash` (ends at once with a message on stderr).
+(ignores the end of its input and SIGTERM), `mute` (never answers), `crash` (ends at once).
 """
 
 from __future__ import annotations

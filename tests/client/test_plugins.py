@@ -1,4 +1,4 @@
-"""The plugins: one shape for WebSocket, stdio and Streamable HTTP. The seed's samples are in test_examples.py."""
+"""The plugins: one shape for WebSocket, stdio and Streamable HTTP. The seed's samples: test_examples.py."""
 
 from __future__ import annotations
 

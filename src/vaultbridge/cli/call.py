@@ -19,8 +19,8 @@ import msgspec
 
 from vaultbridge.cli import call_output as output
 from vaultbridge.client.callbacks import Transport
-from vaultbridge.client.errors import RpcError
-from vaultbridge.client.messages import Message
+from vaultbridge.client.errors import ConnectFailed, LineLost, RpcError, TransportClosed
+from vaultbridge.client.messages import CONNECTION_LOST, Message
 from vaultbridge.client.primitives import list_primitives
 from vaultbridge.client.servers import open_target
 from vaultbridge.client.session import Session
@@ -115,20 +115,17 @@ async def _run(args: argparse.Namespace) -> int:
     seen: asyncio.Queue[Message] = asyncio.Queue(output.WATCH_BACKLOG)
     if args.watch:
         session.on_notification = lambda message: _keep(seen, message)
-    last_error = ""
-
-    def remember(error: Exception) -> None:
-        nonlocal last_error
-        last_error = str(error)
-
-    transport.on_error = remember
+    ends: list[Exception] = []
+    transport.on_error = lambda error: (
+        ends.append(error) if isinstance(error, LineLost | ConnectFailed) else None
+    )
     try:
         async with session:
             return await _act(session, args, arguments, seen)
-    except RpcError as error:
-        # The end of the line explains an answer that was made up because of it.
-        if error.rpc_code == -32000 and last_error and not transport.is_connected:
-            raise RpcError(error.rpc_code, f"{last_error} {error.rpc_message}") from None
+    except (RpcError, TransportClosed) as error:
+        # An answer made up here says only that the line ended; what ended it says more.
+        if ends and (isinstance(error, TransportClosed) or error.rpc_code == CONNECTION_LOST):
+            raise ends[-1] from None
         raise
 
 

@@ -101,12 +101,11 @@ class Session:
         """Ask a modern server what it is. False when the server is not one."""
         version = self._wanted if self._wanted != "auto" else MODERN_VERSIONS[-1]
         self.protocol_version = version
+        probe = PROBE_SECONDS if self._timeout is None else min(PROBE_SECONDS, self._timeout)
         try:
-            result = await self.request(
-                "server/discover", timeout=PROBE_SECONDS if self._wanted == "auto" else None
-            )
+            result = await self.request("server/discover", timeout=probe if self._wanted == "auto" else None)
         except (RpcError, TimedOut):
-            if self._wanted != "auto":
+            if self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING):
                 raise
             return False
         if version not in result.get("supportedVersions", ()):

@@ -1,0 +1,243 @@
+"""`vaultbridge call`, as a person runs it: in a process of its own, against real servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from client.http_fixture import fixture_over_http
+from client.servers import core_server, running, sdk_server, serve_sdk
+from vaultbridge.cli.call import main
+
+ROOT = Path(__file__).parents[2]
+CHILD = f"{sys.executable} {ROOT / 'tests' / 'client' / 'child.py'}"
+
+
+async def call(*args: str, stdin: str = "", cwd: Path = ROOT, **env: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of one run."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "vaultbridge", "call", *args,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        cwd=cwd, env={**os.environ, "COLUMNS": "80", **env},
+    )  # fmt: skip
+    async with asyncio.timeout(30):
+        out, err = await process.communicate(stdin.encode())
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_without_a_tool_everything_on_offer_is_a_readable_table() -> None:
+    code, out, err = await call(f"{CHILD} good")
+    assert (code, err) == (0, "")
+    assert out == "child 1 · MCP 2025-11-25\n\nTools (1)\n  echo  text*  Say it again.\n"
+
+
+async def test_over_a_websocket_all_kinds_are_listed_and_cut_to_the_terminal() -> None:
+    async with running(serve_sdk(sdk_server())) as server:
+        code, out, _ = await call(server.url)
+        assert code == 0 and out.startswith("reference 9.9 · MCP 2026-07-28\n")
+        assert re.search(r"Tools \(2\)\n  add +a\* b\* +Add two numbers\.\n  fail +Always fail\.\n", out)
+        assert "Resources (1)\n  test://note" in out and re.search(r"Prompts \(1\)\n  greet +name\*", out)
+        assert all(len(line) <= 80 for line in out.splitlines())
+
+
+async def test_json_holds_the_server_and_every_primitive() -> None:
+    async with core_server() as port:
+        code, out, _ = await call(f"ws://127.0.0.1:{port}", "--json")
+        listing = json.loads(out)
+        assert code == 0 and listing["protocolVersion"] == "2026-07-28"
+        assert {p["type"] for p in listing["primitives"]} == {"tool", "resource", "template", "prompt"}
+
+
+@pytest.mark.parametrize("over", ["ws", "http", "stdio"])
+async def test_a_tool_is_called_over_each_transport(over: str) -> None:
+    fixture = f"{sys.executable} tests/conformance/fixture.py stdio"
+    async with core_server() as port, fixture_over_http() as url:
+        target = {"ws": f"ws://127.0.0.1:{port}", "http": url, "stdio": fixture}[over]
+        code, out, err = await call(target, "test_simple_text")
+        assert (code, err) == (0, "") and out.strip()
+        code, out, _ = await call(target, "test_simple_text", "{}", "--json", "--mcp", "2025-11-25")
+        assert code == 0 and json.loads(out)["content"][0]["type"] == "text"
+        code, out, _ = await call(target, "--read", "test://static-text")
+        assert code == 0 and out.strip()
+
+
+async def test_arguments_come_from_the_command_line_a_file_or_stdin(tmp_path: Path) -> None:
+    given = '{"text": "hällo"}'
+    (tmp_path / "args.json").write_text(given, "utf-8")
+    for argument, stdin in ((given, ""), (f"@{tmp_path / 'args.json'}", ""), ("-", given)):
+        code, out, _ = await call(f"{CHILD} good", "echo", argument, stdin=stdin)
+        assert (code, out) == (0, "hällo\n")
+
+
+async def test_a_failed_tool_is_one_line_on_stderr_and_exit_code_1() -> None:
+    code, out, err = await call(f"{CHILD} good", "unknown")
+    assert (code, out, err) == (1, "", "vaultbridge call: unknown failed: no such tool\n")
+    code, out, err = await call(f"{CHILD} good", "unknown", "--json")
+    assert code == 1 and json.loads(out)["isError"] is True and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "reason"),
+    [
+        (["ws://127.0.0.1:1"], 1, "cannot connect to 127.0.0.1:1: connection refused"),
+        (["http://127.0.0.1:1/mcp"], 1, "connection refused"),
+        (["no-such-program"], 1, "Cannot start 'no-such-program': no such program"),
+        ([f"{CHILD} crash"], 1, "cannot find the vault"),
+        ([f"{CHILD} dies", "echo", "{}"], 1, "out of luck"),
+        ([f"{CHILD} mute", "--timeout", "0.2"], 1, "within 0.2 s"),
+        ([f"{CHILD} good", "echo", "{"], 2, "arguments are not JSON"),
+        ([f"{CHILD} good", "echo", "[]"], 2, "must be a JSON object"),
+        ([f"{CHILD} good", "echo", "@missing.json"], 2, "cannot be read: no such file"),
+        ([f"{CHILD} good", "--header", "nonsense"], 2, "'NAME: VALUE'"),
+        ([f"{CHILD} good", "--mcp", "1999"], 2, "not a version of MCP"),
+        ([f"{CHILD} good", "--timeout", "0"], 2, "above 0"),
+        (["x", "--config", "missing.json"], 2, "cannot be read"),
+    ],
+)
+async def test_what_goes_wrong_is_one_clear_line_and_its_exit_code(
+    args: list[str], code: int, reason: str
+) -> None:
+    got, out, err = await call(*args)
+    assert got == code and out == ""
+    assert reason in err and err.count("\n") == 1 and err.startswith("vaultbridge call: ")
+
+
+async def test_wrong_usage_is_exit_code_2() -> None:
+    code, _, err = await call()
+    assert code == 2 and "usage: vaultbridge call" in err
+    code, out, _ = await call("--help")
+    assert code == 0 and "examples:" in out
+
+
+async def test_the_trace_is_a_transcript_on_stderr() -> None:
+    code, out, err = await call(f"{CHILD} good", "echo", '{"text": "x"}', "--trace")
+    assert (code, out) == (0, "x\n")
+    assert '→ {"jsonrpc":"2.0","id":1,"method":"server/discover"' in err
+    assert '← {"jsonrpc":"2.0"' in err and "· connected" in err and "| ready" in err
+
+
+async def test_servers_are_called_by_their_name(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tests" / "client" / "child.py"), "good"]
+    servers = {"mcpServers": {"kid": {"command": command[0], "args": command[1:]}}}
+    (tmp_path / ".mcp.json").write_text(json.dumps(servers))
+    code, out, _ = await call("kid", "echo", '{"text": "by name"}', cwd=tmp_path)
+    assert (code, out) == (0, "by name\n")
+    code, out, _ = await call("kid", "--config", str(tmp_path / ".mcp.json"))
+    assert code == 0 and "echo" in out
+    code, _, err = await call("other", "--config", str(tmp_path / ".mcp.json"))
+    assert code == 2 and "It has: kid." in err
+
+
+async def test_headers_reach_the_server_and_a_missing_token_is_told() -> None:
+    async with core_server(token="s3cret") as port:
+        url = f"ws://127.0.0.1:{port}"
+        code, out, _ = await call(url, "--header", "X-Claude-Code-Ide-Authorization: s3cret")
+        assert code == 0 and out
+        code, _, err = await call(url)
+        assert code == 1 and "refused access (HTTP 401)" in err
+
+
+async def test_an_ide_server_is_found_by_its_lock_file(tmp_path: Path) -> None:
+    async with core_server(token="s3cret") as port:
+        folder = tmp_path / ".claude" / "ide"
+        folder.mkdir(parents=True)
+        lock = {
+            "pid": os.getpid(),
+            "workspaceFolders": [str(tmp_path)],
+            "authToken": "s3cret",
+            "transport": "ws",
+        }
+        (folder / f"{port}.lock").write_text(json.dumps(lock))
+        code, out, err = await call("ide", cwd=tmp_path, HOME=str(tmp_path), CLAUDE_CONFIG_DIR="")
+        assert (code, err) == (0, "") and "Tools" in out
+
+
+async def test_a_prompt_is_got_with_its_arguments() -> None:
+    async with running(serve_sdk(sdk_server())) as server:
+        code, out, _ = await call(server.url, '{"name": "Ada"}', "--prompt", "greet")
+        assert (code, out) == (0, "[user] Say hello to Ada.\n")
+
+
+async def test_other_content_than_text_is_described_and_blobs_are_written_as_they_are() -> None:
+    async with core_server() as port:
+        url = f"ws://127.0.0.1:{port}"
+        code, out, _ = await call(url, "test_multiple_content_types")
+        assert code == 0 and "[image image/png, about" in out
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "vaultbridge", "call", url, "--read", "test://static-binary",
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        out_bytes, _ = await process.communicate()
+        assert out_bytes.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_notifications_are_watched_until_enough_came(version: str) -> None:
+    seen: list[Any] = []
+
+    async def noisy(ws: Any, request: Any) -> None:
+        """Acknowledges whatever starts a session, and then says something every moment."""
+        async for frame in ws:
+            message = frame.json()
+            seen.append(message["method"])
+            if message["method"] == "server/discover":
+                result: Any = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
+            elif message["method"] == "initialize":
+                result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            else:
+                if message["method"] in ("subscriptions/listen", "notifications/initialized"):
+                    for n in range(5):
+                        await ws.send_json(
+                            {"jsonrpc": "2.0", "method": "notifications/x", "params": {"n": n}}
+                        )
+                continue
+            await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    async with running(noisy) as server:
+        code, out, err = await call(server.url, "--watch", "--count", "3", "--mcp", version)
+        assert (code, err) == (0, "")
+        assert out.splitlines() == [f'notifications/x {{"n":{n}}}' for n in range(3)]
+
+
+async def test_watching_ends_with_an_interrupt_and_exit_code_0() -> None:
+    async with core_server() as port:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "vaultbridge", "call", f"ws://127.0.0.1:{port}", "--watch", "--json",
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        async with asyncio.timeout(20):
+            first = json.loads(await process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            await process.wait()
+        assert first["method"] == "notifications/subscriptions/acknowledged" and process.returncode == 0
+
+
+async def test_watching_ends_with_exit_code_1_when_the_connection_does() -> None:
+    async def leave(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            if message["method"] == "initialize":
+                result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+                await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            else:
+                await ws.close()
+
+    async with running(leave) as server:
+        code, _, err = await call(server.url, "--watch", "--mcp", "2025-11-25")
+        assert code == 1 and "connection has ended" in err
+
+
+def test_main_gives_back_its_code_in_process_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ws://127.0.0.1:1"]) == 1
+    assert "connection refused" in capsys.readouterr().err
+    assert main([]) == 2

@@ -1,0 +1,278 @@
+"""Streamable HTTP, against our own core, the official server, and servers that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from mcp.client import Client
+
+from client.http_fixture import fixture_over_http, sdk_over_http
+from client.servers import sdk_server, until
+from vaultbridge.client import http
+from vaultbridge.client.errors import ConnectFailed, LineLost, QueueFull, RpcError, TransportClosed
+from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.session import Session
+from vaultbridge.errors import InvalidArgument
+
+
+@asynccontextmanager
+async def serving(handle: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/mcp", handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/mcp"
+    finally:
+        await runner.cleanup()
+
+
+class User:
+    def __init__(self, url: str, **options: Any) -> None:
+        self.transport = StreamableHttpTransport(url, **options)
+        self.messages: list[dict[str, Any]] = []
+        self.errors: list[Exception] = []
+        self.closed = 0
+        self.transport.on_message = self.messages.append
+        self.transport.on_error = self.errors.append
+        self.transport.on_close = self._close
+
+    def _close(self) -> None:
+        self.closed += 1
+
+    async def __aenter__(self) -> User:
+        await self.transport.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.transport.close()
+
+    async def ask(self, request_id: int, method: str = "m") -> dict[str, Any]:
+        await self.transport.send({"jsonrpc": "2.0", "id": request_id, "method": method})
+        await until(lambda: any(m.get("id") == request_id for m in self.messages))
+        (found,) = [m for m in self.messages if m.get("id") == request_id]
+        return found
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "auto"])
+async def test_every_version_works_against_our_own_core(version: str) -> None:
+    async with (
+        fixture_over_http() as url,
+        Session(StreamableHttpTransport(url), version=version) as session,
+    ):
+        assert (await session.call_tool("test_simple_text"))["content"][0]["text"]
+        assert (await session.read_resource("test://static-text"))["contents"]
+        assert len((await session.list_tools())["tools"]) > 10
+        progress = await session.call_tool("test_tool_with_progress")
+        assert not progress.get("isError")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_both_eras_work_against_the_official_server(version: str) -> None:
+    async with sdk_over_http(sdk_server()) as url:
+        transport = StreamableHttpTransport(url)
+        async with Session(transport, version=version) as session:
+            assert (await session.call_tool("add", {"a": 1, "b": 2}))["content"][0]["text"] == "3"
+            assert (await session.read_resource("test://note"))["contents"][0]["text"] == "# A note\n"
+            assert (transport.session_id is None) is session.is_modern
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_official_client_works_over_it(mode: str) -> None:
+    async with fixture_over_http() as url, Client(StreamableHttpTransport(url), mode=mode) as client:
+        assert (await client.call_tool("test_simple_text")).content
+
+
+async def test_marked_arguments_are_repeated_in_headers_once_the_tools_were_listed() -> None:
+    seen: list[dict[str, str]] = []
+    schema = {"type": "object", "properties": {"where": {"type": "string", "x-mcp-header": "Region"}}}
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        message = await request.json()
+        seen.append(dict(request.headers))
+        results: dict[str, Any] = {
+            "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}},
+            "tools/list": {"tools": [{"name": "t", "inputSchema": schema}]},
+            "tools/call": {"content": []},
+        }
+        return web.json_response(
+            {"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]}
+        )
+
+    async with serving(handle) as url, Session(StreamableHttpTransport(url)) as session:
+        await session.list_tools()
+        await session.call_tool("t", {"where": "eu"})
+    assert seen[-1]["Mcp-Param-Region"] == "eu" and seen[-1]["Mcp-Name"] == "t"
+    assert seen[-1]["Mcp-Method"] == "tools/call" and seen[-1]["MCP-Protocol-Version"] == "2026-07-28"
+
+
+async def test_own_headers_are_sent_and_the_session_is_deleted_at_the_end() -> None:
+    methods: list[tuple[str, str | None, str | None]] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        methods.append((request.method, request.headers.get("Mcp-Session-Id"), request.headers.get("X-Own")))
+        if request.method != "POST":
+            return web.Response(status=405)
+        message = await request.json()
+        if "id" not in message:
+            return web.Response(status=202)
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return web.json_response(answer, headers={"Mcp-Session-Id": "s1"})
+
+    async with serving(handle) as url:
+        transport = StreamableHttpTransport(url, headers={"X-Own": "yes"})
+        async with Session(transport, version="2025-11-25"):
+            await until(lambda: ("GET", "s1", "yes") in methods)
+    assert methods[0] == ("POST", None, "yes") and methods[-1] == ("DELETE", "s1", "yes")
+
+
+async def test_a_stream_that_ends_early_is_resumed_where_it_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2025-11-25: a server may close after a priming event and answer on a later GET."""
+    asked: list[str | None] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        if request.method == "POST":
+            await request.json()
+            await response.prepare(request)
+            await response.write(b"id: 7\nretry: 1\ndata:\n\n")
+            return response
+        asked.append(request.headers.get("Last-Event-ID"))
+        await response.prepare(request)
+        if len(asked) > 1:
+            await response.write(b'id: 8\ndata: {"jsonrpc":"2.0","id":1,"result":{"late":true}}\n\n')
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert (await user.ask(1))["result"] == {"late": True}
+    assert asked == ["7", "7"]
+
+
+async def test_a_stream_that_ends_without_an_answer_fails_its_request() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b'data: {"jsonrpc":"2.0","method":"progress"}\n\n')
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert "stream ended before the answer came" in (await user.ask(1))["error"]["message"]
+        assert user.messages[0]["method"] == "progress"
+
+
+@pytest.mark.parametrize(
+    ("respond", "expected"),
+    [
+        (lambda m: web.Response(status=500, reason="Oops"), "HTTP 500 Oops"),
+        (lambda m: web.Response(text="<html>", content_type="text/html"), "'text/html' instead of JSON"),
+        (lambda m: web.Response(status=202), "instead of JSON"),
+        (lambda m: web.Response(text="{", content_type="application/json"), "Invalid JSON"),
+        (
+            lambda m: web.json_response({"jsonrpc": "2.0", "id": 99, "result": {}}),
+            "belongs to another request",
+        ),
+    ],
+)
+async def test_an_answer_that_is_none_fails_its_request_with_the_reason(respond: Any, expected: str) -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response: web.Response = respond(await request.json())
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert expected in (await user.ask(1))["error"]["message"]
+        assert user.transport.is_connected
+
+
+async def test_a_refusal_with_a_json_rpc_error_is_passed_on_even_without_an_id() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        error = {"code": -32601, "message": "Method not found"}
+        return web.json_response({"jsonrpc": "2.0", "id": None, "error": error}, status=404)
+
+    async with serving(handle) as url, User(url) as user:
+        assert (await user.ask(1))["error"]["code"] == -32601
+
+
+async def test_a_notification_that_is_refused_raises() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return web.Response(status=400)
+
+    async with serving(handle) as url, User(url) as user:
+        with pytest.raises(LineLost, match="refused 'note': HTTP 400"):
+            await user.transport.send({"jsonrpc": "2.0", "method": "note"})
+        assert len(user.errors) == 1
+
+
+async def test_an_answer_above_the_limit_fails_its_request() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return web.json_response({"jsonrpc": "2.0", "id": 1, "result": "x" * 5000})
+
+    async with serving(handle) as url, User(url, max_message_bytes=1000) as user:
+        assert "limit of 1000" in (await user.ask(1))["error"]["message"]
+
+
+async def test_a_server_that_is_not_there_fails_the_request_and_is_not_alive(unused_tcp_port: int) -> None:
+    url = f"http://127.0.0.1:{unused_tcp_port}/mcp"
+    async with User(url) as user:
+        answer = await user.ask(1)
+        assert f"127.0.0.1:{unused_tcp_port}: connection refused" in answer["error"]["message"]
+        assert isinstance(user.errors[0], ConnectFailed) and not await user.transport.is_alive(1)
+    with pytest.raises(RpcError, match="connection refused"):
+        async with Session(StreamableHttpTransport(url)):
+            pass
+
+
+async def test_cancelling_a_modern_request_ends_its_post_and_sends_nothing() -> None:
+    started, ended, posts = asyncio.Event(), asyncio.Event(), []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        posts.append(await request.json())
+        started.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+        return web.Response()
+
+    async with serving(handle) as url, User(url) as user:
+        meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+        await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "slow", "params": meta})
+        async with asyncio.timeout(5):
+            await started.wait()
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+            await user.transport.send(cancel)
+            await until(lambda: bool(user.messages))
+        assert "given up" in user.messages[0]["error"]["message"] and len(posts) == 1
+
+
+async def test_closing_fails_what_is_open_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "POSTS", 2)
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        await asyncio.sleep(30)
+        return web.Response()
+
+    async with serving(handle) as url:
+        user = User(url)
+        with pytest.raises(TransportClosed):
+            await user.transport.send({"jsonrpc": "2.0", "method": "m"})
+        await user.transport.start()
+        for n in range(2):
+            await user.transport.send({"jsonrpc": "2.0", "id": n, "method": "m"})
+        with pytest.raises(QueueFull, match="2 requests are under way"):
+            await user.transport.send({"jsonrpc": "2.0", "id": 9, "method": "m"})
+        await asyncio.gather(user.transport.close(), user.transport.close())
+        assert sorted(m["id"] for m in user.messages) == [0, 1] and user.closed == 1
+        assert json.dumps(user.messages)
+
+
+def test_a_url_of_another_kind_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="must start with http"):
+        StreamableHttpTransport("ws://x")

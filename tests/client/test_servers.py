@@ -1,0 +1,106 @@
+"""From what a person writes to a transport."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.servers import open_target, read_servers
+from vaultbridge.client.stdio import StdioTransport
+from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.errors import InvalidArgument
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, **servers: Any) -> str:
+    path.write_text(json.dumps({"mcpServers": servers, "globalShortcut": ""}))
+    return str(path)
+
+
+def test_urls_are_told_apart(folder: Path) -> None:
+    ws = open_target("wss://x/mcp", headers={"A": "b"})
+    assert isinstance(ws, WebSocketTransport) and ws.settings.headers == {"A": "b"}
+    assert isinstance(open_target("HTTP://x/mcp"), StreamableHttpTransport)
+
+
+def test_a_command_is_split_as_a_shell_would(folder: Path) -> None:
+    transport = open_target("python 'my server.py' --flag")
+    assert isinstance(transport, StdioTransport)
+    assert transport.command == ("python", "my server.py", "--flag")
+
+
+def test_names_come_from_the_folder_s_file_or_from_the_one_given(folder: Path) -> None:
+    write(folder / ".mcp.json", notes={"command": "vaultbridge", "args": ["stdio", "v"]})
+    found = open_target("notes")
+    assert isinstance(found, StdioTransport) and found.command == ("vaultbridge", "stdio", "v")
+    other = write(folder / "desktop.json", remote={"type": "http", "url": "http://x/mcp"})
+    assert isinstance(open_target("remote", config=other), StreamableHttpTransport)
+    with pytest.raises(InvalidArgument, match=r"no server 'notes'\. It has: remote"):
+        open_target("notes", config=other)
+
+
+def test_headers_of_the_file_and_of_the_caller_are_joined(folder: Path) -> None:
+    config = write(folder / "c.json", w={"type": "ws", "url": "ws://x", "headers": {"A": "1", "B": "1"}})
+    transport = open_target("w", config=config, headers={"B": "2"})
+    assert isinstance(transport, WebSocketTransport) and transport.settings.headers == {"A": "1", "B": "2"}
+
+
+def test_variables_are_replaced_from_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "t0k3n")
+    monkeypatch.delenv("MISSING", raising=False)
+    entry = {"url": "ws://${HOST:-localhost}:1", "headers": {"Authorization": "Bearer ${TOKEN}"}}
+    transport = open_target("w", config=write(folder / "c.json", w=entry))
+    assert isinstance(transport, WebSocketTransport)
+    assert transport.settings.url == "ws://localhost:1"
+    assert transport.settings.headers == {"Authorization": "Bearer t0k3n"}
+    with pytest.raises(InvalidArgument, match="needs the environment variable MISSING"):
+        open_target("w", config=write(folder / "c.json", w={"command": "${MISSING}"}))
+
+
+def test_members_for_other_programs_are_no_hindrance(folder: Path) -> None:
+    entry = {"command": "x", "args": [], "disabled": False, "autoApprove": [], "env": {"A": "b"}}
+    transport = open_target("w", config=write(folder / "c.json", w=entry))
+    assert isinstance(transport, StdioTransport) and transport._env is not None
+    assert transport._env["A"] == "b" and transport._env["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[]", 'no object "mcpServers"'),
+        ('{"mcpServers": {"a": 1}}', 'no object "mcpServers"'),
+        ('{"mcpServers": {"w": {}}}', "neither a command nor a URL"),
+        ('{"mcpServers": {"w": {"url": "ftp://x"}}}', "neither a command nor a URL"),
+        ('{"mcpServers": {"w": {"type": "sse", "url": "http://x"}}}', "HTTP\\+SSE"),
+    ],
+)
+def test_a_file_that_helps_nobody_says_why(folder: Path, content: str, reason: str) -> None:
+    (folder / "c.json").write_text(content)
+    with pytest.raises(InvalidArgument, match=reason):
+        open_target("w", config="c.json")
+
+
+def test_a_missing_file_is_an_error_only_when_it_was_named(folder: Path) -> None:
+    assert read_servers(None) == {}
+    with pytest.raises(InvalidArgument, match="cannot be read: no such file"):
+        read_servers("missing.json")
+
+
+def test_wrong_targets_are_refused(folder: Path) -> None:
+    with pytest.raises(InvalidArgument, match="is needed"):
+        open_target("  ")
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        open_target("python 'unfinished")
+    with pytest.raises(InvalidArgument, match="a command has none"):
+        open_target("python x.py", headers={"A": "b"})
