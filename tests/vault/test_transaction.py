@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -313,6 +314,21 @@ def test_a_note_removed_for_good_is_held_by_the_journal(
     assert snapshot() == {"n.md": b"x"}
 
 
+def test_a_file_that_is_not_downloaded_may_be_moved_and_trashed_but_not_written(
+    transactor: Transactor, folder: Path
+) -> None:
+    with (folder / "far.md").open("wb") as file:
+        file.truncate(5000)
+    with pytest.raises(EngineFailure, match="not downloaded"):
+        do(transactor, WriteFile(P("far.md"), b"x"))
+    do(transactor, MoveFile(P("far.md"), P("moved.md")))
+    do(transactor, TrashFile(P("moved.md"), "local"))
+    assert (folder / ".trash" / "moved.md").stat().st_size == 5000
+    transactor.undo(2, actor="test")
+    transactor.undo(1, actor="test")
+    assert (folder / "far.md").stat().st_blocks == 0, "nothing was read into it"
+
+
 def test_folders_are_made_and_removed_only_when_empty(
     transactor: Transactor, folder: Path, snapshot: Snapshot
 ) -> None:
@@ -431,6 +447,26 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
     transactor.close()
 
 
+def test_a_save_that_the_stat_does_not_show_is_noticed_too(
+    root: Root, folder: Path, cache: Path, cans: TrashCans
+) -> None:
+    """Equal length, equal time stamp, same file: only reading it again tells."""
+    place = folder / "n.md"
+    place.write_bytes(b"aaaa")
+    stamp = place.stat().st_mtime_ns
+
+    def interfere(point: str) -> None:
+        if point == "staged":
+            place.write_bytes(b"bbbb")
+            os.utime(place, ns=(stamp, stamp))
+
+    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    with pytest.raises(StaleWrite):
+        do(transactor, WriteFile(P("n.md"), b"new", content_hash(b"aaaa")))
+    assert place.read_bytes() == b"bbbb"
+    transactor.close()
+
+
 @pytest.mark.parametrize("step", [WriteFile(P("new.md"), b"x", ABSENT), MoveFile(P("b.md"), P("new.md"))])
 def test_a_name_taken_in_the_last_moment_is_not_replaced(
     root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot, step: Step
@@ -460,8 +496,25 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
             (folder / "b.md").unlink()
 
     transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
-    with pytest.raises(EditRefused, match="disappeared"):
+    with pytest.raises(StaleWrite, match="now gone"):
         do(transactor, WriteFile(P("a.md"), b"new"), WriteFile(P("b.md"), b"new"))
+    assert snapshot() == {"a.md": b"a"}
+    transactor.close()
+
+
+def test_a_note_deleted_before_its_move_is_told(
+    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot
+) -> None:
+    (folder / "a.md").write_bytes(b"a")
+    (folder / "b.md").write_bytes(b"b")
+
+    def interfere(point: str) -> None:
+        if point == "done 0":
+            (folder / "b.md").unlink()
+
+    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    with pytest.raises(EditRefused, match="disappeared"):
+        do(transactor, WriteFile(P("a.md"), b"new"), MoveFile(P("b.md"), P("c.md")))
     assert snapshot() == {"a.md": b"a"}
     transactor.close()
 
@@ -492,8 +545,10 @@ def test_a_second_writer_waits_so_long_and_then_says_busy(
     root: Root, cache: Path, cans: TrashCans, snapshot: Snapshot
 ) -> None:
     transactor = Transactor(root, cache, cans=cans, wait=0.05)
-    with FileLock(cache / "writer.lock").waiting(1, what="x"), pytest.raises(TimedOut, match="busy"):
-        do(transactor, WriteFile(P("n.md"), b"x"))
+    with FileLock(cache / "writer.lock").waiting(1, what="x"):
+        assert transactor.recover() == (), "opening a vault does not wait when nothing is to be recovered"
+        with pytest.raises(TimedOut, match="busy"):
+            do(transactor, WriteFile(P("n.md"), b"x"))
     assert snapshot() == {}
     do(transactor, WriteFile(P("n.md"), b"x"))
     transactor.close()

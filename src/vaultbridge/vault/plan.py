@@ -14,7 +14,14 @@ from typing import Final
 
 import msgspec
 
-from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.errors import (
+    EditRefused,
+    EngineFailure,
+    InvalidArgument,
+    NoteNotFound,
+    PermissionDenied,
+    StaleWrite,
+)
 from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.journal import image_of
@@ -174,7 +181,7 @@ class Plan:
         status = spot.disk.lstat() if spot.disk is not None else None
         known = ""
         if step.expected is not None or status is None or status.st_size <= MOVE_HASH_BYTES:
-            image = self._check(spot, step.source, step.expected, hold=False)
+            image = self._look(spot, step.source, step.expected, hold=False)
             known = image.hash if image else ""
         self.acts.append(
             Moved(
@@ -226,7 +233,7 @@ class Plan:
         if spot.kind == "file" and not linked:
             small = spot.disk is None or spot.disk.lstat().st_size <= TRASH_IMAGE_BYTES
             if small or step.expected is not None:
-                image = self._check(spot, step.path, step.expected, hold=small)
+                image = self._look(spot, step.path, step.expected, hold=small)
                 image = image if small else None
         system = step.option == "system"
         chosen = self._cans.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
@@ -325,6 +332,16 @@ class Plan:
         if isinstance(expected, str) and expected != image.hash:
             raise StaleWrite(path, expected=expected, current=image.hash)
         return image
+
+    def _look(self, spot: Spot, path: VaultPath, expected: Expected, *, hold: bool) -> Image | None:
+        """Like `_check`, for what does not need the content: a file that cannot be read, such as one that is
+        not downloaded, may still be moved and trashed, unless the caller expects something of it."""
+        try:
+            return self._check(spot, path, expected, hold=hold)
+        except (EngineFailure, PermissionDenied):
+            if expected is not None:
+                raise
+            return None
 
     def _hold(self, data: bytes) -> Image:
         image = image_of(data)

@@ -19,7 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.errors import EditRefused, EngineFailure, StaleWrite, VaultbridgeError
+from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.vault.journal import Entry, Journal
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
@@ -43,6 +43,11 @@ from vaultbridge.vault.write import as_vault_error, publish_new, publish_over, s
 
 WRITER_SECONDS: Final = 10.0
 """How long one writer waits for another: longer than any transaction takes, shorter than a call may."""
+
+
+RACY_NANOSECONDS: Final = 2_000_000_000
+"""A file whose time stamp is younger is read once more before it is replaced: within the step of a file
+system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
 
 
 class Applied(Struct, frozen=True):
@@ -94,7 +99,9 @@ class Transactor:
 
     def recover(self) -> tuple[Recovered, ...]:
         """Rolls back what dead processes left half done. To be called when a vault is opened; every
-        transaction does so too."""
+        transaction does so too. Waits for another writer only when there is something to recover."""
+        if not self.journal.pending():
+            return ()
         with self._writing():
             return self._recover()
 
@@ -274,9 +281,13 @@ class _Performance:
     def _look_again(self, number: int, place: Path, path: str, expected: str) -> None:
         """The last look before a file is replaced: somebody may have saved it since it was read."""
         seen = self._plan.seen.get(number)
-        if seen is not None and Signature.of(place.stat()) == seen:
-            return
-        current = content_hash(read_place(place, path).data)
+        settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
+        try:
+            if settled and Signature.of(place.stat()) == seen:
+                return
+            current = content_hash(read_place(place, path).data)
+        except (FileNotFoundError, NoteNotFound):
+            current = ""
         if current != expected:
             raise StaleWrite(path, expected=expected, current=current)
 
