@@ -638,7 +638,7 @@ def random_steps(choose: random.Random, folder: Path) -> list[Step]:
     return [WriteFile(P(choose.choice(free or [f"n{choose.randrange(10**9)}.md"])), data)]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_two_hundred_random_changes_and_two_hundred_undoings_give_back_the_identical_bytes(
     transactor: Transactor, folder: Path, snapshot: Snapshot, seed: int
 ) -> None:
