@@ -8,7 +8,8 @@ from vaultbridge.note.inline_html import Html
 @pytest.mark.parametrize(
     "html",
     [
-        "<b>", "</b>", "<br/>", "<a href='x'>", '<a href="[[x]]" b=c d>', "<a\nb\n=\n'c'>", "</a >", "<x-y z>",
+        "<b>", "</b>", "<br/>", "<a href='x'>", '<a href="[[x]]" b=c d>', "<a\nb\n=\n'c'>", "</a >",
+        "<x-y z>",
         "<!---->", "<!-->", "<!--->", "<!-- a -- b -->", "<?php a ?>", "<!X y>", "<![CDATA[ ]] ]]>",
         "<https://a.b/c#d>", "<mailto:x>", "<a.b@c.de>", "<ab:>",
     ],
@@ -19,7 +20,10 @@ def test_html_and_autolinks_are_passed_as_a_whole(html: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<", "<1>", "< a>", "<a", "<a b='c>", "<a b=\"c'>", "<a =b>", "<!-- a", "<? a", "<!1>", "<![CDATA[ x", "</a b>", "<a:b c>", "<x@>"],
+    [
+        "<", "<1>", "< a>", "<a", "<a b='c>", "<a b=\"c'>", "<a =b>", "<!-- a", "<? a", "<!1>", "<![CDATA[ x",
+        "</a b>", "<a:b c>", "<x@>",
+    ],
 )  # fmt: skip
 def test_what_is_not_complete_is_text(text: str) -> None:
     assert Html(text).end(0) == -1

@@ -74,8 +74,20 @@ def test_a_destination_ends_where_commonmark_says(text: str, written: str, rest:
 
 
 @pytest.mark.parametrize(
-    "text", ["a b", "(a b)", "(a", "(a(b)", "(<a)", "(<a\nb>)", '(a "t)', "(a 't\n\nu')", "(a\x01)", "(" * 30 + ")" * 30]
-)  # fmt: skip
+    "text",
+    [
+        "a b",
+        "(a b)",
+        "(a",
+        "(a(b)",
+        "(<a)",
+        "(<a\nb>)",
+        '(a "t)',
+        "(a 't\n\nu')",
+        "(a\x01)",
+        "(" * 30 + ")" * 30,
+    ],
+)
 def test_what_is_no_destination_is_none(text: str) -> None:
     assert destination(text, 0) is None
 

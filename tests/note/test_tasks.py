@@ -94,7 +94,11 @@ def test_only_a_space_is_open() -> None:
                 "cancelled": "2024-01-06",
             },
         ),
-        ("a 🔁 every 2 weeks on Monday 📅 2024-01-02", "a", {"recurrence": "every 2 weeks on Monday", "due": "2024-01-02"}),
+        (
+            "a 🔁 every 2 weeks on Monday 📅 2024-01-02",
+            "a",
+            {"recurrence": "every 2 weeks on Monday", "due": "2024-01-02"},
+        ),
         ("a 🆔 x1 ⛔ y2,z3", "a", {"id": "x1", "depends_on": "y2,z3"}),
         ("a #tag 📅 2024-01-02 #late", "a #tag #late", {"due": "2024-01-02"}),
         ("a 📅 2024-01-02 ^id1", "a ^id1", {"due": "2024-01-02"}),

@@ -20,8 +20,8 @@ _LINE_FIELD = re.compile(
     rf"^[ \t]*+([^\s:\[\]()`][^:\r\n\[\]()`]{{0,{KEY_CHARS}}}+)::(?!:)[ \t]*+([^\r\n]*+)", re.MULTILINE
 )
 _EMPHASIS = " \t*_~"
-# Letters, digits, `_`, `-`, `/`, blanks, and all symbols beyond Latin-1 punctuation, emoji among them. Written
-# as what is left out, because a class that spans all of Unicode takes milliseconds to compile.
+# Letters, digits, `_`, `-`, `/`, blanks, and all symbols beyond Latin-1 punctuation, emoji among them. The
+# class lists what is left out: one that spans all of Unicode takes milliseconds to compile.
 _KEY_CHAR = r"[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{-\xa8]"
 _KEY = re.compile(rf"(?![-/ \t]){_KEY_CHAR}+\Z")
 _BLANKS = re.compile(r"\s+")

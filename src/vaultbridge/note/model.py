@@ -77,8 +77,9 @@ class Link(Struct, frozen=True, gc=False):
 class Task(Struct, frozen=True, gc=False):
     """`status` is the one character between the brackets; `text` what follows them, trimmed.
     `fields` are the Tasks plugin's (priority, created, start, scheduled, due, done, cancelled, recurrence,
-    id, depends_on), as written; `description` is the text without them. The span covers the status
-    character. `depth` counts the list nesting from 0; `heading` is the index of the heading above, or -1."""
+    id, depends_on), dates as written and priorities by name (highest … lowest); `description` is the text
+    without them. The span covers the status character. `depth` counts the list nesting from 0; `heading` is
+    the index of the heading above, or -1."""
 
     line: int
     status: str

@@ -55,7 +55,7 @@ class BlockScan(ScanState):
                     continue
             self._read_line(line, starts[index])
         self._close_boxes(0)
-        self.out.blocks.sort(key=lambda block: block.id_start)
+        self.out.finish()
 
     def _read_line(self, line: str, base: int) -> None:
         boxes = self._boxes

@@ -38,7 +38,7 @@ _HTML_START = re.compile(
     rf"|(?P<declaration>![A-Za-z])|(?P<block>/?(?:{_BLOCK_NAMES})(?=[ \t>]|/>|\Z)))",
     re.IGNORECASE,
 )
-_HTML_ALONE = re.compile(rf"(?!</?(?:{_RAW_NAMES})[ \t>])(?:{OPEN_TAG}|{CLOSING_TAG})[ \t]*\Z", re.IGNORECASE)
+_HTML_ALONE = re.compile(rf"(?!<(?:{_RAW_NAMES})[ \t>])(?:{OPEN_TAG}|{CLOSING_TAG})[ \t]*\Z", re.IGNORECASE)
 _RAW_END = re.compile(rf"</(?:{_RAW_NAMES})>", re.IGNORECASE)
 _HTML_ENDS = {"comment": "-->", "instruction": "?>", "cdata": "]]>", "declaration": ">"}
 

@@ -31,7 +31,6 @@ class Blocks:
         self._text = text
         self._starts = starts
         self._footnotes = found.footnotes
-        self._seen_ids: set[str] = set()
         self._is_too_deep = False
 
     def _line_of(self, offset: int) -> int:
@@ -81,15 +80,14 @@ class Blocks:
         for name, id_start, id_end in box.ids or ():
             self._named(name, box.start, max(end, id_end), id_start)
 
-    def block_id(
-        self, part: str, start: int, last: int, end: int, box: Box, boxes: list[Box], lazy_below: int
-    ) -> None:
+    def block_id(self, start: int, last: int, end: int, box: Box, boxes: list[Box], lazy_below: int) -> None:
         """The id at the end of a paragraph, if there is one. `last` is where its last line starts."""
-        match = BLOCK_ID.search(self._text, last, end)
+        line = self._text[last:end]
+        match = BLOCK_ID.search(line)
         if match is None:
             return
-        name, id_start, id_end = match[1], match.start(), match.end(1)
-        alone = not self._text[last:id_start].strip(" \t")
+        name, id_start, id_end = match[1], last + match.start(), last + match.end(1)
+        alone = not line[: match.start()].strip(" \t")
         if alone and lazy_below >= 0:
             # Directly below a quote or list: Markdown takes the line in, the id means the whole.
             owner = boxes[lazy_below]
@@ -108,14 +106,17 @@ class Blocks:
             self._named(name, start, id_end, id_start)
 
     def _named(self, name: str, start: int, end: int, id_start: int) -> None:
-        line = self._line_of(id_start)
-        self.blocks.append(Block(name, line, start, end, id_start))
-        key = name.lower()
-        if key in self._seen_ids and len(self.problems) < PROBLEMS:
-            message = (
-                f"Line {line}: the block id ^{name} stands more than once; a link to it finds the first."
-            )
-            self.problems.append(
-                Problem("duplicate-block-id", message, line, id_start, id_start + 1 + len(name))
-            )
-        self._seen_ids.add(key)
+        self.blocks.append(Block(name, self._line_of(id_start), start, end, id_start))
+
+    def finish(self) -> None:
+        """Puts the blocks in the order of their ids (a box's are known only when it ends) and looks for ids
+        that stand twice."""
+        self.blocks.sort(key=lambda block: block.id_start)
+        seen: set[str] = set()
+        for block in self.blocks:
+            key = block.id.lower()
+            if key in seen and len(self.problems) < PROBLEMS:
+                message = f"Line {block.line}: the block id ^{block.id} stands above already."
+                start, end = block.id_start, block.id_start + 1 + len(block.id)
+                self.problems.append(Problem("duplicate-block-id", message, block.line, start, end))
+            seen.add(key)

@@ -124,7 +124,7 @@ class ScanState:
             box.ended("other", start, end)
             return
         if "^" in part:
-            self.out.block_id(part, start, last, end, box, self._boxes, lazy_below)
+            self.out.block_id(start, last, end, box, self._boxes, lazy_below)
         box.ended("paragraph", start, end)
         if "[" in part or "#" in part or "::" in part:
             scan_inline(part, start, self._found)
