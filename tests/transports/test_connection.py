@@ -10,6 +10,7 @@ import pytest
 from mcp_support.wire import BOUND, Wire
 from vaultbridge.dialects.dialect import Call, MethodTable
 from vaultbridge.rpc.messages import PeerGone
+from vaultbridge.transports import connection
 from vaultbridge.transports.connection import MAX_RUNNING, MAX_WAITING
 
 
@@ -231,3 +232,37 @@ async def test_ten_thousand_requests_leave_nothing_behind() -> None:
     assert len(answered) == len(set(answered))
     assert set(range(10_000)) - set(answered) <= set(range(0, 10_000, 7))
     assert len(asyncio.all_tasks()) == before
+
+
+async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
+    let_go = asyncio.Event()
+
+    async def stubborn(call: Call) -> None:
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+
+    wire = Wire(lambda _: MethodTable({"m": stubborn}))
+    await wire.start("m")
+    await wire.settle()
+    await asyncio.wait_for(wire.connection.close(), BOUND)
+    assert "do not heed" in caplog.text
+    let_go.set()
+    await wire.settle()
+
+
+async def test_a_dialect_that_fails_to_find_a_handler_answers_with_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(MethodTable):
+        def handler(self, request: Any) -> Any:
+            raise KeyError("oops")
+
+    wire = Wire(lambda _: Broken({}))
+    assert (await wire.error("m"))["code"] == -32603
+    assert "oops" in caplog.text

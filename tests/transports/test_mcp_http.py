@@ -491,11 +491,12 @@ async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(mcp_http_reply, "KEEPALIVE_SECONDS", 0.02)
     async with http_server() as client:
         await stateless(client)
-        async with client.start("subscriptions/listen", {"notifications": {}}) as response:
-            async with asyncio.timeout(BOUND):
-                async for line in response.content:
-                    if line.startswith(b":"):
-                        break
+        async with (
+            asyncio.timeout(BOUND),
+            client.start("subscriptions/listen", {"notifications": {}}) as response,
+        ):
+            while not (await response.content.readline()).startswith(b":"):
+                assert not response.content.at_eof()
 
 
 async def test_both_eras_share_one_endpoint() -> None:
@@ -565,3 +566,21 @@ async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() ->
 async def test_the_old_transport_can_be_left_out() -> None:
     async with http_server(legacy=False) as client, client.http.get(f"{client.url}/sse") as response:
         assert response.status == 404
+
+
+async def test_a_body_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http_reply, "BODY_SECONDS", 0.05)
+    async with http_server() as client:
+        port = int(client.url.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        lines = (
+            "POST /mcp HTTP/1.1",
+            "Host: localhost",
+            "Content-Type: application/json",
+            "Content-Length: 100",
+        )
+        head = "\r\n".join((*lines, "", "{"))
+        writer.write(head.encode())
+        status = await asyncio.wait_for(reader.readline(), BOUND)
+        assert b" 408 " in status
+        writer.close()

@@ -108,3 +108,13 @@ async def test_waiting_for_a_change_ends_with_it_or_with_its_bound() -> None:
     assert stream.released
     stream.attach()
     assert not stream.released
+
+
+async def test_a_slow_reader_misses_notifications_but_never_an_answer() -> None:
+    stream = Stream("1")
+    ticket = stream.attach()
+    stream.push(b"x" * (SLOW_BYTES + 1), final=False, notice=True)
+    stream.push(b"dropped", final=False, notice=True)
+    stream.push(b"question", final=False)
+    stream.push(b"answer", final=True)
+    assert take_all(stream, ticket)[1:] == [b"question", b"answer"]

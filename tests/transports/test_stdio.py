@@ -256,3 +256,34 @@ async def test_any_two_descriptors_can_be_served() -> None:
     os.close(in_write)
     await asyncio.wait_for(serving, START_BOUND)
     os.close(out_read)
+
+
+async def test_a_client_that_reads_nothing_costs_notifications_and_never_an_answer() -> None:
+    """Notifications beyond the buffer are dropped; the answer to the request still comes."""
+    count, size = 40, WRITE_BUFFER_BYTES // 8
+
+    async def chatter(call: Call) -> str:
+        for n in range(count):
+            call.notify("chatter", {"n": n, "text": "x" * size})
+        return "done"
+
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    serving = asyncio.ensure_future(
+        serve_descriptors(lambda _: MethodTable({"m": chatter}), in_read, out_write)
+    )
+    await asyncio.to_thread(os.write, in_write, line(1, "m"))
+    with os.fdopen(out_read, "rb") as out:
+        seen = []
+        while True:
+            message = msgspec.json.decode(
+                await asyncio.wait_for(asyncio.to_thread(out.readline), START_BOUND)
+            )
+            if "result" in message:
+                break
+            seen.append(message["params"]["n"])
+    assert message["result"] == "done"
+    assert seen == list(range(len(seen)))
+    assert 8 <= len(seen) < count
+    os.close(in_write)
+    await asyncio.wait_for(serving, START_BOUND)
