@@ -23,8 +23,7 @@ from aiohttp import web
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from editor.folder_view import FolderView
-
+from editor.views import VaultView
 from vaultbridge.dialects.claude_ide import ClaudeIde
 from vaultbridge.dialects.editor import EditorServer
 from vaultbridge.editor.desk import Desk
@@ -93,7 +92,7 @@ async def idle_growth(session: aiohttp.ClientSession, url: str, server: IdeServe
     async def beats(count: int) -> None:
         for _ in range(count):
             await server.ide.check_health(overslept=False)
-            while not all(socket.is_answering for socket in server.ide.sockets):
+            while not all(socket.is_answering for socket in server.ide.sockets):  # noqa: ASYNC110
                 await asyncio.sleep(0)
 
     await beats(50)
@@ -122,10 +121,15 @@ async def connect(session: aiohttp.ClientSession, url: str) -> aiohttp.ClientWeb
     )
 
 
+def open_view(vault: Path) -> VaultView:
+    vault.mkdir()
+    (vault / "Note.md").write_text("text\n" * 20)
+    return VaultView(vault)
+
+
 async def main() -> None:
     with TemporaryDirectory() as folder:
-        Path(folder, "Note.md").write_text("text\n" * 20)
-        view = FolderView(Path(folder))
+        view = open_view(Path(folder, "vault"))
         desk = Desk(view.visible)
         ide = ClaudeIde(view, desk)
         editor = EditorServer(view, desk, ide, TOKEN)
@@ -152,6 +156,7 @@ async def main() -> None:
             growth = await idle_growth(session, url + "/", server)
         await server.stop()
         await runner.cleanup()
+        view.close()
     result = {
         "requests_per_second": round(our_rate),
         "bare_echo_per_second": round(bare_rate),

@@ -13,7 +13,7 @@ from typing import Any
 import websockets
 from aiohttp import web
 
-from editor.folder_view import FolderView
+from editor.views import VaultView
 from vaultbridge.dialects.claude_ide import ClaudeIde, IdeOptions
 from vaultbridge.dialects.editor import EditorServer
 from vaultbridge.dialects.mcp_server import McpServer
@@ -126,7 +126,7 @@ class Client:
 
 
 class Bridge:
-    def __init__(self, view: FolderView, desk: Desk, ide: ClaudeIde, server: IdeServer, port: int) -> None:
+    def __init__(self, view: VaultView, desk: Desk, ide: ClaudeIde, server: IdeServer, port: int) -> None:
         self.view = view
         self.desk = desk
         self.ide = ide
@@ -167,7 +167,7 @@ class Bridge:
 async def running(
     folder: Path,
     *,
-    view: FolderView | None = None,
+    view: VaultView | None = None,
     server: McpServer | None = None,
     options: IdeOptions | None = None,
     timing: Timing = QUICK,
@@ -175,7 +175,7 @@ async def running(
     port: int = 0,
     hello_seconds: float = 5.0,
 ) -> AsyncIterator[Bridge]:
-    view = view or FolderView(folder)
+    view = view or VaultView(folder)
     desk = Desk(view.visible, share_selection=share_selection, timing=timing)
     ide = ClaudeIde(view, desk, server, options)
     editors = EditorServer(view, desk, ide, TOKEN, hello_seconds=hello_seconds)
@@ -192,3 +192,4 @@ async def running(
     finally:
         await sockets.stop()
         await runner.cleanup()
+        view.close()

@@ -67,10 +67,10 @@ class IdePaths:
         # Windows: file:///C:/x. The client writes `file://` before whatever path it has.
         if os.name == "nt" and raw.startswith("/"):
             raw = raw[1:]
-        path = self.inside(raw)
-        if "%" in raw and not os.path.lexists(self._view.locate(path)):
+        # As it is, if there is such a file; a name may hold a percent sign.
+        if "%" in raw and not os.path.lexists(raw):
             return self.inside(unquote(raw))
-        return path
+        return self.inside(raw)
 
     def _below(self, text: str) -> str | None:
         """What follows the vault's folder in an absolute path, or None when it is not below it."""

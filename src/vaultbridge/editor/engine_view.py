@@ -1,0 +1,116 @@
+"""The engine as the editor side sees it: `ports.VaultView`, with every blocking call in a worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.editor.findings import findings
+from vaultbridge.editor.ports import FindingsOf
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import AddFile, Create, Operation, Write
+from vaultbridge.engine.parsing import parse_file
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.note.model import Note
+from vaultbridge.note.text import decode, displayable
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
+
+NOTES_WITH_FINDINGS: Final = 100
+"""Notes told when the whole vault is asked for: the client reads them all into a prompt."""
+
+FINDINGS_SECONDS: Final = 2.0
+"""A client waits for diagnostics after every edit: what was found by then is the answer."""
+
+_NOTES: Final = (".md", ".canvas", ".base")
+
+
+class EngineView:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def name(self) -> str:
+        return self._engine.name
+
+    @property
+    def folder(self) -> Path:
+        return self._engine.root.folder
+
+    def visible(self, path: VaultPath) -> bool:
+        return self._engine.scope.visible(path)
+
+    def locate(self, path: VaultPath) -> Path:
+        try:
+            return self._engine.root.place(path)
+        except VaultbridgeError:
+            # A link that leads out: its own place is still in the vault, and nobody follows it from here.
+            return self._engine.root.folder / path
+
+    async def find(self, name: str) -> VaultPath:
+        return await asyncio.to_thread(self._engine.find, name)
+
+    async def read_text(self, path: VaultPath) -> str:
+        return displayable(decode(await asyncio.to_thread(self._engine.read_bytes, path)).text)
+
+    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> None:
+        await asyncio.to_thread(self._write, path, text, actor)
+
+    def _write(self, path: VaultPath, text: str, actor: str) -> None:
+        there = self._engine.scope.visible(path) and self._engine.root.exists(path)
+        operation: Operation
+        if there:
+            operation = Write(note=path, content=text)
+        elif path.lower().endswith(_NOTES):
+            # The slash says: exactly there, not where the settings put new notes.
+            operation = Create(note=f"/{path}", content=text)
+        else:
+            operation = AddFile(path=path, data=text.encode())
+        self._engine.apply([operation], actor=actor, label="written by an editor client")
+
+    async def list_files(self, pattern: str) -> Sequence[VaultPath]:
+        wanted = Scope(allow=(pattern,)) if pattern else None
+        files = await asyncio.to_thread(self._engine.ask.files)
+        return [file.path for file in files if wanted is None or wanted.visible(file.path)]
+
+    async def file_count(self) -> int:
+        return len(await asyncio.to_thread(self._engine.ask.files))
+
+    async def findings(self, path: VaultPath | None) -> Sequence[FindingsOf]:
+        return await asyncio.to_thread(self._findings, path)
+
+    def _findings(self, path: VaultPath | None) -> list[FindingsOf]:
+        deadline = time.monotonic() + FINDINGS_SECONDS
+        paths = [path] if path is not None else self._suspects(deadline)
+        table = self._engine.ask.table()
+        told = []
+        for one in paths:
+            read = self._note_of(one)
+            if read is not None:
+                found = findings(one, *read, table, self.visible, self._note_of)
+                if found or path is not None:
+                    told.append(FindingsOf(one, read[0], found))
+            if time.monotonic() > deadline:
+                break
+        return told
+
+    def _suspects(self, deadline: float) -> list[VaultPath]:
+        """Notes of which the index knows that something is wrong."""
+        suspects = []
+        for indexed in self._engine.ask.notes():
+            if indexed.note.problems or None in indexed.resolved:
+                suspects.append(indexed.file.path)
+            if len(suspects) >= NOTES_WITH_FINDINGS or time.monotonic() > deadline:
+                break
+        return suspects
+
+    def _note_of(self, path: VaultPath) -> tuple[str, Note] | None:
+        """The file as it is on disk now, so that places fit what the client sees."""
+        try:
+            text = decode(self._engine.read_bytes(path)).text
+        except VaultbridgeError:
+            return None
+        return displayable(text), parse_file(path, text)

@@ -1,0 +1,80 @@
+"""A bridge's place on this machine: its port, its token, its lock files, from start to end.
+
+    presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
+    … web.SockSite(runner, presence.socket) …
+    presence.announce([vault])          # now listening; again whenever the vaults change
+    presence.withdraw()                 # at a clean end
+
+After `kill -9` nothing needs repair: the next `claim` takes the remembered port and token again, sweeps the
+dead lock and `announce` writes a living one.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.editor.processes import is_alive
+from vaultbridge.editor.remembered import Remembered, new_token, recall, remember, stopped
+from vaultbridge.transports.ide_server import listening_socket
+from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
+
+DEFAULT_PORT: Final = 3000
+
+
+class Presence:
+    def __init__(
+        self, listening: socket.socket, token: str, cache: Path, locks: LockFiles, *, ide_name: str
+    ) -> None:
+        self.socket = listening
+        self.token = token
+        self._cache = cache
+        self._locks = locks
+        self._ide_name = ide_name
+
+    @property
+    def port(self) -> int:
+        port: int = self.socket.getsockname()[1]
+        return port
+
+    @classmethod
+    def claim(
+        cls,
+        cache: Path,
+        folders: Sequence[Path],
+        *,
+        environ: Mapping[str, str],
+        home: Path,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        ide_name: str = "Obsidian",
+    ) -> Presence:
+        """Open the port and remember it. `cache` is the vault's cache folder. A `port` that was asked for is
+        taken or nothing (0: any free one); else the remembered one, the default, or any free one, in this
+        order. Raises EngineFailure."""
+        known = recall(cache)
+        remembered = [known.port] if known is not None else []
+        wanted = [*remembered, DEFAULT_PORT, 0] if port is None else [port]
+        if port == 0:
+            wanted = [*remembered, 0]
+        listening = listening_socket(host, wanted)
+        token = known.token if known is not None else new_token()
+        presence = cls(listening, token, cache, LockFiles(lock_folders(environ, home)), ide_name=ide_name)
+        # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
+        if known is None or known.port == presence.port or not is_alive(known.pid):
+            vault = os.path.realpath(folders[0]) if folders else ""
+            remember(cache, Remembered(port=presence.port, token=token, pid=os.getpid(), vault=vault))
+        return presence
+
+    def announce(self, folders: Sequence[Path]) -> tuple[Path, ...]:
+        """Sweep dead locks and write ours; gives the files written. Call it when the port is served."""
+        self._locks.sweep()
+        return self._locks.write(lock_for(self.port, self.token, folders, ide_name=self._ide_name))
+
+    def withdraw(self) -> None:
+        """Remove our locks; port and token stay remembered."""
+        self._locks.remove()
+        stopped(self._cache, os.getpid())

@@ -1,0 +1,96 @@
+"""The desk's own duty: who is told, when, in real (short) time. What is told is `feed`'s and `state`'s."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from vaultbridge.editor.desk import Desk, Timing
+from vaultbridge.editor.feed import NO_FOCUS, Told
+from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, Mention
+from vaultbridge.errors import PermissionDenied
+from vaultbridge.vault.paths import VaultPath, vault_path
+
+A, B = vault_path("A.md"), vault_path("B.md")
+QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=5.0)
+WAIT = 5.0
+
+
+class Assistant:
+    def __init__(self, desk: Desk, name: str = "one") -> None:
+        self.told: asyncio.Queue[Told] = asyncio.Queue()
+        self.seat = desk.sit(name, self.told.put_nowait)
+
+    async def next(self) -> Told:
+        return await asyncio.wait_for(self.told.get(), WAIT)
+
+
+def desk_of(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> Desk:
+    desk = Desk(lambda path: path not in (hidden or ()), timing=timing)
+    desk.state.join("editor", "page")
+    return desk
+
+
+async def test_every_greeted_assistant_is_told() -> None:
+    desk = desk_of()
+    one, two = Assistant(desk, "one"), Assistant(desk, "two")
+    one.seat.greeted()
+    two.seat.greeted()
+    desk.state.focus_on("editor", A)
+    assert await one.next() == await two.next() == Focus(A, CURSOR_AT_TOP, "editor")
+    desk.state.focus_on("editor", None)
+    assert await one.next() is NO_FOCUS
+
+
+async def test_one_that_never_greets_hears_nothing_and_keeps_no_mention_from_others() -> None:
+    desk = desk_of()
+    mute = Assistant(desk, "mute")
+    assert desk.mention(Mention(A)) == 0
+    late = Assistant(desk, "late")
+    late.seat.greeted()
+    assert await late.next() == Mention(A)
+    assert mute.told.empty()
+
+
+async def test_one_that_left_is_told_no_more() -> None:
+    desk = desk_of()
+    one = Assistant(desk)
+    one.seat.greeted()
+    desk.state.focus_on("editor", A)
+    one.seat.leave()
+    other = Assistant(desk, "other")
+    other.seat.greeted()
+    await other.next()
+    assert one.told.empty()
+    assert desk.assistants == ("other",)
+
+
+async def test_a_mention_of_a_private_note_is_refused() -> None:
+    desk = desk_of({A})
+    with pytest.raises(PermissionDenied):
+        desk.mention(Mention(A))
+
+
+async def test_a_note_that_became_private_while_its_mention_waited_is_not_told() -> None:
+    hidden: set[VaultPath] = set()
+    desk = Desk(lambda path: path not in hidden, timing=QUICK)
+    one = Assistant(desk)
+    desk.mention(Mention(A))
+    one.seat.greeted()
+    hidden.add(A)
+    desk.mention(Mention(B))
+    assert await one.next() == Mention(B)
+    assert one.told.empty()
+
+
+async def test_leaving_takes_back_what_was_asked() -> None:
+    desk = desk_of()
+    one = Assistant(desk)
+    from vaultbridge.editor.diffs import FrontEnd, Rejected
+
+    desk.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
+    task = asyncio.ensure_future(desk.diffs.ask("one", "tab", A, "", ""))
+    await asyncio.sleep(0)
+    one.seat.leave()
+    assert await asyncio.wait_for(task, WAIT) == Rejected()

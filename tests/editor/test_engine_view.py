@@ -1,0 +1,102 @@
+"""The engine behind the editor's port: reads, journaled writes, lists and findings on a real vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from editor.views import VaultView
+from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.scope import Scope
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / "Private").mkdir(parents=True)
+    (folder / ".obsidian").mkdir()
+    (folder / ".obsidian/app.json").write_text('{"newFileLocation": "folder", "newFileFolderPath": "Inbox"}')
+    (folder / "Note.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
+    (folder / "Bad.md").write_bytes(b"caf\xe9 [[Gone]]\n")
+    (folder / "Private/Diary.md").write_text("secret")
+    (folder / "picture.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+@pytest.fixture
+def view(vault: Path) -> Iterator[VaultView]:
+    view = VaultView(vault, Scope(deny=("Private/",)))
+    yield view
+    view.close()
+
+
+async def test_text_is_read_without_bom_and_always_sendable(view: VaultView) -> None:
+    assert await view.read_text(vault_path("Note.md")) == "one\r\ntwo\r\n"
+    assert await view.read_text(vault_path("Bad.md")) == "caf\ufffd [[Gone]]\n"
+
+
+async def test_missing_and_private_notes_are_the_same(view: VaultView) -> None:
+    for name in ("Missing.md", "Private/Diary.md"):
+        with pytest.raises(NoteNotFound):
+            await view.read_text(vault_path(name))
+        with pytest.raises((NoteNotFound, EditRefused)):
+            await view.find(name)
+
+
+async def test_a_write_keeps_the_files_form_and_is_journaled(view: VaultView, vault: Path) -> None:
+    await view.write_text(vault_path("Note.md"), "one\nthree\n", actor="ide:test")
+    assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\r\nthree\r\n"
+    (change,) = view.engine.history("Note.md")
+    assert change.actor == "ide:test"
+    view.engine.undo(change.id)
+    assert (vault / "Note.md").read_bytes() == b"\xef\xbb\xbfone\r\ntwo\r\n"
+
+
+async def test_a_new_note_goes_exactly_where_it_was_named(view: VaultView, vault: Path) -> None:
+    """Not into the folder that Obsidian's settings give for new notes."""
+    await view.write_text(vault_path("New.md"), "hello", actor="ide:test")
+    assert (vault / "New.md").read_text() == "hello"
+    await view.write_text(vault_path("data/x.js"), "1", actor="ide:test")
+    assert (vault / "data/x.js").read_text() == "1"
+
+
+async def test_writes_outside_the_scope_are_refused(view: VaultView, vault: Path) -> None:
+    for name in ("Private/Diary.md", "Private/New.md"):
+        with pytest.raises((NoteNotFound, PermissionDenied, EditRefused)):
+            await view.write_text(vault_path(name), "x", actor="ide:test")
+    assert (vault / "Private/Diary.md").read_text() == "secret"
+    assert not (vault / "Private/New.md").exists()
+
+
+async def test_a_picture_is_not_overwritten_with_text(view: VaultView, vault: Path) -> None:
+    with pytest.raises(EditRefused):
+        await view.write_text(vault_path("picture.png"), "x", actor="ide:test")
+    assert (vault / "picture.png").read_bytes() == b"\x89PNG"
+
+
+async def test_lists_hold_visible_files_only(view: VaultView) -> None:
+    assert await view.list_files("") == ["Bad.md", "Note.md", "picture.png"]
+    assert await view.list_files("*.md") == ["Bad.md", "Note.md"]
+    assert await view.file_count() == 3
+
+
+async def test_findings_of_one_note_and_of_the_vault(view: VaultView) -> None:
+    (one,) = await view.findings(vault_path("Bad.md"))
+    (whole,) = await view.findings(None)
+    assert one == whole
+    assert [finding.code for finding in one.findings] == ["broken-link"]
+    start, end = one.findings[0].start, one.findings[0].end
+    assert one.text[start:end] == "[[Gone]]"
+    (sound,) = await view.findings(vault_path("Note.md"))
+    assert sound.findings == ()
+    assert await view.findings(vault_path("Missing.md")) == []
+
+
+async def test_a_place_is_found_also_for_what_is_not_there(view: VaultView, vault: Path) -> None:
+    assert view.locate(vault_path("note.MD")) == vault / "Note.md"
+    assert view.locate(vault_path("New/Note.md")) == vault / "New/Note.md"
+    (vault / "out.md").symlink_to("/etc/hostname")
+    assert view.locate(vault_path("out.md")) == vault / "out.md"

@@ -1,0 +1,95 @@
+"""Obsidian's workspace file as a source of state."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile
+from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
+from vaultbridge.editor.workspace_source import WorkspaceSource
+from vaultbridge.vault.paths import Root, vault_path
+
+
+class App:
+    """Obsidian as far as the bridge can see it: a file, and whether it runs."""
+
+    def __init__(self, vault: Path) -> None:
+        (vault / ".obsidian").mkdir()
+        self._file = vault / ".obsidian" / "workspace.json"
+        self.running = True
+        self.state = EditorState(lambda path: not path.startswith("Private/"))
+        self.source = WorkspaceSource(Root(vault), self.state, lambda: self.running)
+
+    def shows(self, *files: str, front: int = 0, pinned: str = "") -> None:
+        leaves = [
+            {
+                "id": f"leaf{number}",
+                "type": "leaf",
+                "pinned": file == pinned,
+                "state": {"type": "markdown", "state": {"file": file}},
+            }
+            for number, file in enumerate(files)
+        ]
+        tabs = {"id": "t", "type": "tabs", "currentTab": front, "children": leaves}
+        tree = {"main": {"id": "m", "type": "split", "children": [tabs]}, "active": "sidebar"}
+        self._file.write_text(json.dumps(tree))
+        self.source.refresh()
+
+    def writes(self, text: str) -> None:
+        self._file.write_text(text)
+        self.source.refresh()
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> App:
+    return App(tmp_path)
+
+
+def test_tabs_and_the_active_one_are_told(app: App) -> None:
+    app.shows("A.md", "B.md", "A.md", front=1, pinned="B.md")
+    assert app.state.focus() == Focus(vault_path("B.md"), CURSOR_AT_TOP, WORKSPACE)
+    assert app.state.open_files() == (OpenFile(vault_path("A.md")), OpenFile(vault_path("B.md"), pinned=True))
+    app.shows("A.md")
+    assert app.state.focus() == Focus(vault_path("A.md"), CURSOR_AT_TOP, WORKSPACE)
+
+
+def test_closing_everything_clears_it(app: App) -> None:
+    app.shows("A.md")
+    app.shows()
+    assert app.state.focus() is None
+
+
+def test_a_half_written_file_changes_nothing(app: App) -> None:
+    app.shows("A.md")
+    app.writes('{"main": {')
+    assert app.state.focus() is not None
+
+
+def test_an_app_that_does_not_run_says_nothing(app: App) -> None:
+    """The file keeps what was open when it quit."""
+    app.running = False
+    app.shows("A.md")
+    assert app.state.focus() is None
+    app.running = True
+    app.source.refresh()
+    assert app.state.focus() is not None
+    app.running = False
+    app.source.refresh()
+    assert app.state.focus() is None
+    assert app.state.sources() == ()
+
+
+def test_the_companion_outranks_it(app: App) -> None:
+    app.state.join("editor-1", OBSIDIAN)
+    app.state.focus_on("editor-1", vault_path("B.md"))
+    app.shows("A.md")
+    assert app.state.focus() == Focus(vault_path("B.md"), CURSOR_AT_TOP, "editor-1")
+
+
+def test_a_private_tab_is_not_told(app: App) -> None:
+    app.shows("Private/Diary.md", "A.md")
+    assert app.state.focus() is None
+    assert app.state.open_files() == (OpenFile(vault_path("A.md")),)
