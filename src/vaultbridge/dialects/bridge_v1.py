@@ -1,0 +1,216 @@
+"""Bridge v1: what its three endpoints mean, over any MCP server. Knows no HTTP library.
+
+    bridge = BridgeV1(server)
+    listing = await bridge.listing()                # GET /tools: bytes, hash, names
+    body = await bridge.call("read_note", body)     # POST /tools/read_note/call
+
+One catalog, two ways to name it: what MCP shows as `obsidian_read_note` is `read_note` here. A failed tool is
+an ordinary answer with `success: false`; a request that is wrong raises `HttpFailure`, which the transport
+writes out with its status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NoReturn
+
+import msgspec
+
+from vaultbridge import __version__
+from vaultbridge.dialects.bridge_hash import tools_hash
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.dialects.mcp_values import Elicited, InputRequest, LogLevel, ToolInfo, ToolResult
+from vaultbridge.errors import EngineFailure, VaultbridgeError
+from vaultbridge.limits import CALL_SECONDS, MIB
+
+PROTOCOL_VERSION: Final = "1"
+
+BODY_BYTES: Final = MIB
+"""The document: "Max body size: 1 MiB", counted in bytes."""
+
+MCP_PREFIX: Final = "obsidian_"
+
+INTERNAL: Final = "Internal server error"
+
+log = logging.getLogger("vaultbridge.bridge")
+
+
+class HttpFailure(Exception):
+    """A request that no tool has seen: the document's error body and its status."""
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        *,
+        details: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.details = details
+        self.headers = dict(headers or {})
+
+    def body(self) -> bytes:
+        form = {"error": self.error, "message": self.message}
+        if self.details:
+            form["details"] = self.details
+        return msgspec.json.encode(form)
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """`body` is the whole answer to GET /tools; `names` maps each bare name to the server's own."""
+
+    body: bytes
+    hash: str
+    names: dict[str, str]
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.hash}"'
+
+
+class BridgeV1:
+    """`principal` is not needed here: a server already is what its principal may use."""
+
+    def __init__(self, server: McpServer, *, call_seconds: float = CALL_SECONDS) -> None:
+        self._server = server
+        self._call_seconds = call_seconds
+        self._listed: dict[str, ToolInfo] | None = None
+        self._listing: Listing | None = None
+
+    async def listing(self) -> Listing:
+        """Made once for each set of tools. Raises HttpFailure 500 when there is no server behind us."""
+        try:
+            tools = await self._server.tools()
+        except VaultbridgeError as error:
+            raise HttpFailure(500, INTERNAL, "The tools are not available.", details=str(error)) from error
+        # The server gives the same object until its tools change.
+        if self._listing is None or tools is not self._listed:
+            self._listing = _listing(tools)
+            self._listed = tools
+        return self._listing
+
+    async def call(self, name: str, body: bytes) -> bytes:
+        """The answer's body, for a good call and for a failed tool alike. Raises HttpFailure."""
+        known = (await self.listing()).names.get(name)
+        if known is None:
+            raise HttpFailure(404, "Tool not found", f"There is no tool named {name!r}.")
+        arguments = read_arguments(body)
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                provider = await self._server.provider()
+                result = await provider.call_tool(known, arguments, _PlainContext())
+        except TimeoutError:
+            return _failed(f"{name} did not finish within {self._call_seconds:g} s.")
+        except VaultbridgeError as error:
+            return _failed(str(error))
+        except Exception:
+            log.exception("tool %s failed", name)
+            return _failed(f"{name} failed inside the server; its log says why.")
+        return _answered(result)
+
+
+def health() -> bytes:
+    return msgspec.json.encode({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})
+
+
+def read_arguments(body: bytes) -> dict[str, Any]:
+    """The arguments of a call's body. Raises HttpFailure 400 that says which rule it breaks."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        _invalid("The body is not valid JSON.", str(error))
+    if not isinstance(value, dict):
+        _invalid("The body must be a JSON object.", f"It is {_kind(value)}.")
+    if "arguments" not in value:
+        _invalid("The body must have an `arguments` field.", 'Without arguments: {"arguments": {}}')
+    arguments = value["arguments"]
+    if not isinstance(arguments, dict):
+        _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
+    return arguments
+
+
+def _invalid(message: str, details: str) -> NoReturn:
+    raise HttpFailure(400, "Invalid request body", message, details=details)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "an array"}
+    return kinds.get(type(value), "a number")
+
+
+def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
+    names: dict[str, str] = {}
+    for name in tools:
+        names.setdefault(name.removeprefix(MCP_PREFIX), name)
+    listed = [
+        {
+            "name": bare,
+            "description": tools[name].description,
+            "inputSchema": tools[name].input_schema,
+        }
+        for bare, name in names.items()
+    ]
+    digest = tools_hash(listed)
+    return Listing(msgspec.json.encode({"tools": listed, "hash": digest}), digest, names)
+
+
+def _answered(result: ToolResult) -> bytes:
+    """Content goes out as it is; a result of data alone is said in text, because there is no other place."""
+    content: Any = result.content
+    if not content and result.structured is not msgspec.UNSET:
+        content = [{"type": "text", "text": msgspec.json.encode(result.structured).decode()}]
+    form: dict[str, Any] = {"success": not result.is_error, "content": content}
+    if result.is_error:
+        form["isError"] = True
+    return msgspec.json.encode(form)
+
+
+def _failed(why: str) -> bytes:
+    content = [{"type": "text", "text": f"Error: {why}"}]
+    return msgspec.json.encode({"success": False, "content": content, "isError": True})
+
+
+class _PlainContext:
+    """A call that nobody watches: there is one answer and no way to ask the caller anything."""
+
+    client_name = "bridge-v1"
+    principal = ""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        pass
+
+    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
+        pass
+
+    def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
+        return False
+
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+        raise _cannot_ask()
+
+    async def ask(
+        self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        raise _cannot_ask()
+
+    def release_stream(self) -> None:
+        pass
+
+
+def _cannot_ask() -> EngineFailure:
+    return EngineFailure(
+        "This tool has to ask a person, which Bridge v1 cannot do.", hint="Call it over MCP."
+    )

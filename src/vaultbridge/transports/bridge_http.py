@@ -1,0 +1,248 @@
+"""Bridge v1 on an aiohttp application: paths, methods, headers, bodies and their bounds.
+
+    add_bridge_routes(app, guard=HostGuard(), authorize=authorize)
+
+`authorize` is the same as for MCP (`mcp_http.Authorize`): it looks at each request after the Host and Origin
+rules and gives the server it may speak to, or raises an aiohttp HTTPException. What the endpoints mean is
+`dialects.bridge_v1`; this module only carries it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+import msgspec
+from aiohttp import web
+
+from vaultbridge.dialects.bridge_openapi import openapi
+from vaultbridge.dialects.bridge_v1 import BODY_BYTES, INTERNAL, BridgeV1, HttpFailure, health
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.transports.mcp_http import Authorize
+
+BASE: Final = "/bridge/v1"
+
+BODY_SECONDS: Final = 20.0
+"""How long a body of at most 1 MiB may take: a caller is on this machine or near it, and one that sends a
+byte a second must not hold a place for ever."""
+
+CORS: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+"""The document's headers, for those whom the guard lets in."""
+
+ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
+"""Headers that a preflight gets on request, because a token and an ETag travel in them."""
+
+log = logging.getLogger("vaultbridge.bridge")
+
+_Endpoint = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def add_bridge_routes(
+    app: web.Application,
+    *,
+    guard: HostGuard,
+    authorize: Authorize,
+    call_seconds: float = CALL_SECONDS,
+    body_seconds: float = BODY_SECONDS,
+) -> None:
+    """Serve everything below `/bridge`."""
+    endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
+    app.router.add_route("*", "/bridge", endpoint.handle)
+    app.router.add_route("*", "/bridge/{rest:.*}", endpoint.handle)
+
+
+class BridgeEndpoint:
+    def __init__(
+        self, guard: HostGuard, authorize: Authorize, *, call_seconds: float, body_seconds: float
+    ) -> None:
+        self._guard = guard
+        self._authorize = authorize
+        self._call_seconds = call_seconds
+        self._body_seconds = body_seconds
+        self._bridges: WeakKeyDictionary[McpServer, BridgeV1] = WeakKeyDictionary()
+        self._description = msgspec.json.encode(openapi())
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """The one place where a failure becomes a response."""
+        try:
+            self._check_caller(request)
+        except HttpFailure as failure:
+            # Without CORS headers: whoever may not come may not read why, either.
+            return _failed(failure, {})
+        try:
+            return await self._route(request)
+        except HttpFailure as failure:
+            return _failed(failure, CORS)
+        except web.HTTPException as refusal:
+            return _failed(_of_refusal(refusal), CORS)
+        except (ConnectionError, asyncio.CancelledError):
+            raise
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
+
+    def _check_caller(self, request: web.Request) -> None:
+        headers = request.headers
+        refusal = self._guard.refusal(headers.get("Host"), headers.get("Origin"))
+        if refusal is None and self._is_foreign_page(request):
+            refusal = "Pages of another site may not use this server."
+        if refusal is not None:
+            raise HttpFailure(403, "Forbidden", refusal)
+
+    def _is_foreign_page(self, request: web.Request) -> bool:
+        """Whether a browser says that a page of another site made this request. It sends no Origin with an
+        image, a script or a link."""
+        if request.headers.get("Sec-Fetch-Site") != "cross-site" or "Origin" in request.headers:
+            return False
+        return not self._guard.allows_origin("https://another.site.invalid")
+
+    async def _route(self, request: web.Request) -> web.Response:
+        parts = request.rel_url.raw_path.split("/")[1:]
+        if parts[:2] != ["bridge", "v1"]:
+            raise _not_found(request)
+        match parts[2:]:
+            case ["health"]:
+                return await self._serve(request, "GET", self._health)
+            case ["tools"]:
+                return await self._serve(request, "GET", self._tools)
+            case ["openapi.json"]:
+                return await self._serve(request, "GET", self._openapi)
+            case ["tools", name, "call"] if name:
+                return await self._serve(request, "POST", self._call)
+            case _:
+                raise _not_found(request)
+
+    async def _serve(self, request: web.Request, method: str, endpoint: _Endpoint) -> web.Response:
+        allow = f"{method}, HEAD, OPTIONS" if method == "GET" else f"{method}, OPTIONS"
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers={**CORS, **_preflight(request), "Allow": allow})
+        if request.method != method and (method, request.method) != ("GET", "HEAD"):
+            raise HttpFailure(
+                405,
+                "Method not allowed",
+                f"{request.method} is not possible here.",
+                details=f"Allowed are: {allow}",
+                headers={"Allow": allow},
+            )
+        return await endpoint(request)
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return _json(health())
+
+    async def _openapi(self, request: web.Request) -> web.Response:
+        return _json(self._description)
+
+    async def _tools(self, request: web.Request) -> web.Response:
+        listing = await (await self._bridge(request)).listing()
+        headers = {"ETag": listing.etag, "Cache-Control": "no-cache"}
+        if _matches(request.headers.get("If-None-Match"), listing.etag):
+            return web.Response(status=304, headers={**CORS, **headers})
+        return _json(listing.body, headers)
+
+    async def _call(self, request: web.Request) -> web.Response:
+        bridge = await self._bridge(request)
+        try:
+            name = unquote(request.rel_url.raw_path.split("/")[-2], errors="strict")
+        except UnicodeDecodeError:
+            raise _not_found(request) from None
+        return _json(await bridge.call(name, await self._body(request)))
+
+    async def _bridge(self, request: web.Request) -> BridgeV1:
+        server = (await self._authorize(request)).server
+        bridge = self._bridges.get(server)
+        if bridge is None:
+            bridge = self._bridges[server] = BridgeV1(server, call_seconds=self._call_seconds)
+        return bridge
+
+    async def _body(self, request: web.Request) -> bytes:
+        """The whole body, counted in bytes as they arrive, whether its length was announced or not."""
+        if (request.content_length or 0) > BODY_BYTES:
+            raise _too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                async for chunk in request.content.iter_any():
+                    body += chunk
+                    if len(body) > BODY_BYTES:
+                        raise _too_large()
+        except TimeoutError:
+            raise HttpFailure(
+                408,
+                "Request timeout",
+                f"The body did not arrive within {self._body_seconds:g} s.",
+                headers={"Connection": "close"},
+            ) from None
+        except web.RequestPayloadError:
+            raise HttpFailure(
+                400, "Invalid request body", "The body is not encoded as its headers say."
+            ) from None
+        return bytes(body)
+
+
+def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(body=body, content_type="application/json", headers={**CORS, **(headers or {})})
+
+
+def _failed(failure: HttpFailure, cors: dict[str, str]) -> web.Response:
+    response = web.Response(
+        status=failure.status,
+        body=failure.body(),
+        content_type="application/json",
+        headers={**cors, **failure.headers},
+    )
+    if failure.headers.get("Connection") == "close":
+        response.force_close()
+    return response
+
+
+def _too_large() -> HttpFailure:
+    # The rest is not read as a request: aiohttp reads it away for a while, so that the caller gets to see
+    # the answer instead of a reset, and closes.
+    return HttpFailure(
+        413,
+        "Request body too large",
+        f"A body may have {BODY_BYTES} bytes.",
+        headers={"Connection": "close"},
+    )
+
+
+def _not_found(request: web.Request) -> HttpFailure:
+    return HttpFailure(
+        404,
+        "Not found",
+        "There is nothing at this address.",
+        details=f"{BASE}/health, {BASE}/tools, {BASE}/tools/{{name}}/call, {BASE}/openapi.json",
+    )
+
+
+def _of_refusal(refusal: web.HTTPException) -> HttpFailure:
+    """What `authorize` raised, in the document's form."""
+    kept = {
+        name: refusal.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in refusal.headers
+    }
+    return HttpFailure(refusal.status, refusal.reason, refusal.text or refusal.reason, headers=kept)
+
+
+def _preflight(request: web.Request) -> dict[str, str]:
+    asked = {
+        name.strip().lower() for name in request.headers.get("Access-Control-Request-Headers", "").split(",")
+    }
+    also = [name for name in ALSO_ALLOWED if name.lower() in asked]
+    return {"Access-Control-Allow-Headers": ", ".join(["Content-Type", *also])} if also else {}
+
+
+def _matches(given: str | None, etag: str) -> bool:
+    """If-None-Match compares weakly (RFC 9110 13.1.2)."""
+    if given is None:
+        return False
+    return given.strip() == "*" or etag in (one.strip().removeprefix("W/") for one in given.split(","))
