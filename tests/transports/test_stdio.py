@@ -15,8 +15,9 @@ import pytest
 
 from mcp_support.process import FIXTURE, ROOT, START_BOUND, Process, environment
 from vaultbridge.dialects.dialect import Call, MethodTable
+from vaultbridge.transports.descriptors import WRITE_BUFFER_BYTES
 from vaultbridge.transports.lines import LINE_BYTES
-from vaultbridge.transports.stdio import WRITE_BUFFER_BYTES, serve_descriptors
+from vaultbridge.transports.stdio import serve_descriptors
 
 PROBER = [sys.executable, str(ROOT / "tests" / "transports" / "stdio_prober.py")]
 
