@@ -111,7 +111,14 @@ class ClaudeIde:
 
 
 class _IdeDialect:
-    in_order = McpDialect.in_order
+    in_order = McpDialect.in_order | {
+        # Answered from memory at once: a task of their own would cost more than they do.
+        "ping",
+        "initialized",
+        "getOpenFiles",
+        "getCurrentFile",
+        "workspace/selection",
+    }
 
     def __init__(self, ide: ClaudeIde, peer: Peer, record: ClientRecord) -> None:
         self._ide = ide
