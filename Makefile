@@ -23,6 +23,12 @@ run: $(READY)  ## index the sample vault and answer a search
 test: $(READY)  ## the whole ordinary test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
+conformance: $(READY)  ## the official MCP suite against our core, both versions (needs npm)
+	$(BIN)/python tests/conformance/run.py
+
+bench: $(READY)  ## every measurement, as ratios within one run
+	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

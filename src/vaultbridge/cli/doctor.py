@@ -1,0 +1,49 @@
+"""`vaultbridge doctor VAULT`: can assistants connect, and if not, what to do."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, run, say
+
+MARKS = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "?   "}
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "doctor", "Check everything that Claude Code needs to find and reach this vault's bridge."
+    )
+    parser.add_vault()
+    parser.add_argument("--port", type=int, help="the bridge's port, when it is not the remembered one")
+    parser.add_argument("--cwd", type=Path, help="the folder Claude Code is started in (here, unless said)")
+    return run(parser, argv, _doctor)
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    from vaultbridge.cli.bridge_call import cache_of
+    from vaultbridge.editor.remembered import recall
+    from vaultbridge.editor.remote import NotRunning
+    from vaultbridge.transports.ide_doctor import diagnose
+    from vaultbridge.vault.known import find_vault
+
+    remembered = recall(cache_of(args.vault))
+    port = args.port or (remembered.port if remembered is not None else 0)
+    if not port:
+        raise NotRunning
+    checks = diagnose(
+        find_vault(args.vault).resolve(),
+        port,
+        environ=os.environ,
+        home=Path.home(),
+        working_folder=args.cwd or Path.cwd(),
+    )
+    for check in checks:
+        if args.json:
+            emit(check)
+            continue
+        say(f"{MARKS[check.standing]} {check.name}: {check.found}")
+        if check.advice:
+            say(f"       -> {check.advice}")
+    return FAILED if any(check.standing == "bad" for check in checks) else OK

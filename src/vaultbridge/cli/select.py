@@ -1,0 +1,28 @@
+"""`vaultbridge select VAULT NOTE[:L1[:C1]-L2[:C2]]`: what connected assistants see as selected."""
+
+from __future__ import annotations
+
+import argparse
+
+from vaultbridge.cli.bridge_call import ask_bridge
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser("select", "Tell connected assistants which note is open, and what is selected in it.")
+    parser.add_vault()
+    parser.add_argument(
+        "place", metavar="NOTE[:L1[:C1]-L2[:C2]]", help="lines and columns are counted from 1"
+    )
+    return run(parser, argv, _select)
+
+
+def _select(args: argparse.Namespace) -> int:
+    from vaultbridge.editor.remote import parse_place
+
+    told = ask_bridge(args.vault, "select", parse_place(args.place))
+    if args.json:
+        emit(told)
+    else:
+        say(f"{told['path']} is selected; {told['assistants']} assistant(s) connected.")
+    return OK
