@@ -1,0 +1,116 @@
+"""`vaultbridge bridge`: MCP over stdio for a Bridge v1 server, here or elsewhere.
+
+A client waits for this process, so arguments are read by hand: argparse alone would cost as much as the
+session. Nothing is asked of the server before `initialize` is answered.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import CALL_SECONDS
+
+USAGE = """usage: vaultbridge bridge [--url URL] [--timeout SECONDS] [--plain-http] [--verbose]
+
+Speaks MCP over stdin and stdout, and Bridge v1 to a server.
+
+  --url URL          the server (default: http://127.0.0.1:3000, or OBSIDIAN_MCP_HOST and OBSIDIAN_MCP_PORT)
+  --timeout SECONDS  how long a call may take (default: 30)
+  --plain-http       send the API key unencrypted to another machine
+  --verbose          tell on stderr what happens
+
+OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because others can read those.
+"""
+
+
+class Options(NamedTuple):
+    url: str
+    timeout: float = CALL_SECONDS
+    plain_http: bool = False
+    verbose: bool = False
+
+
+def main(argv: list[str]) -> int:
+    if "-h" in argv or "--help" in argv:
+        sys.stdout.write(USAGE)
+        return 0
+    try:
+        return _serve(read_options(argv, os.environ), os.environ.get("OBSIDIAN_MCP_API_KEY", ""))
+    except InvalidArgument as error:
+        sys.stderr.write(f"vaultbridge bridge: {error}\n")
+        return 2
+
+
+def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
+    """Raises InvalidArgument."""
+    host = environ.get("OBSIDIAN_MCP_HOST") or "127.0.0.1"
+    port = environ.get("OBSIDIAN_MCP_PORT") or "3000"
+    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        raise InvalidArgument(f"OBSIDIAN_MCP_PORT is {port[:60]!r}.", hint="It should be a port number.")
+    # A host that already is an address of its own, as some set-ups have it.
+    url = host if "://" in host else f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    options = Options(url)
+    rest = list(argv)
+    while rest:
+        name, has_value, value = rest.pop(0).partition("=")
+        if name == "--plain-http" and not has_value:
+            options = options._replace(plain_http=True)
+            continue
+        if name == "--verbose" and not has_value:
+            options = options._replace(verbose=True)
+            continue
+        if name not in ("--url", "--timeout"):
+            raise InvalidArgument(
+                f"There is no option {name!r}.", hint="`vaultbridge bridge --help` lists them."
+            )
+        if not has_value:
+            if not rest:
+                raise InvalidArgument(f"{name} needs a value.")
+            value = rest.pop(0)
+        options = (
+            options._replace(url=value) if name == "--url" else options._replace(timeout=_seconds(value))
+        )
+    return options
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 1 <= seconds <= 3600:
+        raise InvalidArgument(f"--timeout is {text[:60]!r}.", hint="It should be 1 to 3600 seconds.")
+    return seconds
+
+
+def _serve(options: Options, key: str) -> int:
+    from vaultbridge.app.bridge import BridgeProvider
+    from vaultbridge.app.bridge_client import BridgeClient
+    from vaultbridge.dialects.mcp import mcp_dialect
+    from vaultbridge.dialects.mcp_provider import Offer, Provider
+    from vaultbridge.dialects.mcp_server import McpServer
+    from vaultbridge.transports.stdio import serve_stdio
+
+    client = BridgeClient(options.url, key=key, call_seconds=options.timeout, plain_http=options.plain_http)
+    if options.verbose:
+        from vaultbridge.app.logs import start_logging
+
+        start_logging("debug")
+
+    async def make() -> Provider:
+        provider = BridgeProvider(client)
+        provider.start()
+        return provider
+
+    offer = Offer(
+        name="obsidian-bridge", instructions=f"The tools of the Obsidian bridge at {client.address}."
+    )
+    server = McpServer(offer, make)
+    # A little longer than the request itself, whose own error says more.
+    return serve_stdio(
+        mcp_dialect(server, honours_exit=True), at_end=server.close, call_seconds=options.timeout + 2.0
+    )

@@ -1,0 +1,204 @@
+"""A small HTTP/1.1 client on asyncio streams: one request, one answer, one connection.
+
+For a process that must start fast: a client library costs more to import than the whole stdio server. It
+follows no redirect, uses no proxy and never tries again, because a request may have had its effect even when
+the answer was lost; whoever calls decides. TLS is verified or there is no connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
+from vaultbridge.limits import KIB, MIB
+
+if TYPE_CHECKING:
+    import ssl
+
+HEADER_BYTES: Final = 64 * KIB
+"""All header lines of one answer, and the longest single one: what common servers accept themselves."""
+
+ANSWER_BYTES: Final = 64 * MIB
+"""The most that one answer may have: the largest attachment as base64 fits."""
+
+CONNECT_SECONDS: Final = 5.0
+"""A server on this machine accepts in microseconds, one near it in milliseconds."""
+
+LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+class HttpAnswer(msgspec.Struct, frozen=True):
+    """Header names are in lower case; of one that came twice the last counts."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class Address(msgspec.Struct, frozen=True):
+    secure: bool
+    host: str
+    port: int
+    path: str
+
+    @property
+    def is_loopback(self) -> bool:
+        return self.host in LOOPBACK
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    def __str__(self) -> str:
+        return f"http{'s' if self.secure else ''}://{self.authority}{self.path}"
+
+
+def address(url: str) -> Address:
+    """Raises InvalidArgument for anything but a plain http or https address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise InvalidArgument(
+            f"{url[:100]!r} is no address of a server.", argument="url", hint="Such as http://127.0.0.1:3000."
+        )
+    if parts.username is not None or any(ord(char) <= 32 for char in url):
+        raise InvalidArgument("An address may hold no user name, password or space.", argument="url")
+    secure = parts.scheme == "https"
+    return Address(secure, parts.hostname, port or (443 if secure else 80), parts.path.rstrip("/"))
+
+
+async def request(
+    to: Address,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    seconds: float,
+    connect_seconds: float = CONNECT_SECONDS,
+) -> HttpAnswer:
+    """Send one request and read its whole answer. Raises EngineFailure when there is no usable one, TimedOut
+    after `seconds`."""
+    try:
+        async with asyncio.timeout(seconds):
+            reader, writer = await _connect(to, min(connect_seconds, seconds))
+            try:
+                writer.write(_head(to, method, path, headers, len(body)) + body)
+                # Not drained first: a server may refuse a large body before it has read it all.
+                return await _answer(reader, method)
+            except (OSError, EOFError, ValueError) as error:
+                raise EngineFailure(f"{to} broke off its answer: {_reason(error)}.") from error
+            finally:
+                writer.transport.abort()
+    except TimeoutError:
+        raise TimedOut(f"{to} did not answer within {seconds:g} s.") from None
+
+
+async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.open_connection(
+                to.host, to.port, ssl=_verified() if to.secure else None, limit=HEADER_BYTES
+            )
+    except TimeoutError:
+        raise TimedOut(f"{to} could not be reached within {seconds:g} s.") from None
+    except OSError as error:
+        raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.") from error
+
+
+def _verified() -> ssl.SSLContext:
+    import ssl
+
+    return ssl.create_default_context()
+
+
+def _reason(error: Exception) -> str:
+    """Why, in the system's words; none of ours may hold a path."""
+    if isinstance(error, EOFError):
+        return "the connection was closed"
+    if isinstance(error, ValueError):
+        return "it is not HTTP"
+    verify = getattr(error, "verify_message", "")
+    if verify:
+        return f"its certificate is not trusted ({verify})"
+    number = getattr(error, "errno", None)
+    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "no connection"
+
+
+def _head(to: Address, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
+    lines = [f"{method} {to.path}{path} HTTP/1.1", f"Host: {to.authority}", "Connection: close"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    if length or method == "POST":
+        lines.append(f"Content-Length: {length}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+async def _answer(reader: asyncio.StreamReader, method: str) -> HttpAnswer:
+    status, headers = await _answer_head(reader)
+    while 100 <= status < 200:
+        status, headers = await _answer_head(reader)
+    if method == "HEAD" or status in (204, 304):
+        return HttpAnswer(status, headers, b"")
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return HttpAnswer(status, headers, await _chunks(reader))
+    if "content-length" in headers:
+        return HttpAnswer(status, headers, await reader.readexactly(_bounded(int(headers["content-length"]))))
+    return HttpAnswer(status, headers, await _rest(reader))
+
+
+async def _answer_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    first = (await _line(reader)).split(" ", 2)
+    if len(first) < 2 or not first[0].startswith("HTTP/1.") or not first[1].isdigit():
+        raise ValueError("no status line")
+    headers: dict[str, str] = {}
+    total = 0
+    while line := await _line(reader):
+        total += len(line)
+        name, found, value = line.partition(":")
+        if not found or total > HEADER_BYTES:
+            raise ValueError("no header")
+        headers[name.strip().lower()] = value.strip()
+    return int(first[1]), headers
+
+
+async def _line(reader: asyncio.StreamReader) -> str:
+    # `readline` turns a line beyond the limit into a ValueError.
+    line = await reader.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    return line.rstrip(b"\r\n").decode("latin-1")
+
+
+async def _chunks(reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while size := int((await _line(reader)).partition(";")[0], 16):
+        _bounded(len(body) + size)
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    while await _line(reader):
+        pass
+    return bytes(body)
+
+
+async def _rest(reader: asyncio.StreamReader) -> bytes:
+    body = bytearray()
+    while chunk := await reader.read(HEADER_BYTES):
+        body += chunk
+        _bounded(len(body))
+    return bytes(body)
+
+
+def _bounded(size: int) -> int:
+    if not 0 <= size <= ANSWER_BYTES:
+        raise EngineFailure(f"The answer has more than {ANSWER_BYTES} bytes.")
+    return size
