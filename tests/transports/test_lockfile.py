@@ -194,6 +194,7 @@ def test_locks_of_dead_processes_are_swept(home: Path, vault: Path, dead_pid: in
         json.dumps({"pid": 1, "runningInWindows": True}),
         "x" * 100_000,
     ],
+    ids=["this process", "its parent", "text", "list", "no pid", "pid is text", "latin-1", "windows", "long"],
 )
 def test_others_locks_are_never_touched(home: Path, content: str) -> None:
     folder = home / ".claude" / "ide"
