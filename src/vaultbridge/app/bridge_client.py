@@ -99,7 +99,7 @@ class BridgeClient:
             raise self._failure(answer)
         form = self._json(answer)
         content, success = form.get("content"), form.get("success")
-        if not isinstance(success, bool) or not _is_content(content):
+        if not isinstance(success, bool) or not isinstance(content, list) or not all(map(_is_block, content)):
             raise self._strange(answer)
         return RemoteResult(tuple(content), not success or form.get("isError") is True)
 
@@ -167,7 +167,5 @@ class BridgeClient:
         return word[:TEXT_CHARS] if isinstance(word, str) else ""
 
 
-def _is_content(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(block, dict) and isinstance(block.get("type"), str) for block in value
-    )
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str)

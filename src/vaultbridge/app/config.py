@@ -83,7 +83,6 @@ class IdeConfig(_Table, frozen=True, kw_only=True):
 
 class PrivacyConfig(_Table, frozen=True, kw_only=True):
     share_selection: bool = True
-    share_open_files: bool = True
 
 
 class LimitsConfig(_Table, frozen=True, kw_only=True):
@@ -117,7 +116,7 @@ LIVE: Final = frozenset(
     {
         "scope.read_only", "scope.allow", "scope.deny", "vaults.read_only", "vaults.allow", "vaults.deny",
         "tools.enable", "tools.disable", "tools.plugins", "tokens.required", "log.level",
-        "privacy.share_selection", "privacy.share_open_files",
+        "privacy.share_selection",
     }
 )  # fmt: skip
 """What takes effect in a running server when the file changes; the rest waits for the next start."""

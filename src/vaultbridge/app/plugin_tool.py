@@ -1,0 +1,178 @@
+"""A person's own function as a tool: the decorator, and what becomes of its type hints.
+
+    from vaultbridge.app.plugin_tool import tool
+    from vaultbridge.engine import Engine
+
+    @tool(effect="reads")
+    def word_count(vault: Engine, note: str, minimum: int = 0) -> str:
+        \"\"\"Count the words of a note.\"\"\"
+        ...
+
+Parameters become arguments by their hints and defaults; the docstring is the description. A parameter hinted
+as `Engine` gets the open vault, one hinted as `Workshop` everything a tool may use; callers see neither. Text
+is answered as text, a dict as data, an `Answer` as it is. docs/plugins.md tells it at length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, get_type_hints
+
+import msgspec
+
+from vaultbridge.engine import Engine
+from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
+from vaultbridge.tools.answer import Answer, Text, read
+from vaultbridge.tools.arguments import converted
+from vaultbridge.tools.schema import input_schema
+from vaultbridge.tools.tool import Effect, ForeignTool
+from vaultbridge.tools.workshop import Workshop
+
+NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
+"""What model APIs accept as the name of a tool."""
+
+MARK: Final = "__vaultbridge_tool__"
+
+log = logging.getLogger("vaultbridge.plugins")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Marked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the decorator leaves on a function; a loader makes the tool of it, because only it knows the
+    group."""
+
+    function: Callable[..., Any]
+    name: str
+    title: str
+    group: str
+    effect: Effect
+    idempotent: bool
+
+
+def tool(
+    *,
+    effect: Effect = "changes",
+    name: str = "",
+    title: str = "",
+    group: str = "",
+    idempotent: bool = False,
+) -> Callable[[F], F]:
+    """Offer a function as a tool. `effect` is the most it may do: `reads`, `adds` or `changes`; only the
+    first is offered where a vault is open read-only. The group is the file's name unless given."""
+
+    def mark(function: F) -> F:
+        marked = Marked(
+            function=function,
+            name=name or function.__name__,
+            title=title,
+            group=group,
+            effect=effect,
+            idempotent=idempotent,
+        )
+        setattr(function, MARK, marked)
+        return function
+
+    return mark
+
+
+def made(marked: Marked, *, group: str) -> ForeignTool:
+    """The tool of a marked function. Raises InvalidArgument saying what is wrong with it."""
+    if not NAME.fullmatch(marked.name):
+        raise InvalidArgument(
+            f"{marked.name!r} is no name for a tool.",
+            hint="Letters, digits, _ and -, a letter first, at most 64.",
+        )
+    description = inspect.getdoc(marked.function) or ""
+    if not description:
+        raise InvalidArgument(f"{marked.name} has no docstring.", hint="It is what an assistant reads.")
+    arguments, given = _signature(marked)
+    schema = input_schema(arguments)
+    if Engine in given.values():
+        vault = {"type": "string", "description": "needed when several vaults are open"}
+        schema = {**schema, "properties": {**schema["properties"], "vault": vault}}
+
+    def run(shop: Workshop, raw: dict[str, Any]) -> Answer:
+        raw = dict(raw)
+        own: dict[str, Any] = {}
+        if Engine in given.values():
+            chosen = raw.pop("vault", None) or ""
+            engine = shop.bench(chosen if isinstance(chosen, str) else "?").engine
+            own = {key: engine for key, kind in given.items() if kind is Engine}
+        own |= {key: shop for key, kind in given.items() if kind is Workshop}
+        filled = converted(raw, arguments)
+        values = {field: getattr(filled, field) for field in arguments.__struct_fields__}
+        return _answer(_run(marked, {**own, **values}))
+
+    return ForeignTool(
+        name=marked.name,
+        title=marked.title,
+        description=description,
+        input_schema=schema,
+        run=run,
+        group=marked.group or group,
+        effect=marked.effect,
+        idempotent=marked.idempotent,
+    )
+
+
+def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
+    """The arguments as a Struct, and the parameters that we fill in ourselves."""
+    try:
+        hints = get_type_hints(marked.function, include_extras=True)
+    except Exception as error:
+        raise InvalidArgument(f"{marked.name}: its type hints cannot be read: {error}.") from error
+    fields: list[Any] = []
+    given: dict[str, type] = {}
+    for parameter in inspect.signature(marked.function).parameters.values():
+        kind = hints.get(parameter.name)
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise InvalidArgument(f"{marked.name}: {parameter} cannot be an argument.")
+        if kind is None:
+            raise InvalidArgument(f"{marked.name}: {parameter.name} has no type hint.")
+        if kind is Engine or kind is Workshop:
+            given[parameter.name] = kind
+        elif parameter.default is parameter.empty:
+            fields.append((parameter.name, kind))
+        else:
+            fields.append((parameter.name, kind, parameter.default))
+    try:
+        arguments = msgspec.defstruct(
+            marked.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
+        )
+        msgspec.json.schema(arguments)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgument(f"{marked.name}: its arguments cannot be JSON: {error}.") from error
+    return arguments, given
+
+
+def _run(marked: Marked, values: dict[str, Any]) -> Any:
+    """Somebody else's code: whatever goes wrong in it is told without its innards."""
+    try:
+        result = marked.function(**values)
+        return asyncio.run(result) if inspect.iscoroutine(result) else result
+    except VaultbridgeError:
+        raise
+    except Exception as error:
+        log.exception("the plugin tool %s failed", marked.name)
+        raise EngineFailure(
+            f"{marked.name} failed with {type(error).__name__}; the log says more."
+        ) from error
+
+
+def _answer(result: Any) -> Answer:
+    match result:
+        case Answer():
+            return result
+        case None:
+            return read("Done.")
+        case str():
+            return read(result)
+        case dict():
+            return Answer((Text(msgspec.json.encode(result).decode()),), result)
+        case _:
+            return read(msgspec.json.encode(result).decode())
