@@ -23,7 +23,7 @@ CHANGED_SCHEMA: Final[dict[str, Any]] = {
 """The output schema of every tool that always answers with the envelope."""
 
 
-def outcome_answer(outcome: Outcome, path: str = "", **first: Any) -> Answer:
+def outcome_answer(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:
     """`path` is the file that the call was about, `first` what to tell before the rest."""
     return done({**first, **outcome_data(outcome, path)}, changed=bool(outcome.files) and not outcome.dry_run)
 

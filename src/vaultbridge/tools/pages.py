@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.note.text import displayable
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ ROW_CHARS: Final = 2_000
 
 
 def page(
-    rows: Iterable[str], *, total: int, offset: int, what: str, head: str = "", notes: Sequence[str] = ()
+    rows: Iterable[str],
+    *,
+    total: int,
+    offset: int,
+    what: str,
+    head: str = "",
+    notes: Sequence[str] = (),
+    row_chars: int = ROW_CHARS,
 ) -> str:
     """`rows` are those from `offset` on, of `total`. `what` names them, in the plural; `head` stands before
     them and `notes` after."""
@@ -30,7 +38,7 @@ def page(
     length = 0
     for row in rows:
         text = displayable(row)
-        text = text if len(text) <= ROW_CHARS else text[: ROW_CHARS - 1] + "…"
+        text = text if len(text) <= row_chars else text[: row_chars - 1] + "…"
         if shown and length + len(text) > PAGE_CHARS:
             break
         shown.append(text)
@@ -63,3 +71,19 @@ def building(engine: Engine) -> list[str]:
     if status.complete:
         return []
     return [f"(index is still being built: {status.done} of {status.total} notes so far)"]
+
+
+def cut(text: str, *, start: int, max_chars: int) -> str:
+    """A stretch of one long text, at whole lines where possible, that ends with how to go on."""
+    if start > len(text):
+        raise InvalidArgument(
+            f"start is {start}; the text has {len(text)} characters.",
+            argument="start",
+            hint="Give the number that the former answer ended with.",
+        )
+    stop = min(len(text), start + max_chars)
+    if stop == len(text):
+        return displayable(text[start:])
+    line_break = text.rfind("\n", start, stop)
+    stop = line_break + 1 if line_break >= start else stop
+    return f"{displayable(text[start:stop]).rstrip()}\n[cut; go on with start={stop}]"

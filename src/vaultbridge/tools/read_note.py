@@ -46,7 +46,7 @@ def run(bench: Bench, arguments: ReadNote) -> Answer:
             "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
         )
     if len(names) == 1:
-        return read(_shown(bench, names[0], _part(arguments)))
+        return read(note_text(bench, names[0], _part(arguments)))
     if arguments.start:
         raise InvalidArgument(
             "start goes on within one note, and several are named.",
@@ -57,8 +57,8 @@ def run(bench: Bench, arguments: ReadNote) -> Answer:
 
 
 def _several(bench: Bench, names: list[str], part: Part) -> str:
-    """One after the other within one budget. A note that cannot be read is told in its place: the others are
-    still wanted."""
+    """Each gets its share of the budget, and what shorter ones leave of theirs. A note that cannot be read is
+    told in its place: the others are still wanted."""
     pieces: list[str] = []
     room = part.max_chars
     for number, name in enumerate(names):
@@ -66,7 +66,8 @@ def _several(bench: Bench, names: list[str], part: Part) -> str:
             pieces.append(f"(no room for: {', '.join(names[number:])}; read them in another call)")
             break
         try:
-            piece = _shown(bench, name, replace(part, max_chars=max(1, room)))
+            share = max(1, room // (len(names) - number))
+            piece = note_text(bench, name, replace(part, max_chars=share))
         except VaultbridgeError as error:
             piece = f"[{name}: {error.code}] {error}"
         pieces.append(piece)
@@ -74,7 +75,7 @@ def _several(bench: Bench, names: list[str], part: Part) -> str:
     return "\n\n".join(pieces)
 
 
-def _shown(bench: Bench, name: str, part: Part) -> str:
+def note_text(bench: Bench, name: str, part: Part) -> str:
     from vaultbridge.engine.parsing import parse_file
     from vaultbridge.engine.reading import excerpt
     from vaultbridge.note.model import Note

@@ -12,7 +12,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-
 _LEFT_OUT: Final = frozenset(
     {"title", "default", "$defs", "additionalProperties", "minimum", "maximum", "maxItems"}
 )

@@ -4,12 +4,51 @@ from __future__ import annotations
 
 from typing import Final
 
+from vaultbridge.tools.active import ACTIVE, OPEN
+from vaultbridge.tools.attachment import ATTACHMENT
+from vaultbridge.tools.base_query import BASE_QUERY
+from vaultbridge.tools.batch import BATCH
+from vaultbridge.tools.canvas import CANVAS
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.create_note import CREATE_NOTE
+from vaultbridge.tools.daily_note import DAILY_NOTE
+from vaultbridge.tools.edit_note import EDIT_NOTE
+from vaultbridge.tools.history import HISTORY
+from vaultbridge.tools.links import LINKS
+from vaultbridge.tools.list_files import LIST_FILES
+from vaultbridge.tools.move_note import DELETE_NOTE, MOVE_NOTE
+from vaultbridge.tools.properties import PROPERTIES
 from vaultbridge.tools.read_note import READ_NOTE
+from vaultbridge.tools.search import SEARCH
+from vaultbridge.tools.tags import TAGS
+from vaultbridge.tools.tasks import TASKS
+from vaultbridge.tools.template import TEMPLATE
 from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.vault_info import VAULT_INFO
 
-STANDARD_TOOLS: Final[tuple[Tool, ...]] = (CREATE_NOTE, READ_NOTE)
+STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
+    CREATE_NOTE,
+    READ_NOTE,
+    EDIT_NOTE,
+    MOVE_NOTE,
+    DELETE_NOTE,
+    LIST_FILES,
+    SEARCH,
+    PROPERTIES,
+    TAGS,
+    LINKS,
+    TASKS,
+    DAILY_NOTE,
+    TEMPLATE,
+    CANVAS,
+    BASE_QUERY,
+    ATTACHMENT,
+    BATCH,
+    HISTORY,
+    VAULT_INFO,
+    ACTIVE,
+    OPEN,
+)
 
 
 def standard_catalog() -> Catalog:

@@ -59,8 +59,8 @@ class EditorPort(Protocol):
 class AppPort(Protocol):
     """The running Obsidian app."""
 
-    def show(self, vault: str, path: str, subpath: str, line: int) -> None:
-        """Bring a file to the front. `subpath` is `""`, `#Heading` or `#^block`; `line` 0 means none. Raises
+    def show(self, vault: str, path: str, subpath: str) -> None:
+        """Bring a file to the front. `subpath` is empty, `#Heading` or `#^block`. Raises
         ObsidianNotRunning."""
         ...
 

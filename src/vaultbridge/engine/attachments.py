@@ -1,0 +1,56 @@
+"""Attachments: reading one within a bound, and adding one where the vault's settings want it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.links.resolve import FileTable
+from vaultbridge.links.rewrite import link_text
+from vaultbridge.vault.paths import VaultPath, folder_of, join, name_of, new_vault_path
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+
+NAMES_TRIED: Final = 1000
+"""How many numbered names are tried before adding is refused: more copies of one name are a mistake."""
+
+_NOTES: Final = (".md", ".canvas", ".base")
+
+
+def size_of(engine: Engine, path: VaultPath) -> int:
+    return engine.root.locate(path).stat().st_size
+
+
+def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
+    """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
+    give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
+    PermissionDenied, EditRefused."""
+    wanted = new_vault_path(name)
+    if wanted.lower().endswith(_NOTES) or "." not in name_of(wanted):
+        raise InvalidArgument(
+            f"{wanted} is no name for an attachment.",
+            argument="name",
+            hint="Give it the ending of its kind, such as .png.",
+        )
+    if "/" not in wanted:
+        wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
+    # Before a free name is looked for: a number would tell that a hidden file is there.
+    engine.scope.check_write(wanted, new=True)
+    return _free(wanted, engine.ask.table())
+
+
+def _free(path: VaultPath, table: FileTable) -> VaultPath:
+    stem, _, ending = name_of(path).rpartition(".")
+    candidate = path
+    for number in range(1, NAMES_TRIED):
+        if not table.same_path(candidate):
+            return candidate
+        candidate = join(folder_of(path), f"{stem} {number}.{ending}")
+    raise EditRefused(f"{path} exists already, and so do {NAMES_TRIED} numbered names after it.")
+
+
+def link_to(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
+    """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
+    table = engine.ask.table()
+    return link_text(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)

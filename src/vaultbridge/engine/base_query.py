@@ -1,0 +1,145 @@
+"""A view of a base over the vault: files become rows, links are resolved, hidden notes do not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.bases.blocks import extract_base_blocks
+from vaultbridge.bases.model import Base
+from vaultbridge.bases.parse import parse_base
+from vaultbridge.bases.result import ViewResult
+from vaultbridge.bases.row import FileRow
+from vaultbridge.bases.run import run_view
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.links.resolve import Resolved, resolve
+from vaultbridge.note.model import Note
+from vaultbridge.note.text import displayable
+from vaultbridge.vault.moment import format_moment
+from vaultbridge.vault.paths import VaultPath, folder_of, name_of
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+    from vaultbridge.index.files import IndexedFile
+
+PROGRESS_EVERY: Final = 500
+"""After how many notes a watcher is told how far the work has come."""
+
+Told = Callable[[int, int], None]
+
+
+def base_of(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:
+    """The base that a name means, its text, and the file it stands in: a `.base` file, or the block of that
+    number (from 1) in a note. Raises NoteNotFound, AmbiguousName, InvalidArgument."""
+    path = engine.find(name)
+    kind = path.rpartition(".")[2].lower()
+    if kind not in ("base", "md"):
+        raise InvalidArgument(f"{path} is no base.", argument="name", hint="Name a .base file or a note.")
+    text = engine.view(path).text
+    if kind == "base":
+        return parse_base(text), text, path
+    blocks = extract_base_blocks(text)
+    if not 1 <= block <= len(blocks):
+        raise InvalidArgument(
+            f"{path} has {len(blocks)} ```base blocks; {block} was asked for.",
+            argument="block",
+            hint="Blocks are counted from 1.",
+        )
+    chosen = blocks[block - 1]
+    return parse_base(chosen.text, chosen.line), chosen.text, path
+
+
+def query(
+    engine: Engine,
+    base: Base,
+    text: str,
+    view: str | None,
+    this: VaultPath | None = None,
+    told: Told = lambda done, total: None,
+) -> ViewResult:
+    """Run a view. `text` is the base's own text, `this` the file that shows it. Raises InvalidQuery for an
+    expression that cannot be used, InvalidArgument for a base or a view that cannot, TimedOut."""
+    if not base.readable:
+        why = base.problems[0].message if base.problems else "it cannot be read"
+        raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
+    rows = _rows(engine, told, with_birth="ctime" in text)
+    table = engine.ask.table()
+    visible = engine.scope.visible
+
+    def resolved(target: str, source: str) -> str | None:
+        found = resolve(target, source, table)
+        return found.path if isinstance(found, Resolved) and visible(found.path) else None
+
+    return run_view(
+        base,
+        view,
+        rows.values(),
+        now=engine.now().astimezone(),
+        resolve=resolved,
+        format_moment=format_moment,
+        this=rows.get(this) if this is not None else None,
+        row_of=rows.get,
+        types=engine.settings.property_types,
+    )
+
+
+def _rows(engine: Engine, told: Told, *, with_birth: bool) -> dict[str, FileRow]:
+    files = engine.ask.files()
+    rows: dict[str, FileRow] = {
+        file.path: _row(engine, file, Note(), (), with_birth=with_birth) for file in files
+    }
+    for number, indexed in enumerate(engine.ask.notes(), 1):
+        rows[indexed.file.path] = _row(
+            engine, indexed.file, indexed.note, indexed.resolved, with_birth=with_birth
+        )
+        if not number % PROGRESS_EVERY:
+            told(number, len(files))
+    return rows
+
+
+def _row(
+    engine: Engine,
+    file: IndexedFile,
+    note: Note,
+    resolved: tuple[VaultPath | None, ...],
+    *,
+    with_birth: bool,
+) -> FileRow:
+    visible = engine.scope.visible
+    leads = [
+        (link.embed, to if to is not None and visible(to) else displayable(link.target))
+        for link, to in zip(note.links, resolved, strict=True)
+    ]
+    name = name_of(file.path)
+    stem, dot, extension = name.rpartition(".")
+    modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
+    return FileRow(
+        path=file.path,
+        name=name,
+        basename=stem if dot else name,
+        folder=folder_of(file.path),
+        ext=extension if dot else "",
+        size=file.size,
+        ctime=_born(engine, file.path, modified) if with_birth else modified,
+        mtime=modified,
+        tags=tuple(dict.fromkeys(displayable(tag.name) for tag in note.tags)),
+        links=tuple(dict.fromkeys(target for embed, target in leads if not embed)),
+        embeds=tuple(dict.fromkeys(target for embed, target in leads if embed)),
+        backlinks=lambda: tuple(dict.fromkeys(link.source for link in engine.ask.backlinks(file.path))),
+        properties=note.properties.values if note.properties is not None else {},
+        aliases=note.aliases,
+    )
+
+
+def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
+    """When the file was made, where the system tells; it is looked up only for bases that ask."""
+    try:
+        status = engine.root.place(path).stat()
+    except OSError:
+        return modified
+    born = getattr(status, "st_birthtime", None)
+    if born is None:
+        # No birth time here: the older of the two times that there are is the nearest to it.
+        born = min(status.st_ctime, status.st_mtime)
+    return datetime.fromtimestamp(born, UTC)

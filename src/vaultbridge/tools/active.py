@@ -1,0 +1,98 @@
+"""`active` and `open`: what a person looks at in the app, and showing them something there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, done, read
+from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.pages import cut
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench, Focused, Opened
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OPEN_FILES: Final = 50
+"""How many open files are told: more tabs than a person keeps in mind."""
+
+
+class Active(Arguments, frozen=True, kw_only=True):
+    start: Start = 0
+    max_chars: MaxChars = 8_000
+
+
+class Open(Arguments, frozen=True, kw_only=True):
+    name: NoteName
+    heading: Heading = ""
+    block: Block = ""
+
+
+def run_active(bench: Bench, arguments: Active) -> Answer:
+    focus, files = _told(bench)
+    lines = [f"Active: {focus.path}" if focus is not None else "(no active note is known)"]
+    if focus is not None and focus.selected is not None and focus.selected.text:
+        selected = focus.selected
+        lines.append(f"Selected, lines {selected.first_line}-{selected.last_line}:")
+        lines.append(cut(selected.text, start=arguments.start, max_chars=arguments.max_chars))
+    elif focus is not None and focus.selected is not None:
+        lines.append(f"Cursor in line {focus.selected.first_line}")
+    if files:
+        lines.append("Open:")
+        lines += [f"{file.path}{'  (unsaved)' if file.dirty else ''}" for file in files[:OPEN_FILES]]
+        if len(files) > OPEN_FILES:
+            lines.append(f"(and {len(files) - OPEN_FILES} more)")
+    return read("\n".join(lines))
+
+
+def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
+    """By a connected editor, else by the app's workspace file, which knows no selection."""
+    engine, editor = bench.engine, bench.shop.editor
+    if editor is not None:
+        focus, files = editor.focus(engine.name), editor.open_files(engine.name)
+    else:
+        from vaultbridge.vault.workspace import read_workspace
+
+        workspace = read_workspace(engine.root)
+        focus = Focused(workspace.active) if workspace.active is not None else None
+        files = [Opened(path) for path in dict.fromkeys(file.path for file in workspace.open_files)]
+    visible = engine.scope.visible
+    if focus is not None and not visible(focus.path):
+        focus = None
+    return focus, [file for file in files if visible(file.path)]
+
+
+def run_open(bench: Bench, arguments: Open) -> Answer:
+    from vaultbridge.tools.obsidian_app import ObsidianApp
+
+    if arguments.heading and arguments.block:
+        raise InvalidArgument("Give heading or block, not both.", argument="block")
+    path = bench.engine.find(arguments.name)
+    subpath = f"#{arguments.heading}" if arguments.heading else ""
+    if arguments.block:
+        subpath = f"#^{arguments.block.removeprefix('^')}"
+    app = bench.shop.app or ObsidianApp()
+    app.show(bench.engine.name, path, subpath)
+    return done({"path": path, "opened": True}, changed=False)
+
+
+ACTIVE = Tool(
+    name="active",
+    title="Active note",
+    description="The note open in the app, the selection, and the other open files",
+    arguments=Active,
+    run=run_active,
+    group="app",
+)
+
+OPEN = Tool(
+    name="open",
+    title="Open in Obsidian",
+    description="Show a note to the person, in the running app",
+    arguments=Open,
+    run=run_open,
+    group="app",
+    idempotent=True,
+    note="name",
+)

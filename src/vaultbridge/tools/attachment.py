@@ -1,0 +1,115 @@
+"""`attachment`: pictures to look at, other files as they are, and adding one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import MIB
+from vaultbridge.tools.answer import Answer, Blob, Image, done, read
+from vaultbridge.tools.fields import Arguments, MaxChars, Start
+from vaultbridge.tools.media import SHOWN_IMAGES, media_type
+from vaultbridge.tools.outcomes import outcome_data
+from vaultbridge.tools.pages import cut
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.vault.paths import VaultPath
+
+FILE_BYTES: Final = 7 * MIB
+"""The largest file given or taken: as base64 it still fits a message of 10 MiB, the most that transports
+accept. Assistants take pictures up to 5 MB."""
+
+
+class ReadAttachment(Arguments, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description="File name or path")]
+    action: Literal["get", "info"] = "get"
+    max_bytes: Annotated[int, Meta(ge=1, le=FILE_BYTES)] = FILE_BYTES
+    start: Start = 0
+    max_chars: MaxChars = 24_000
+
+
+class Attachment(ReadAttachment, frozen=True, kw_only=True):
+    action: Literal["get", "info", "add"] = "get"  # type: ignore[assignment]
+    data: Annotated[str, Meta(description="add: base64")] = ""
+    note: Annotated[str, Meta(description="add: note it is for; decides the folder")] = ""
+
+
+def run(bench: Bench, arguments: Attachment) -> Answer:
+    if arguments.action == "add":
+        return _add(bench, arguments)
+    from vaultbridge.engine.attachments import size_of
+
+    path = bench.engine.find(arguments.name)
+    size, kind = size_of(bench.engine, path), media_type(path)
+    if arguments.action == "info":
+        links = len({link.source for link in bench.engine.ask.backlinks(path)})
+        return read(f"{path}  {kind}  {size} bytes  linked from {links} notes")
+    if kind.startswith("text/") or kind in _TEXTS:
+        return _text(bench, path, arguments)
+    if size > arguments.max_bytes:
+        raise InvalidArgument(
+            f"{path} has {size} bytes; max_bytes is {arguments.max_bytes}.",
+            argument="max_bytes",
+            hint=f"At most {FILE_BYTES} bytes can be given.",
+        )
+    data = bench.engine.read_bytes(path)
+    vault = bench.engine.name
+    return Answer(
+        (Image(data, kind, vault, path) if kind in SHOWN_IMAGES else Blob(data, kind, vault, path),)
+    )
+
+
+_TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xml"})
+
+
+def _text(bench: Bench, path: VaultPath, arguments: Attachment) -> Answer:
+    from vaultbridge.note.text import decode
+
+    text = decode(bench.engine.read_bytes(path)).text
+    return read(f"[{path}]\n{cut(text, start=arguments.start, max_chars=arguments.max_chars)}")
+
+
+def _add(bench: Bench, arguments: Attachment) -> Answer:
+    from vaultbridge.engine.attachments import link_to, place_for
+    from vaultbridge.engine.operations import AddFile
+
+    data = _decoded(arguments.data)
+    note = bench.engine.find(arguments.note) if arguments.note else None
+    path = place_for(bench.engine, arguments.name, note)
+    outcome = bench.engine.apply([AddFile(path=path, data=data)], actor=bench.shop.actor)
+    link = link_to(bench.engine, path, note)
+    told = outcome_data(outcome, path)
+    return done({"path": path, "link": link, "bytes": len(data), **told})
+
+
+def _decoded(text: str) -> bytes:
+    import base64
+    import binascii
+
+    if not text:
+        raise InvalidArgument("data is missing.", argument="data", hint="Give the file as base64.")
+    if len(text) > FILE_BYTES * 4 // 3 + 4:
+        raise InvalidArgument(f"data is more than {FILE_BYTES} bytes.", argument="data")
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)
+    except binascii.Error as error:
+        raise InvalidArgument(f"data is no base64: {error}.", argument="data") from None
+
+
+ATTACHMENT = Tool(
+    name="attachment",
+    title="Attachment",
+    description="Get an image or another file, facts about it, or add one",
+    arguments=Attachment,
+    run=run,
+    group="attachments",
+    effect="adds",
+    reading=ReadAttachment,
+    reading_description="Get an image or another file, or facts about it",
+    changing=lambda arguments: arguments.action == "add",
+    note="name",
+)

@@ -1,0 +1,100 @@
+"""`base_query`: run a view of a base, from a `.base` file, a block in a note, or given with the call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+from msgspec.structs import replace
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Limit, Offset
+from vaultbridge.tools.pages import PAGE_CHARS, building
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.bases.result import ViewResult
+
+
+class BaseQuery(Arguments, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
+    block: Annotated[int, Meta(ge=1, description="Which block of the note")] = 1
+    base: Annotated[str, Meta(description="Or the YAML itself")] = ""
+    view: Annotated[str, Meta(description="Default: the first")] = ""
+    this: Annotated[str, Meta(description="Note that `this` means")] = ""
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+def run(bench: Bench, arguments: BaseQuery) -> Answer:
+    from vaultbridge.bases.parse import parse_base
+    from vaultbridge.engine.base_query import base_of, query
+
+    if bool(arguments.name) == bool(arguments.base):
+        raise InvalidArgument("Give name or base, one of them.", argument="name")
+    name, _, view = arguments.name.partition("#")
+    view = arguments.view or view
+    if arguments.base:
+        base, text, where = parse_base(arguments.base), arguments.base, None
+    else:
+        base, text, where = base_of(bench.engine, name, block=arguments.block)
+    this = bench.engine.find(arguments.this) if arguments.this else where
+    progress = bench.shop.progress
+    result = query(
+        bench.engine,
+        base,
+        text,
+        view or None,
+        this,
+        lambda done, total: progress(done, total, "Reading notes"),
+    )
+    lines = [f"(problem, line {problem.line}: {problem.message})" for problem in base.problems]
+    lines += [f"(problem: {problem})" for problem in result.problems]
+    if len(base.views) > 1:
+        lines.append(f"(views: {', '.join(one.name for one in base.views)})")
+    return read("\n".join([_table(result, arguments), *lines, *building(bench.engine)]))
+
+
+def _table(result: ViewResult, arguments: BaseQuery) -> str:
+    """As many rows as were asked for and have room."""
+    from vaultbridge.bases.render import view_markdown
+
+    count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
+    text = view_markdown(_sliced(result, arguments.offset, count))
+    while len(text) > PAGE_CHARS and count > 1:
+        count //= 2
+        text = view_markdown(_sliced(result, arguments.offset, count))
+    text = text if len(text) <= PAGE_CHARS else text[:PAGE_CHARS] + "…\n"
+    shown, last = len(result.rows), arguments.offset + count
+    of = f"{shown}" if shown == result.total else f"{shown} (limited by the view, of {result.total})"
+    if not shown:
+        return f"[{result.view}]\n{text}(no rows)"
+    if not count:
+        return f"[{result.view}]\n(no rows from offset {arguments.offset}; there are {of})"
+    rest = f"; go on with offset={last}" if last < shown else ""
+    return f"[{result.view}]\n{text}(rows {arguments.offset + 1}-{last} of {of}{rest})"
+
+
+def _sliced(result: ViewResult, offset: int, count: int) -> ViewResult:
+    """Rows are in the order of their groups, so a slice of them is a slice of the groups."""
+    groups = []
+    at = 0
+    for group in result.groups:
+        first, last = max(0, offset - at), max(0, offset + count - at)
+        at += len(group.rows)
+        if kept := group.rows[first:last]:
+            groups.append(replace(group, rows=kept))
+    return replace(result, rows=result.rows[offset : offset + count], groups=tuple(groups))
+
+
+BASE_QUERY = Tool(
+    name="base_query",
+    title="Query a base",
+    description="Run a view of a base (filters, formulas, sort, groups) and get its table",
+    arguments=BaseQuery,
+    run=run,
+    group="find",
+    note="name",
+)

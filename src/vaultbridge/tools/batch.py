@@ -1,0 +1,49 @@
+"""`batch`: several edits, all of them or none."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer
+from vaultbridge.tools.edits import batch_item
+from vaultbridge.tools.fields import Arguments, DryRun
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+OPERATIONS: Final = 500
+"""As many as the engine takes at once."""
+
+
+class Batch(Arguments, frozen=True, kw_only=True):
+    operations: Annotated[
+        tuple[dict[str, Any], ...],
+        Meta(
+            max_length=OPERATIONS,
+            description="Each as edit_note takes: op, name, …; also op create, move (to), delete",
+        ),
+    ]
+    dry_run: DryRun = False
+
+
+def run(bench: Bench, arguments: Batch) -> Answer:
+    if not arguments.operations:
+        raise InvalidArgument("operations is empty.", argument="operations", hint="Give at least one.")
+    wanted = [batch_item(item, number) for number, item in enumerate(arguments.operations)]
+    outcome = bench.engine.apply(wanted, dry_run=arguments.dry_run, actor=bench.shop.actor)
+    return outcome_answer(outcome, operations=len(wanted))
+
+
+BATCH = Tool(
+    name="batch",
+    title="Batch edit",
+    description="Several edits as one change: all or none",
+    arguments=Batch,
+    run=run,
+    group="notes",
+    effect="changes",
+    output_schema=CHANGED_SCHEMA,
+)

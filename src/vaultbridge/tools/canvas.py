@@ -1,0 +1,197 @@
+"""`canvas`: read as an outline, made, and edited card by card."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, UnsetType
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, done, read
+from vaultbridge.tools.arguments import given
+from vaultbridge.tools.fields import Arguments, DryRun, Expected, MaxChars, Start
+from vaultbridge.tools.outcomes import outcome_answer, outcome_data
+from vaultbridge.tools.pages import cut
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.note.canvas_edit import CanvasEdit, NewCard
+
+CanvasName = Annotated[str, Meta(description="Canvas")]
+
+
+class ReadCanvas(Arguments, frozen=True, kw_only=True):
+    name: CanvasName
+    action: Literal["read"] = "read"
+    start: Start = 0
+    max_chars: MaxChars = 24_000
+
+
+class Canvas(ReadCanvas, frozen=True, kw_only=True):
+    action: Literal["read", "create", "add", "connect", "update", "remove"] = "read"  # type: ignore[assignment]
+    id: Annotated[str, Meta(description="update, remove: card or connection")] = ""
+    text: str | UnsetType = UNSET
+    file: Annotated[str, Meta(description="Note or file, or Note#Heading")] | UnsetType = UNSET
+    url: str | UnsetType = UNSET
+    label: Annotated[str, Meta(description="Of a group or a connection")] | UnsetType = UNSET
+    around: Annotated[tuple[str, ...], Meta(description="New group: ids of its cards")] = ()
+    near: Annotated[str, Meta(description="Card id")] = ""
+    group: Annotated[str, Meta(description="Group id to lie in")] = ""
+    x: int | UnsetType = UNSET
+    y: int | UnsetType = UNSET
+    width: int | UnsetType = UNSET
+    height: int | UnsetType = UNSET
+    color: Annotated[str, Meta(description="1-6 or #hex")] | UnsetType = UNSET
+    from_id: str = ""
+    to_id: str = ""
+    expected: Expected = ""
+    dry_run: DryRun = False
+
+
+def run(bench: Bench, arguments: Canvas) -> Answer:
+    from vaultbridge.engine.canvases import edit_canvas
+
+    if arguments.action == "read":
+        return _read(bench, arguments)
+    if arguments.action == "create":
+        return _create(bench, arguments)
+    view, edited, outcome = edit_canvas(
+        bench.engine,
+        arguments.name,
+        lambda text: _edit(bench, text, arguments),
+        expected=arguments.expected,
+        dry_run=arguments.dry_run,
+        actor=bench.shop.actor,
+    )
+    return outcome_answer(outcome, view.path, path=view.path, id=edited.id)
+
+
+def _read(bench: Bench, arguments: Canvas) -> Answer:
+    from vaultbridge.engine.canvases import canvas_view
+    from vaultbridge.note.canvas import read_canvas
+    from vaultbridge.note.canvas_outline import canvas_outline
+
+    view = canvas_view(bench.engine, arguments.name)
+    canvas = read_canvas(view.text)
+    problems = "".join(f"(problem, line {one.line}: {one.message})\n" for one in canvas.problems)
+    text = cut(canvas_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
+    return read(f"[{view.path} | hash {view.hash}]\n{text}")
+
+
+def _create(bench: Bench, arguments: Canvas) -> Answer:
+    from vaultbridge.engine.operations import Create
+
+    name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
+    outcome = bench.engine.apply(
+        [Create(note=name, content='{\n\t"nodes":[],\n\t"edges":[]\n}')],
+        dry_run=arguments.dry_run,
+        actor=bench.shop.actor,
+    )
+    path = next(file.path for file in outcome.files if file.change == "created")
+    told = outcome_data(outcome, path)
+    return done({"path": path, "created": True, **told}, changed=not arguments.dry_run)
+
+
+def _edit(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
+    import os
+
+    from vaultbridge.note.canvas_edit import Placement, add_card, connect
+
+    color = arguments.color if isinstance(arguments.color, str) else ""
+    match arguments.action:
+        case "add":
+            placement = Placement(
+                x=_number(arguments.x),
+                y=_number(arguments.y),
+                width=_number(arguments.width),
+                height=_number(arguments.height),
+                near=arguments.near,
+                group=arguments.group,
+            )
+            card = _new_card(bench, arguments)
+            return add_card(text, card, random_bytes=os.urandom, placement=placement, color=color)
+        case "connect":
+            for argument in ("from_id", "to_id"):
+                if not getattr(arguments, argument):
+                    raise InvalidArgument(f"{argument} is missing.", argument=argument, hint="Which card?")
+            label = arguments.label if isinstance(arguments.label, str) else ""
+            return connect(
+                text, arguments.from_id, arguments.to_id, random_bytes=os.urandom, label=label, color=color
+            )
+        case _:
+            return _change(bench, text, arguments)
+
+
+def _change(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
+    from vaultbridge.note.canvas import read_canvas
+    from vaultbridge.note.canvas_edit import remove_card, remove_edge, update_card, update_edge
+
+    if not arguments.id:
+        raise InvalidArgument("id is missing.", argument="id", hint="Which card or connection?")
+    is_edge = any(edge.id == arguments.id for edge in read_canvas(text).edges)
+    if arguments.action == "remove":
+        return remove_edge(text, arguments.id) if is_edge else remove_card(text, arguments.id)
+    fields: dict[str, Any] = {
+        key: getattr(arguments, key)
+        for key in ("text", "url", "label", "color", "x", "y", "width", "height")
+        if given(getattr(arguments, key))
+    }
+    if isinstance(arguments.file, str):
+        path, subpath = _file(bench, arguments.file)
+        fields |= {"file": path, "subpath": subpath or None}
+    if is_edge:
+        ends = {"fromNode": arguments.from_id, "toNode": arguments.to_id}
+        fields |= {key: value for key, value in ends.items() if value}
+    if not fields:
+        raise InvalidArgument("Nothing to update was given.", argument="id", hint="Give text, color, x, …")
+    return update_edge(text, arguments.id, fields) if is_edge else update_card(text, arguments.id, fields)
+
+
+def _new_card(bench: Bench, arguments: Canvas) -> NewCard:
+    from vaultbridge.note.canvas_edit import NewFile, NewGroup, NewLink, NewText
+
+    asked = [key for key in ("text", "file", "url", "label") if given(getattr(arguments, key))]
+    if len(asked) != 1:
+        raise InvalidArgument(
+            f"A new card is one thing; {' and '.join(asked) or 'nothing'} was given.",
+            argument=asked[1] if asked else "text",
+            hint="Give text, file, url, or label for a group.",
+        )
+    match asked[0]:
+        case "text":
+            return NewText(str(arguments.text))
+        case "file":
+            return NewFile(*_file(bench, str(arguments.file)))
+        case "url":
+            return NewLink(str(arguments.url))
+        case _:
+            return NewGroup(str(arguments.label), arguments.around)
+
+
+def _file(bench: Bench, written: str) -> tuple[str, str]:
+    """The path and the subpath of a file card."""
+    name, mark, sub = written.partition("#")
+    return bench.engine.find(name), mark + sub
+
+
+def _number(value: int | UnsetType) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+CANVAS = Tool(
+    name="canvas",
+    title="Canvas",
+    description=(
+        "Read a canvas as an outline with ids; create one; add a card (text, file, url or group label), "
+        "connect, update, remove"
+    ),
+    arguments=Canvas,
+    run=run,
+    group="canvas",
+    effect="changes",
+    reading=ReadCanvas,
+    reading_description="Read a canvas as an outline",
+    changing=lambda arguments: arguments.action != "read",
+    note="name",
+)

@@ -1,0 +1,93 @@
+"""`history`: what was changed through us, by whom, how, and taking it back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Limit, MaxChars, Start
+from vaultbridge.tools.outcomes import outcome_answer
+from vaultbridge.tools.pages import cut
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.vault.journal import Entry
+
+PATHS_SHOWN: Final = 5
+"""How many files a row of the history names."""
+
+
+class ReadHistory(Arguments, frozen=True, kw_only=True):
+    action: Literal["list", "diff"] = "list"
+    id: Annotated[int, Meta(ge=0, description="Change")] = 0
+    name: Annotated[str, Meta(description="list: changes of this note")] = ""
+    limit: Limit = 20
+    before: Annotated[int, Meta(ge=0, description="list: older than this id")] = 0
+    start: Start = 0
+    max_chars: MaxChars = 24_000
+
+
+class History(ReadHistory, frozen=True, kw_only=True):
+    action: Literal["list", "diff", "undo"] = "list"  # type: ignore[assignment]
+    id: Annotated[int, Meta(ge=0, description="Change; undo without it: the last one")] = 0
+    force: Annotated[bool, Meta(description="undo: even if the note changed since")] = False
+
+
+def run(bench: Bench, arguments: History) -> Answer:
+    from vaultbridge.engine.changes import change_diff, undo_change
+
+    match arguments.action:
+        case "list":
+            return read(_list(bench, arguments))
+        case "diff":
+            if not arguments.id:
+                raise InvalidArgument("id is missing.", argument="id", hint="The diff of which change?")
+            diff = change_diff(bench.engine, arguments.id) or "(no text was changed)"
+            return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
+        case "undo":
+            number = arguments.id or bench.engine.last_change()
+            outcome = undo_change(bench.engine, number, force=arguments.force, actor=bench.shop.actor)
+            return outcome_answer(outcome, undone=number)
+
+
+def _list(bench: Bench, arguments: History) -> str:
+    from vaultbridge.engine.changes import changes
+
+    found = changes(bench.engine, arguments.name, limit=arguments.limit, before=arguments.before)
+    rows = [_row(bench, entry) for entry in found.entries]
+    more = f"(older ones: before={found.before})" if found.before else "(that is all)"
+    return "\n".join([*rows, more if rows or found.before else "(no changes)"])
+
+
+def _row(bench: Bench, entry: Entry) -> str:
+    from vaultbridge.engine.changes import seen_paths
+
+    paths = seen_paths(bench.engine, entry)
+    more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
+    marks = ""
+    if entry.undone_by is not None:
+        marks = f" (undone by {entry.undone_by})"
+    elif entry.undo_of is not None:
+        marks = f" (undid {entry.undo_of})"
+    when = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{entry.id}  {when}  {entry.actor}: {entry.label}  {', '.join(paths[:PATHS_SHOWN])}{more}{marks}"
+
+
+HISTORY = Tool(
+    name="history",
+    title="History",
+    description="List changes made here, show the diff of one, undo one",
+    arguments=History,
+    run=run,
+    group="history",
+    effect="changes",
+    reading=ReadHistory,
+    reading_description="List changes made here, show the diff of one",
+    changing=lambda arguments: arguments.action == "undo",
+    note="name",
+)

@@ -1,0 +1,116 @@
+"""`links`: who links where, and what is loose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Limit, NoteName, Offset
+from vaultbridge.tools.pages import building, page, sliced
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.vault.paths import VaultPath
+
+LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_ends", "neighbourhood", "path"]
+
+
+class Links(Arguments, frozen=True, kw_only=True):
+    kind: LinkQuestion = "backlinks"
+    name: NoteName = ""
+    to: Annotated[str, Meta(description="path: the other note")] = ""
+    depth: Annotated[int, Meta(ge=1, le=5, description="neighbourhood: steps")] = 1
+    limit: Limit = 100
+    offset: Offset = 0
+
+
+def run(bench: Bench, arguments: Links) -> Answer:
+    ask = bench.engine.ask
+    match arguments.kind:
+        case "backlinks":
+            path = _note(bench, arguments)
+            rows = [f"{link.source}:{link.line}: {link.raw}" for link in ask.backlinks(path)]
+            what, head = "backlinks", f"[to {path}]"
+        case "outgoing":
+            path = _note(bench, arguments)
+            # That others fit as well could be told of files that the caller may not see.
+            open_to_all = bench.engine.scope.unrestricted
+            rows = [
+                _outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
+                for link in ask.outgoing(path)
+            ]
+            what, head = "links", f"[from {path}]"
+        case "unresolved":
+            rows = [_unresolved(found.target, found.count, found.sources) for found in ask.unresolved()]
+            what, head = "unresolved names", ""
+        case "orphans":
+            rows = [str(path) for path in ask.orphans()]
+            what, head = "notes without backlinks", ""
+        case "dead_ends":
+            rows = [str(path) for path in ask.dead_ends()]
+            what, head = "notes without links", ""
+        case "neighbourhood":
+            path = _note(bench, arguments)
+            around = ask.neighbourhood(path, arguments.depth)
+            rows = [f"{steps}  {other}" for other, steps in around.distances.items() if steps]
+            cut = "; cut, there are more" if around.truncated else ""
+            what, head = "notes", f"[steps from {path}{cut}]"
+        case "path":
+            return read(_way(bench, arguments))
+    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
+    notes = building(bench.engine)
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, head=head, notes=notes))
+
+
+def _note(bench: Bench, arguments: Links) -> VaultPath:
+    if not arguments.name:
+        raise InvalidArgument(
+            f"name is missing: {arguments.kind} of which note?",
+            argument="name",
+            hint="Only unresolved, orphans and dead_ends concern the whole vault.",
+        )
+    return bench.engine.find(arguments.name)
+
+
+def _outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> str:
+    target = resolved or "(nothing)"
+    return f"{line}: {raw} -> {target}{' (ambiguous)' if ambiguous and resolved else ''}"
+
+
+def _unresolved(target: str, count: int, sources: tuple[VaultPath, ...]) -> str:
+    more = f" and {len(sources) - 5} more" if len(sources) > 5 else ""
+    return f"[[{target}]]  {count} links, from: {', '.join(sources[:5])}{more}"
+
+
+def _way(bench: Bench, arguments: Links) -> str:
+    from vaultbridge.links.graph import Path
+
+    start = _note(bench, arguments)
+    if not arguments.to:
+        raise InvalidArgument("to is missing: the path to which note?", argument="to")
+    goal = bench.engine.find(arguments.to)
+    match bench.engine.ask.path_between(start, goal):
+        case Path(notes=notes):
+            return "\n".join([*notes, f"({len(notes) - 1} steps)"])
+        case none:
+            why = "none within the bounds of the search" if none.exhausted else "no links lead there"
+            return "\n".join([f"(no path from {start} to {goal}: {why})", *building(bench.engine)])
+
+
+LINKS = Tool(
+    name="links",
+    title="Links",
+    description=(
+        "Backlinks, outgoing links, neighbourhood of a note, the path between two; unresolved links, orphans "
+        "and dead ends of the vault"
+    ),
+    arguments=Links,
+    run=run,
+    group="links",
+    core=True,
+    note="name",
+)

@@ -1,0 +1,73 @@
+"""`move_note` and `delete_note`: notes, attachments and folders, with the links that lead to them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from vaultbridge.tools.answer import Answer
+from vaultbridge.tools.fields import Arguments, DryRun, Expected, FileName
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+
+class MoveNote(Arguments, frozen=True, kw_only=True):
+    name: FileName
+    to: Annotated[str, Meta(description="New name, new path, or folder/ to move into")]
+    expected: Expected = ""
+    dry_run: DryRun = False
+
+
+class DeleteNote(Arguments, frozen=True, kw_only=True):
+    name: FileName
+    expected: Expected = ""
+    dry_run: DryRun = False
+
+
+def run_move(bench: Bench, arguments: MoveNote) -> Answer:
+    from vaultbridge.engine.operations import Move
+
+    wanted = Move(note=arguments.name, to=arguments.to, expected=arguments.expected)
+    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
+    moved = next((file for file in outcome.files if file.change == "moved"), None)
+    if moved is None:
+        return outcome_answer(outcome)
+    return outcome_answer(outcome, moved.path, path=moved.path, was=moved.was)
+
+
+def run_delete(bench: Bench, arguments: DeleteNote) -> Answer:
+    from vaultbridge.engine.operations import Delete
+
+    wanted = Delete(note=arguments.name, expected=arguments.expected)
+    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
+    gone = next(file.path for file in outcome.files if file.change == "deleted")
+    return outcome_answer(outcome, gone, path=gone, deleted=not outcome.dry_run)
+
+
+MOVE_NOTE = Tool(
+    name="move_note",
+    title="Move or rename",
+    description="Move or rename a note, attachment or folder; links to it are updated",
+    arguments=MoveNote,
+    run=run_move,
+    group="notes",
+    effect="changes",
+    core=True,
+    output_schema=CHANGED_SCHEMA,
+    note="name",
+)
+
+DELETE_NOTE = Tool(
+    name="delete_note",
+    title="Delete",
+    description="Move a note, attachment or folder to the trash",
+    arguments=DeleteNote,
+    run=run_delete,
+    group="notes",
+    effect="changes",
+    core=True,
+    output_schema=CHANGED_SCHEMA,
+    note="name",
+)

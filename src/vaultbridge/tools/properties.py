@@ -1,0 +1,123 @@
+"""`properties`: those of a note or of the whole vault; set, remove and rename one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.edits import operation
+from vaultbridge.tools.fields import Arguments, DryRun, Expected, Limit, NoteName, Offset
+from vaultbridge.tools.outcomes import outcome_answer
+from vaultbridge.tools.pages import building, page, sliced
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+
+class ReadProperties(Arguments, frozen=True, kw_only=True):
+    action: Literal["list"] = "list"
+    name: NoteName = ""
+    property: str = ""
+    limit: Limit = 100
+    offset: Offset = 0
+
+
+class Properties(ReadProperties, frozen=True, kw_only=True):
+    action: Literal["list", "set", "remove", "rename"] = "list"  # type: ignore[assignment]
+    value: Any = UNSET
+    to: str = ""
+    expected: Expected = ""
+    dry_run: DryRun = False
+
+
+def run(bench: Bench, arguments: Properties) -> Answer:
+    if arguments.action != "list":
+        return _change(bench, arguments)
+    if arguments.name:
+        return _of_note(bench, arguments)
+    rows = _values(bench, arguments.property) if arguments.property else _names(bench)
+    what = "notes" if arguments.property else "properties"
+    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
+    notes = building(bench.engine)
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
+
+
+def _of_note(bench: Bench, arguments: Properties) -> Answer:
+    view = bench.engine.view(arguments.name)
+    properties = view.note.properties
+    head = f"[{view.path} | hash {view.hash}]"
+    if properties is not None and not properties.valid:
+        problem = next(iter(view.note.problems), None)
+        return read(f"{head}\n(the properties cannot be read: {problem.message if problem else 'bad YAML'})")
+    values = properties.values if properties is not None else {}
+    wanted = arguments.property.lower()
+    types = bench.engine.settings.property_types
+    rows = [
+        f"{name}: {_json(value)}" + (f"  ({types[name.lower()]})" if name.lower() in types else "")
+        for name, value in values.items()
+        if not wanted or name.lower() == wanted
+    ]
+    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
+    return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", head=head))
+
+
+def _names(bench: Bench) -> list[str]:
+    types = bench.engine.settings.property_types
+    rows = []
+    for summary in bench.engine.ask.properties():
+        kind = types.get(summary.name.lower()) or "|".join(summary.types)
+        examples = ", ".join(list(summary.values)[:5])
+        rows.append(
+            f"{summary.name}  {kind}  {summary.notes} notes  e.g. {examples}"
+            if examples
+            else f"{summary.name}  {kind}  {summary.notes} notes"
+        )
+    return rows
+
+
+def _values(bench: Bench, name: str) -> list[str]:
+    return [f"{found.path}: {_json(found.value)}" for found in bench.engine.ask.property_values(name)]
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value, enc_hook=str).decode()
+
+
+def _change(bench: Bench, arguments: Properties) -> Answer:
+    if not arguments.property.strip():
+        raise InvalidArgument("property is missing.", argument="property", hint="Which property?")
+    fields = _Fields(
+        property=arguments.property,
+        value=arguments.value,
+        to=arguments.to if arguments.to or arguments.action == "rename" else UNSET,
+    )
+    wanted = operation(f"{arguments.action}_property", arguments.name, fields, expected=arguments.expected)
+    path = bench.engine.find(arguments.name)
+    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
+    return outcome_answer(outcome, path, path=path)
+
+
+class _Fields(msgspec.Struct, frozen=True, kw_only=True):
+    property: str
+    value: Any
+    to: Any
+
+
+PROPERTIES = Tool(
+    name="properties",
+    title="Properties",
+    description=(
+        "Properties of the vault, values of one, or those of a note; set, remove or rename one in a note"
+    ),
+    arguments=Properties,
+    run=run,
+    group="metadata",
+    effect="changes",
+    reading=ReadProperties,
+    reading_description="Properties of the vault, values of one, or those of a note",
+    changing=lambda arguments: arguments.action != "list",
+    note="name",
+)

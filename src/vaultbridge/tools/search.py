@@ -1,0 +1,83 @@
+"""`search`: the app's query language over the whole vault, answered as `path:line: text`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta
+
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Offset
+from vaultbridge.tools.pages import PAGE_CHARS, page
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.index.search import SearchHit
+
+
+class Search(Arguments, frozen=True, kw_only=True):
+    query: str
+    context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
+    matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 3
+    sort: Literal["relevance", "modified", "name", "path"] = "relevance"
+    limit: Annotated[int, Meta(ge=1, le=500, description="Notes")] = 20
+    offset: Offset = 0
+
+
+def run(bench: Bench, arguments: Search) -> Answer:
+    found = bench.engine.ask.search(
+        arguments.query,
+        limit=arguments.limit,
+        offset=arguments.offset,
+        sort=arguments.sort,
+        matches_per_note=arguments.matches,
+        context=arguments.context,
+    )
+    notes = []
+    if not found.complete:
+        notes.append(f"(index is still being built: {found.indexed} of {found.notes} notes so far)")
+    rows = ("\n".join(_lines(hit)) for hit in found.hits)
+    return read(
+        page(
+            rows,
+            total=found.total,
+            offset=arguments.offset,
+            what="notes",
+            notes=notes,
+            row_chars=PAGE_CHARS,
+        )
+    )
+
+
+def _lines(hit: SearchHit) -> Iterator[str]:
+    """A hit by name alone is its path; lines around a hit are marked as grep does, with `-`."""
+    if not hit.matches:
+        yield hit.path
+    lines: dict[int, str] = {}
+    for match in hit.matches:
+        around = [
+            *enumerate(match.before, match.line - len(match.before)),
+            *enumerate(match.after, match.line + 1),
+        ]
+        for number, text in around:
+            lines.setdefault(number, f"{hit.path}-{number}- {text}")
+    for match in hit.matches:
+        lines[match.line] = f"{hit.path}:{match.line}: {match.text}"
+    for number in sorted(lines):
+        yield lines[number]
+
+
+SEARCH = Tool(
+    name="search",
+    title="Search",
+    description=(
+        'Search the vault. Query: words (AND), OR, -not, "phrase", /regex/, file: path: content: tag:#x '
+        "line:(a b) section:() task-todo:x [property:value]. Hits are path:line: text"
+    ),
+    arguments=Search,
+    run=run,
+    group="find",
+    core=True,
+)

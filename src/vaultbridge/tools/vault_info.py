@@ -1,0 +1,124 @@
+"""`vault_info`: what the vault holds, how healthy it is, how it is set up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.fields import Arguments, Limit, Offset
+from vaultbridge.tools.pages import building, page, sliced
+from vaultbridge.tools.tool import Tool
+from vaultbridge.tools.workshop import Bench
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.health import Health
+    from vaultbridge.vault.settings import VaultSettings
+
+Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
+
+
+class VaultInfo(Arguments, frozen=True, kw_only=True):
+    section: Section = "summary"
+    limit: Limit = 50
+    offset: Offset = 0
+
+
+def run(bench: Bench, arguments: VaultInfo) -> Answer:
+    engine = bench.engine
+    if arguments.section == "summary":
+        return read("\n".join(_summary(bench)))
+    if arguments.section == "settings":
+        rows, what = _settings(engine.settings), "settings"
+    elif arguments.section == "links":
+        rows = [
+            f"{source}: [[{found.target}]]" for found in engine.ask.unresolved() for source in found.sources
+        ]
+        what = "broken links"
+    else:
+        rows, what = _unwell(arguments.section, _health(bench))
+    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=building(engine)))
+
+
+def _health(bench: Bench) -> Health:
+    from vaultbridge.engine.health import health
+
+    progress = bench.shop.progress
+    return health(bench.engine, lambda done, total: progress(done, total, "Looking at notes"))
+
+
+def _unwell(section: str, found: Health) -> tuple[list[str], str]:
+    if section == "problems":
+        rows = [f"{one.path}:{one.line}: {one.code}: {one.message}" for one in found.problems]
+        return rows, "problems"
+    if section == "duplicates":
+        return [" | ".join(group) for group in found.duplicates], "names that stand twice"
+    rows = [
+        f"{path}  a copy of {conflict.original}, {'' if conflict.certain else 'perhaps '}by {conflict.maker}"
+        for path, conflict in found.conflicts
+    ]
+    return rows, "conflict copies"
+
+
+def _summary(bench: Bench) -> list[str]:
+    from vaultbridge.engine.health import PROPERTY_PROBLEMS
+    from vaultbridge.vault.running import obsidian_runs
+
+    engine = bench.engine
+    counts, found = engine.ask.counts(), _health(bench)
+    unresolved = engine.ask.unresolved()
+    other = len(found.problems) - found.count(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
+    tasks = engine.ask.tasks(status="open", limit=1).total
+    lines = [
+        f"Vault {engine.name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()),
+        f"{len(engine.ask.tags())} tags, {len(engine.ask.properties())} properties, {tasks} open tasks",
+        "Health: "
+        f"{sum(one.count for one in unresolved)} broken links to {len(unresolved)} names (section links), "
+        f"{found.count(*PROPERTY_PROBLEMS)} notes with unreadable properties, "
+        f"{found.count('duplicate-block-id')} duplicate block ids, "
+        f"{found.count('placeholder')} files not downloaded, {other} other problems (section problems), "
+        f"{len(found.duplicates)} duplicate names, {len(found.conflicts)} conflict copies",
+        *_settings(engine.settings)[:5],
+        f"Obsidian is {'running' if obsidian_runs() else 'not running'}",
+    ]
+    if engine.scope.read_only or bench.shop.read_only:
+        lines.append("Open read-only")
+    if engine.freshness.problem:
+        lines.append(f"Changes are not being watched: {engine.freshness.problem}")
+    return [*lines, *building(engine)]
+
+
+def _settings(settings: VaultSettings) -> list[str]:
+    """The most telling first."""
+    daily = settings.notes_of("daily")
+    places = {"root": "the top", "current": "the active note's folder", "folder": settings.new_file_folder}
+    rows = [
+        f"New notes go to {places[settings.new_file_location] or 'the top'}",
+        f"Attachments go to {settings.attachment_folder}",
+        f"Links: {settings.new_link_format}, {'Markdown' if settings.use_markdown_links else 'wikilinks'}",
+        f"Daily notes: {daily.folder or 'the top'}, {daily.format}"
+        + (f", template {daily.template}" if daily.template else ""),
+        f"Templates: {settings.template_folder or 'no folder'}",
+        f"Deleted files go to: {settings.trash_option}",
+    ]
+    for period, notes in settings.periodic.items():
+        if period != "daily" and notes.enabled:
+            rows.append(f"{period.capitalize()} notes: {notes.folder or 'the top'}, {notes.format}")
+    if settings.ignoring.filters:
+        rows.append(f"Excluded from search: {', '.join(settings.ignoring.filters)}")
+    rows += [f"Property {name}: {kind}" for name, kind in sorted(settings.property_types.items())]
+    rows += [f"Bookmark: {mark.title or mark.target} ({mark.kind})" for mark in settings.bookmarks]
+    if settings.community_plugins:
+        rows.append(f"Plugins: {', '.join(settings.community_plugins)}")
+    return [*rows, *(f"Problem: {problem}" for problem in settings.problems)]
+
+
+VAULT_INFO = Tool(
+    name="vault_info",
+    title="Vault",
+    description="Counts, health (broken links, unreadable properties, duplicates, conflicts) and settings",
+    arguments=VaultInfo,
+    run=run,
+    group="vault",
+    core=True,
+)
