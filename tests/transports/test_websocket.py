@@ -101,6 +101,14 @@ async def test_a_request_that_is_no_upgrade_is_answered_400() -> None:
             assert answer.status == 400
 
 
+async def test_the_seeds_curl_command_learns_that_somebody_listens() -> None:
+    """Seed 001, Debug Tools: its key is no key and it brings no token; the token is asked for first."""
+    async with served() as server:
+        client = await connect(server.port, key="test")
+        assert client.status == 401
+        await client.close()
+
+
 async def test_mcp_is_echoed_when_it_was_offered() -> None:
     async with served() as server:
         client = await connect(server.port, Sec_WebSocket_Protocol="foo, mcp", **AUTH)
