@@ -93,6 +93,5 @@ OPEN = Tool(
     arguments=Open,
     run=run_open,
     group="app",
-    idempotent=True,
     note="name",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import Any, Final, TypeVar, get_args
 
 import msgspec
@@ -83,6 +82,8 @@ def _explained(message: str, given: dict[str, Any], wanted: type[Struct], where:
         name = ".".join(filter(None, (where, place, found["field"])))
         if found["what"].startswith("missing"):
             return InvalidArgument(f"{name} is missing.", argument=name, hint=_wanted(wanted, found["field"]))
+        from difflib import get_close_matches
+
         close = get_close_matches(found["field"], known, n=1)
         guess = f"Did you mean {close[0]}? " if close else ""
         return InvalidArgument(

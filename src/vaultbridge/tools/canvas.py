@@ -36,7 +36,7 @@ class Canvas(ReadCanvas, frozen=True, kw_only=True):
     url: str | UnsetType = UNSET
     label: Annotated[str, Meta(description="Of a group or a connection")] | UnsetType = UNSET
     around: Annotated[tuple[str, ...], Meta(description="New group: ids of its cards")] = ()
-    near: Annotated[str, Meta(description="Card id")] = ""
+    near: str = ""
     group: Annotated[str, Meta(description="Group id to lie in")] = ""
     x: int | UnsetType = UNSET
     y: int | UnsetType = UNSET

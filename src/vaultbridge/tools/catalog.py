@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Any, Final
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
@@ -166,6 +165,8 @@ class Catalog:
         return tool.run(shop.bench(vault), filled)
 
     def _closest(self, name: str) -> tuple[str, ...]:
+        from difflib import get_close_matches
+
         known = [tool.name for tool in self._on()]
         prefix = PREFIX if name.startswith(PREFIX) else ""
         return tuple(prefix + one for one in get_close_matches(name.removeprefix(PREFIX), known, n=3))

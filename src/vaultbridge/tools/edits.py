@@ -77,13 +77,13 @@ class EditFields(Arguments, frozen=True, kw_only=True):
     """Every field of every op. Which ones an op takes is checked by `operation`."""
 
     content: str | UnsetType = UNSET
-    heading: Annotated[str, Meta(description="Heading, or A#B for B under A")] | UnsetType = UNSET
-    block: Annotated[str, Meta(description="Block id")] | UnsetType = UNSET
+    heading: Annotated[str, Meta(description="Heading, or A#B")] | UnsetType = UNSET
+    block: str | UnsetType = UNSET
     line: int | UnsetType = UNSET
-    old: Annotated[str, Meta(description="Must occur exactly once, unless all")] | UnsetType = UNSET
+    old: Annotated[str, Meta(description="Must occur once, unless all")] | UnsetType = UNSET
     new: str | UnsetType = UNSET
     all: bool | UnsetType = UNSET
-    diff: Annotated[str, Meta(description="Unified diff")] | UnsetType = UNSET
+    diff: str | UnsetType = UNSET
     property: str | UnsetType = UNSET
     value: Any = UNSET
     tag: str | UnsetType = UNSET

@@ -18,7 +18,6 @@ NOTICES_LISTED: Final = 10
 CHANGED_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"success": {"type": "boolean"}, "data": {"type": "object"}},
-    "required": ["success", "data"],
 }
 """The output schema of every tool that always answers with the envelope."""
 

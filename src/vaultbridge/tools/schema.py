@@ -1,16 +1,24 @@
 """A Struct's JSON Schema, as short as it can be said.
 
 An assistant pays for every byte of a tool's schema in every conversation, so what tells it nothing is left
-out: titles, defaults, references, the empty halves of unions. What the schema leaves out is still checked
-when a call comes.
+out: titles, defaults, references, bounds. What the schema leaves out is still checked when a call comes.
+
+Deriving all of them takes ten milliseconds, more than the first listing may cost. So they are kept, derived,
+in `schemas.json`; after a change of a tool's arguments write it anew:
+
+    python -m vaultbridge.tools.keep_schemas
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+
+KEPT: Final = Path(__file__).with_name("schemas.json")
 
 _LEFT_OUT: Final = frozenset(
     {"title", "default", "$defs", "additionalProperties", "minimum", "maximum", "maxItems"}
@@ -19,6 +27,20 @@ _LEFT_OUT: Final = frozenset(
 
 
 def input_schema(arguments: type[Struct]) -> dict[str, Any]:
+    """The kept schema of our own tools' arguments; any other is derived."""
+    kept = _kept().get(arguments.__name__) if arguments.__module__.startswith("vaultbridge.tools.") else None
+    return derived_schema(arguments) if kept is None else kept
+
+
+@cache
+def _kept() -> dict[str, dict[str, Any]]:
+    try:
+        return msgspec.json.decode(KEPT.read_bytes(), type=dict[str, dict[str, Any]])
+    except FileNotFoundError:
+        return {}
+
+
+def derived_schema(arguments: type[Struct]) -> dict[str, Any]:
     whole = msgspec.json.schema(arguments)
     definitions: dict[str, Any] = whole.get("$defs", {})
     slim = _slim(whole, definitions)

@@ -38,9 +38,7 @@ class ReadTasks(Arguments, frozen=True, kw_only=True):
 
 class Tasks(ReadTasks, frozen=True, kw_only=True):
     action: Literal["list", "set"] = "list"  # type: ignore[assignment]
-    status: Annotated[
-        str, Meta(description="list: open, done, any; set: toggle, done, open; or a character")
-    ] = ""
+    status: Annotated[str, Meta(description="open, done, any; set: toggle, open, done; or a character")] = ""
     line: Annotated[int, Meta(ge=0, description="set: by line, or by text")] = 0
     expected: Expected = ""
     dry_run: DryRun = False

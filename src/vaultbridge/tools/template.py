@@ -18,7 +18,7 @@ from vaultbridge.tools.workshop import Bench
 class ReadTemplate(Arguments, frozen=True, kw_only=True):
     action: Literal["list", "show", "expand"] = "list"
     template: str = ""
-    title: Annotated[str, Meta(description="expand: the note's title")] = ""
+    title: str = ""
     limit: Limit = 100
     offset: Offset = 0
     start: Start = 0
@@ -27,9 +27,9 @@ class ReadTemplate(Arguments, frozen=True, kw_only=True):
 
 class Template(ReadTemplate, frozen=True, kw_only=True):
     action: Literal["list", "show", "expand", "insert"] = "list"  # type: ignore[assignment]
-    name: Annotated[str, Meta(description="insert: into this note")] = ""
-    heading: Annotated[str, Meta(description="insert: under it")] = ""
-    line: Annotated[int, Meta(ge=0, description="insert: before it")] = 0
+    name: Annotated[str, Meta(description="insert: note")] = ""
+    heading: str = ""
+    line: Annotated[int, Meta(ge=0)] = 0
     expected: Expected = ""
     dry_run: DryRun = False
 

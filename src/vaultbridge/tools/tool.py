@@ -79,15 +79,14 @@ class ListedTool(Struct, frozen=True, kw_only=True):
         }
         if self.output_schema is not None:
             form["outputSchema"] = self.output_schema
-        form["annotations"] = self.annotations
+        if self.annotations:
+            form["annotations"] = self.annotations
         return form
 
 
 def hints_of(effect: Effect, *, idempotent: bool) -> dict[str, bool]:
-    """The hints of an effect. A vault is a closed world: no tool of ours reaches out of it."""
-    hints = {"openWorldHint": False}
+    """Only what differs from the protocol's defaults: not read-only, destructive, not idempotent."""
     if effect == "reads":
-        return {"readOnlyHint": True, **hints}
-    if effect == "adds":
-        hints = {"destructiveHint": False, **hints}
+        return {"readOnlyHint": True}
+    hints = {"destructiveHint": False} if effect == "adds" else {}
     return {**hints, "idempotentHint": True} if idempotent else hints
