@@ -70,13 +70,18 @@ class Ledger:
 
     def hand(self, item: Outgoing, now: float) -> tuple[Outgoing, ...]:
         """Enter `item`, just before it goes to the line. Returns what is no longer kept for it."""
-        self._place += 1
+        self._place = place = self._place + 1
         if item.kind is Kind.REQUEST and item.id is not None:
-            self.open[item.id] = Open(item, self._place, now)
+            self.open[item.id] = Open(item, place, now)
             return ()
-        self._others.append((self._place, item))
+        self._others.append((place, item))
         self._bytes += len(item.data)
         self._since_ping += 1
+        if len(self._others) <= UNCONFIRMED_MESSAGES and self._bytes <= UNCONFIRMED_BYTES:
+            return ()
+        return self._trim()
+
+    def _trim(self) -> tuple[Outgoing, ...]:
         forgotten: list[Outgoing] = []
         while len(self._others) > UNCONFIRMED_MESSAGES or self._bytes > UNCONFIRMED_BYTES:
             _, old = self._others.popleft()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from vaultbridge.client.errors import InvalidMessage, LineLost
@@ -97,7 +97,11 @@ class Outbox:
         if line is not None and not self._handing and not self.queue and self._has_slot(item):
             filed = self._filed(item, handed=True)
             self.handshake.sent(item.kind, message)
-            await self._hand(line, filed, now)
+            try:
+                await self._hand(line, self._give(line, filed, now))
+            finally:
+                if self.queue:
+                    self._wake.set()  # what came meanwhile waits for the writer
         else:
             self.queue.check_room(len(item.data))
             self.queue.push(self._filed(item, handed=False))
@@ -216,19 +220,24 @@ class Outbox:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while (line := self._line) is not None and not self._handing:
-                head = self.queue.head()
-                if head is None or not self._has_slot(head):
-                    break
-                if self._file is not None and head.row is not None:
-                    try:
-                        self._file.hand(head.row)
-                    except EngineFailure as error:
-                        # Unmarked, it could be sent again by the next process: it waits until the file works.
-                        self._report(error)
-                        break
-                self.queue.pop()
-                await self._hand(line, head, now())
+            line = self._line
+            if line is not None and not self._handing:
+                await self._hand(line, self._flush(line, now))
+
+    async def _flush(self, line: Line, now: Callable[[], float]) -> None:
+        while self._line is line:
+            head = self.queue.head()
+            if head is None or not self._has_slot(head):
+                return
+            if self._file is not None and head.row is not None:
+                try:
+                    self._file.hand(head.row)
+                except EngineFailure as error:
+                    # Unmarked, it could be sent again by the next process: it waits until the file works.
+                    self._report(error)
+                    return
+            self.queue.pop()
+            await self._give(line, head, now())
 
     def close_file(self) -> None:
         if self._file is not None:
@@ -245,25 +254,30 @@ class Outbox:
     def _has_slot(self, item: Outgoing) -> bool:
         return item.kind is not Kind.REQUEST or len(self.ledger.open) < self._settings.max_in_flight
 
-    async def _hand(self, line: Line, item: Outgoing, now: float) -> None:
+    async def _hand(self, line: Line, work: Awaitable[None]) -> None:
+        """Let one at a time use the line, so that the order is kept."""
         self._handing = True
         try:
-            forgotten = self.ledger.hand(item, now)
-            if forgotten:
-                self._unfile(forgotten)
-            self._metrics.messages_sent += 1
-            self._metrics.bytes_sent += len(item.data)
-            await line.send(item.data)
-            if self.ledger.wants_ping():
-                await line.ping(b"%d" % self.ledger.place)
+            await work
         except LineLost:
             # The message stands in the ledger; the reader of the line will meet the same end and settle it.
-            self._line = None
+            if self._line is line:
+                self._line = None
             line.abort()
         finally:
             self._handing = False
-            if self.queue:
-                self._wake.set()
+
+    async def _give(self, line: Line, item: Outgoing, now: float) -> None:
+        forgotten = self.ledger.hand(item, now)
+        if forgotten:
+            self._unfile(forgotten)
+        self._metrics.messages_sent += 1
+        self._metrics.bytes_sent += len(item.data)
+        await line.send(item.data)
+        if self.ledger.wants_ping():
+            await line.ping(b"%d" % self.ledger.place)
+            # A line with room in its buffers never waits by itself: let the reader see the pongs.
+            await asyncio.sleep(0)
 
     def _filed(self, item: Outgoing, *, handed: bool) -> Outgoing:
         if self._file is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Iterator
 from typing import Final
 
@@ -36,21 +36,20 @@ class Outgoing(msgspec.Struct, frozen=True, gc=False):
 class SendQueue:
     """First in, first out, with removal of a waiting request by its id."""
 
-    __slots__ = ("_items", "_next", "_requests", "bytes", "max_bytes", "max_messages")
+    __slots__ = ("_items", "_requests", "bytes", "max_bytes", "max_messages")
 
     def __init__(self, max_messages: int = QUEUE_MESSAGES, max_bytes: int = QUEUE_BYTES) -> None:
         self.max_messages = max_messages
         self.max_bytes = max_bytes
         self.bytes = 0
-        self._items: OrderedDict[int, Outgoing] = OrderedDict()
-        self._requests: dict[RequestId, int] = {}
-        self._next = 0
+        self._items: deque[Outgoing] = deque()
+        self._requests: dict[RequestId, Outgoing] = {}
 
     def __len__(self) -> int:
         return len(self._items)
 
     def __iter__(self) -> Iterator[Outgoing]:
-        return iter(self._items.values())
+        return iter(self._items)
 
     def __contains__(self, request_id: RequestId) -> bool:
         return request_id in self._requests
@@ -75,39 +74,39 @@ class SendQueue:
 
     def push_restored(self, item: Outgoing) -> None:
         """Put in a message that was accepted before: the bound was asked then."""
-        self._items[self._next] = item
-        if item.kind is Kind.REQUEST and item.id is not None:
-            self._requests[item.id] = self._next
-        self._next += 1
+        self._items.append(item)
         self.bytes += len(item.data)
+        if item.kind is Kind.REQUEST and item.id is not None:
+            self._requests[item.id] = item
 
     def head(self) -> Outgoing | None:
-        return next(iter(self._items.values()), None)
+        return self._items[0] if self._items else None
 
     def pop(self) -> Outgoing:
-        """The oldest. Raises KeyError when there is none."""
-        _, item = self._items.popitem(last=False)
+        """The oldest. Raises IndexError when there is none."""
+        item = self._items.popleft()
         self._forget(item)
         return item
 
     def remove_request(self, request_id: RequestId) -> Outgoing | None:
-        place = self._requests.get(request_id)
-        if place is None:
-            return None
-        item = self._items.pop(place)
-        self._forget(item)
+        """Take back a request; quick near the head, where the requests that are due are."""
+        item = self._requests.get(request_id)
+        if item is not None:
+            self._items.remove(item)
+            self._forget(item)
         return item
 
     def take_answers(self) -> tuple[Outgoing, ...]:
         """Remove and return the waiting answers: they belong to requests of a line that is gone."""
-        places = [p for p, item in self._items.items() if item.kind in (Kind.RESPONSE, Kind.ERROR)]
-        taken = tuple(self._items.pop(place) for place in places)
-        for item in taken:
-            self._forget(item)
+        taken = tuple(item for item in self._items if item.kind in (Kind.RESPONSE, Kind.ERROR))
+        if taken:
+            rest = [item for item in self._items if item.kind not in (Kind.RESPONSE, Kind.ERROR)]
+            self._items = deque(rest)
+            self.bytes -= sum(len(item.data) for item in taken)
         return taken
 
     def clear(self) -> tuple[Outgoing, ...]:
-        items = tuple(self._items.values())
+        items = tuple(self._items)
         self._items.clear()
         self._requests.clear()
         self.bytes = 0
