@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.note.text import displayable
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, MaxChars, Start
 from vaultbridge.tools.outcomes import outcome_answer
@@ -16,7 +17,7 @@ from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
-    from vaultbridge.vault.journal import Entry
+    from vaultbridge.engine.past import PastChange
 
 PATHS_SHOWN: Final = 5
 """How many files a row of the history names."""
@@ -39,43 +40,37 @@ class History(ReadHistory, frozen=True, kw_only=True):
 
 
 def run(bench: Bench, arguments: History) -> Answer:
-    from vaultbridge.engine.changes import change_diff, undo_change
-
+    engine = bench.engine
     match arguments.action:
         case "list":
             return read(_list(bench, arguments))
         case "diff":
             if not arguments.id:
                 raise InvalidArgument("id is missing.", argument="id", hint="The diff of which change?")
-            diff = change_diff(bench.engine, arguments.id) or "(no text was changed)"
+            diff = engine.diff(arguments.id) or "(no text was changed)"
             return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
         case "undo":
-            number = arguments.id or bench.engine.last_change()
-            outcome = undo_change(bench.engine, number, force=arguments.force, actor=bench.shop.actor)
+            number = arguments.id or engine.last_change()
+            outcome = engine.undo(number, force=arguments.force, actor=bench.shop.actor)
             return outcome_answer(outcome, undone=number)
 
 
 def _list(bench: Bench, arguments: History) -> str:
-    from vaultbridge.engine.changes import changes
-
-    found = changes(bench.engine, arguments.name, limit=arguments.limit, before=arguments.before)
-    rows = [_row(bench, entry) for entry in found.entries]
+    found = bench.engine.changes(arguments.name, limit=arguments.limit, before=arguments.before)
+    if not found.changes:
+        return "(no changes)"
     more = f"(older ones: before={found.before})" if found.before else "(that is all)"
-    return "\n".join([*rows, more if rows or found.before else "(no changes)"])
+    return displayable("\n".join([*map(_row, found.changes), more]))
 
 
-def _row(bench: Bench, entry: Entry) -> str:
-    from vaultbridge.engine.changes import seen_paths
-
-    paths = seen_paths(bench.engine, entry)
+def _row(change: PastChange) -> str:
+    paths = change.paths
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
-    marks = ""
-    if entry.undone_by is not None:
-        marks = f" (undone by {entry.undone_by})"
-    elif entry.undo_of is not None:
-        marks = f" (undid {entry.undo_of})"
-    when = datetime.fromtimestamp(entry.at).strftime("%Y-%m-%d %H:%M:%S")
-    return f"{entry.id}  {when}  {entry.actor}: {entry.label}  {', '.join(paths[:PATHS_SHOWN])}{more}{marks}"
+    mark = f" (undid {change.undo_of})" if change.undo_of is not None else ""
+    mark = f" (undone by {change.undone_by})" if change.undone_by is not None else mark
+    when = f"{datetime.fromtimestamp(change.at):%Y-%m-%d %H:%M:%S}"
+    files = f"{', '.join(paths[:PATHS_SHOWN])}{more}"
+    return f"{change.id}  {when}  {change.actor}: {change.label}  {files}{mark}"
 
 
 HISTORY = Tool(

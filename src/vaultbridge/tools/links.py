@@ -83,7 +83,7 @@ def _outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> 
 
 def _unresolved(target: str, count: int, sources: tuple[VaultPath, ...]) -> str:
     more = f" and {len(sources) - 5} more" if len(sources) > 5 else ""
-    return f"[[{target}]]  {count} links, from: {', '.join(sources[:5])}{more}"
+    return f"[[{target}]]  links {count}, from: {', '.join(sources[:5])}{more}"
 
 
 def _way(bench: Bench, arguments: Links) -> str:

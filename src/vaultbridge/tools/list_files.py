@@ -86,7 +86,7 @@ def _rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> 
         rows[_opened(file.path, folder, arguments.depth)] = (
             rows.get(_opened(file.path, folder, arguments.depth), 0) + 1
         )
-    return [f"{row}  {count} files" if row.endswith("/") else row for row, count in rows.items()]
+    return [f"{row}  files {count}" if row.endswith("/") else row for row, count in rows.items()]
 
 
 def _opened(path: str, folder: str, depth: int) -> str:
@@ -108,7 +108,7 @@ def _folders(files: list[IndexedFile], folder: VaultPath, depth: int) -> list[st
             if not depth or level - base <= depth:
                 inner = "/".join(parts[:level])
                 counts[inner] = counts.get(inner, 0) + 1
-    return [f"{name}/  {counts[name]} files" for name in sorted(counts)]
+    return [f"{name}/  files {counts[name]}" for name in sorted(counts)]
 
 
 def _closest(folder: str, files: list[IndexedFile]) -> tuple[str, ...]:

@@ -52,13 +52,13 @@ def page(
 
 def _ending(shown: int, total: int, offset: int, what: str) -> str:
     if not total:
-        return f"(no {what})"
+        return f"({what}: none)"
     last = offset + shown
     if not shown:
-        return f"(no {what} from offset {offset}; there are {total})"
+        return f"({what}: {total}, none from offset {offset} on)"
     if last < total:
         return f"({what} {offset + 1}-{last} of {total}; go on with offset={last})"
-    return f"({total} {what})" if not offset else f"({what} {offset + 1}-{last} of {total}; that is all)"
+    return f"({what}: {total})" if not offset else f"({what} {offset + 1}-{last} of {total}; that is all)"
 
 
 def sliced(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:

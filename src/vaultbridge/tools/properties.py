@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import UNSET
@@ -15,6 +15,9 @@ from vaultbridge.tools.outcomes import outcome_answer
 from vaultbridge.tools.pages import building, page, sliced
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
+
+EXAMPLES: Final = 5
+"""How many values of a property are shown beside its name."""
 
 
 class ReadProperties(Arguments, frozen=True, kw_only=True):
@@ -69,12 +72,9 @@ def _names(bench: Bench) -> list[str]:
     rows = []
     for summary in bench.engine.ask.properties():
         kind = types.get(summary.name.lower()) or "|".join(summary.types)
-        examples = ", ".join(list(summary.values)[:5])
-        rows.append(
-            f"{summary.name}  {kind}  {summary.notes} notes  e.g. {examples}"
-            if examples
-            else f"{summary.name}  {kind}  {summary.notes} notes"
-        )
+        examples = ", ".join(list(summary.values)[:EXAMPLES])
+        shown = f"  e.g. {examples}" if examples else ""
+        rows.append(f"{summary.name}  {kind}  notes {summary.notes}{shown}")
     return rows
 
 

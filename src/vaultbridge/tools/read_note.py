@@ -89,7 +89,9 @@ def note_text(bench: Bench, name: str, part: Part) -> str:
     text = decode(data).text
     structured = part.heading or part.block or part.outline or not part.properties
     cut = excerpt(text, parse_file(path, text) if structured else Note(), part)
-    lines = f"lines {cut.first_line}-{cut.last_line} of {cut.total_lines}"
+    # The nothing after a last line end is a line to an editor, but not to a reader.
+    total = max(1, cut.total_lines - text.endswith("\n"))
+    lines = f"lines {cut.first_line}-{min(cut.last_line, total)} of {total}"
     shown = f"[{path} | hash {content_hash(data)} | {lines}]\n{cut.text}"
     if cut.next_start is None:
         return shown

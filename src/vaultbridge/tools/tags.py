@@ -45,7 +45,9 @@ def run(bench: Bench, arguments: Tags) -> Answer:
 def _notes(bench: Bench, arguments: Tags) -> list[str]:
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
-    return [str(path) for path in bench.engine.ask.notes_with_tag(arguments.tag)]
+    # What the app leaves out of its tag view is not counted in the list either.
+    ignored = bench.engine.settings.ignored
+    return [str(path) for path in bench.engine.ask.notes_with_tag(arguments.tag) if not ignored(path)]
 
 
 def _tags(bench: Bench, arguments: Tags) -> list[str]:
@@ -60,7 +62,7 @@ def _tags(bench: Bench, arguments: Tags) -> list[str]:
     ]
     if arguments.sort == "count":
         found.sort(key=lambda tag: (-tag.notes, tag.name.lower()))
-    return [f"#{tag.name}  {tag.notes} notes, {tag.occurrences} times" for tag in found]
+    return [f"#{tag.name}  notes {tag.notes}, places {tag.occurrences}" for tag in found]
 
 
 def _change(bench: Bench, arguments: Tags) -> Answer:
