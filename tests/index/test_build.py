@@ -73,6 +73,19 @@ def test_stopping_early_ends_the_children(root: Root, monkeypatch: pytest.Monkey
     assert all(child.poll() is not None for child in children)  # type: ignore[attr-defined]
 
 
+def test_long_messages_both_ways_do_not_make_the_two_sides_wait_for_each_other(tmp_path: Path) -> None:
+    """Far more than a pipe holds, in both directions at once."""
+    folder = tmp_path / ("d" * 200) / ("e" * 200)
+    folder.mkdir(parents=True)
+    names = [f"{'n' * 200}{number}.md" for number in range(300)]
+    for name in names:
+        (folder / name).write_text("many words " * 200)
+    shown = folder.relative_to(tmp_path).as_posix()
+    work = [FileJob(number, f"{shown}/{name}", "note", 1) for number, name in enumerate(names)]
+    results = parse_files(Root(tmp_path), work, children=2)
+    assert sum(len(chunk.results) for chunk in results) == 300
+
+
 def test_a_file_that_vanished_is_told_as_gone(root: Root) -> None:
     (chunk,) = parse_files(root, [FileJob(1, "missing.md", "note", 1)])
     assert chunk.results == [FileResult(1, "missing.md", None, None, gone=True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -59,6 +61,10 @@ class OutsideChanges(RuleBasedStateMachine):
 
         self.temporary = Path(tempfile.mkdtemp(prefix="outside-"))
         self.vault = Vault(self.temporary)
+        # Links to everything that may come, from two places: whatever comes or goes decides some of them.
+        everything = "\n".join(f"[[{target}]]" for target in TARGETS)
+        self.vault.write({"links.md": everything, "A/B/links.md": everything})
+        self.vault.full()
 
     def teardown(self) -> None:
         if hasattr(self, "vault"):
@@ -225,6 +231,30 @@ def test_progress_is_told_and_a_cancelled_build_goes_on_later(
     empty_vault.full()
     assert empty_vault.index.status().complete
     assert search(empty_vault.index, "word", limit=50).total == 35
+    assert empty_vault.dump() == empty_vault.rebuilt()
+
+
+def test_a_build_that_was_killed_is_finished_by_the_next(make_vault: MakeVault, empty_vault: Vault) -> None:
+    empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word{n}" for n in range(120)})
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from vaultbridge.index import sync; from vaultbridge.index.store import Index\n"
+        "from vaultbridge.vault.paths import Root\n"
+        "sync.BATCH_FILES = 50\n"
+        "def told(done, total):\n"
+        "    print(done, flush=True)\n"
+        "    sys.stdin.read()\n"
+        "sync.Synchroniser(Root(sys.argv[1]), Index.open(Path(sys.argv[2]))).full(told)\n"
+    )
+    arguments = [sys.executable, "-c", program, empty_vault.folder, empty_vault.cache]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
+        assert builder.stdout is not None
+        assert builder.stdout.readline().strip() == b"100"
+        builder.kill()
+    assert empty_vault.index.status().state == "building"
+    assert search(empty_vault.index, "word").total == 100
+    empty_vault.full()
+    assert empty_vault.index.status().complete
     assert empty_vault.dump() == empty_vault.rebuilt()
 
 

@@ -13,6 +13,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from typing import Final
@@ -30,6 +31,9 @@ all children end at about the same time."""
 
 CHILDREN: Final = 8
 """The most children: beyond that the one writer is what is waited for."""
+
+CHUNKS_UNDER_WAY: Final = 2
+"""Chunks that a child has been given: one to work on and one to go on with."""
 
 CHILD_END_SECONDS: Final = 5.0
 """How long a child that has nothing more to read may take to go before it is killed."""
@@ -105,27 +109,41 @@ class _Children:
                     thread.join(0.01)
 
     def _serve(self) -> None:
+        """One child's work. The next chunk is sent before the answer to the last is read, so that the child
+        never waits for us; chunks under way when it dies are done here."""
         child: subprocess.Popen[bytes] | None = None
+        under_way: deque[Chunk] = deque()
         try:
             while not self.stopping.is_set():
-                try:
-                    chunk = self.todo.get_nowait()
-                except queue.Empty:
+                while len(under_way) < CHUNKS_UNDER_WAY and (chunk := self._next()) is not None:
+                    child = child or _start_child()
+                    under_way.append(chunk)
+                    _send(child, chunk)
+                if not under_way:
                     return
-                if child is None:
-                    child = _start_child()
-                result = _ask(child, chunk)
+                assert child is not None
+                result = _receive(child)
                 if result is None:
                     log.warning("A process that parses notes ended early; its notes are parsed here.")
                     _end_child(child)
                     child = None
-                    result = run_chunk(chunk)
-                self.done.put(result)
+                    for chunk in under_way:
+                        self.done.put(run_chunk(chunk))
+                    under_way.clear()
+                else:
+                    under_way.popleft()
+                    self.done.put(result)
         except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for the results
             self.done.put(error)
         finally:
             if child is not None:
                 _end_child(child)
+
+    def _next(self) -> Chunk | None:
+        try:
+            return self.todo.get_nowait()
+        except queue.Empty:
+            return None
 
 
 def _start_child() -> subprocess.Popen[bytes]:
@@ -139,11 +157,17 @@ def _start_child() -> subprocess.Popen[bytes]:
     )
 
 
-def _ask(child: subprocess.Popen[bytes], chunk: Chunk) -> ChunkResult | None:
-    """None when the child is gone."""
-    assert child.stdin is not None and child.stdout is not None
-    try:
+def _send(child: subprocess.Popen[bytes], chunk: Chunk) -> None:
+    """A child that is gone is noticed when its answer is read."""
+    assert child.stdin is not None
+    with suppress(OSError):
         send(child.stdin, chunk)  # type: ignore[arg-type]
+
+
+def _receive(child: subprocess.Popen[bytes]) -> ChunkResult | None:
+    """None when the child is gone."""
+    assert child.stdout is not None
+    try:
         return receive_result(child.stdout)  # type: ignore[arg-type]
     except OSError:
         return None

@@ -6,7 +6,9 @@ module is run again, no threads are forked, and it ends by itself when the paren
 
 from __future__ import annotations
 
+import queue
 import sys
+import threading
 from typing import BinaryIO, Final
 
 import msgspec
@@ -125,9 +127,19 @@ def receive_result(pipe: BinaryIO) -> ChunkResult | None:
 
 
 def serve() -> None:
-    """The child's whole life."""
+    """The child's whole life. Chunks are taken in by a thread of their own, so that the parent never waits to
+    give one while we wait to give an answer: the two would wait for ever."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    while (data := receive(source)) is not None:
+    waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def take_in() -> None:
+        data: bytes | None = b""
+        while data is not None:
+            data = receive(source)
+            waiting.put(data)
+
+    threading.Thread(target=take_in, daemon=True).start()
+    while (data := waiting.get()) is not None:
         send(sink, run_chunk(_decode_chunk(data)))
 
 

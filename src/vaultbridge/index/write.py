@@ -154,7 +154,8 @@ def says_the_same(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> b
     """Whether the index already has just this for a file without content: the same problem as before."""
     if hash_ or rows.hash:
         return False
-    return db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone() == (rows.note,)
+    row = db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
+    return row is not None and bytes(row[0]) == rows.note
 
 
 class TermWriter:

@@ -1,0 +1,258 @@
+"""The speed the engine promises, measured against bare work on the same files in the same run.
+
+    python benchmarks/engine_bench.py                     # 10,000 and 100,000 notes
+    python benchmarks/engine_bench.py --large 0 --json -  # only 10,000, as JSON
+
+Every figure is a ratio (or a bound in ms or MB), so that it means the same on a slow machine. Times are the
+best of several rounds in which ours and the bare work alternate, so that a busy machine disturbs both. The
+vaults are made by `generate.py` and kept in `--folder` for the next run. Exit code 1 when a bound is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "src")]
+
+from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate  # noqa: E402
+
+from vaultbridge.index.graph import LinkGraph  # noqa: E402
+from vaultbridge.index.names import Names  # noqa: E402
+from vaultbridge.index.search import search  # noqa: E402
+from vaultbridge.index.store import Index  # noqa: E402
+from vaultbridge.index.sync import Synchroniser  # noqa: E402
+from vaultbridge.vault.paths import Root, VaultPath  # noqa: E402
+
+
+class Report:
+    """The figures of one run, each with its bound."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.figures: list[dict[str, Any]] = []
+        self.quiet = quiet
+
+    def add(self, name: str, value: float, bound: float, unit: str, **parts: float) -> None:
+        figure = {
+            "name": name,
+            "value": round(value, 4),
+            "bound": bound,
+            "unit": unit,
+            "pass": value <= bound,
+        }
+        self.figures.append({**figure, **{key: round(part, 6) for key, part in parts.items()}})
+        if not self.quiet:
+            shown = ", ".join(f"{key} {part:.4g}" for key, part in parts.items())
+            verdict = "ok  " if value <= bound else "MISS"
+            print(f"{verdict} {name:44} {value:9.3f} {unit:3} (at most {bound:g}; {shown})", flush=True)
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """The best time of each, over rounds in which they take turns."""
+    times = [[timed(work) for work in works] for _ in range(rounds)]
+    return [min(column) for column in zip(*times, strict=True)]
+
+
+def bare_index(vault: Path, file: Path) -> None:
+    """Read every note and canvas and insert it into one FTS5 table: the least an index must do."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{file}{suffix}").unlink(missing_ok=True)
+    db = sqlite3.connect(file)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("CREATE VIRTUAL TABLE notes USING fts5(path, body)")
+    for folder, _, names in os.walk(vault):
+        for name in names:
+            if name.endswith((".md", ".canvas")):
+                path = f"{folder}/{name}"
+                with open(path, encoding="utf-8") as note:
+                    db.execute("INSERT INTO notes VALUES (?, ?)", (path, note.read()))
+    db.commit()
+    db.close()
+
+
+def bare_walk(vault: Path) -> int:
+    count = 0
+    waiting = [str(vault)]
+    while waiting:
+        with os.scandir(waiting.pop()) as listing:
+            for item in listing:
+                if item.is_dir(follow_symlinks=False):
+                    waiting.append(item.path)
+                else:
+                    item.stat(follow_symlinks=False)
+                    count += 1
+    return count
+
+
+def cold_index(vault: Path, cache: Path) -> None:
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.mkdir(parents=True)
+    index = Index.open(cache)
+    Synchroniser(Root(vault), index).full()
+    index.close()
+
+
+def start_and_search(vault: Path, cache: Path) -> None:
+    index = Index.open(cache)
+    Synchroniser(Root(vault), index).full()
+    assert search(index, RARE_WORD).total
+    index.close()
+
+
+MEMORY_PROGRAM = """
+import resource, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+from vaultbridge.index.store import Index
+from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.build import CHILDREN, usable_cores
+from vaultbridge.vault.paths import Root
+index = Index.open(Path(sys.argv[2]))
+Synchroniser(Root(sys.argv[1]), index).full()
+own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+print((own + child * min(usable_cores(), CHILDREN)) / 1024)
+"""
+"""Peak memory of a first build: this process and, for each child, that of the largest one."""
+
+OPEN_PROGRAM = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[3:]
+import asyncio
+from vaultbridge.index.store import Index
+from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.search import search
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.names import Names
+from vaultbridge.index import listing
+from vaultbridge.vault.paths import Root, VaultPath
+index = Index.open(Path(sys.argv[2]))
+Synchroniser(Root(sys.argv[1]), index).full()
+for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]", "line:(window water)"):
+    search(index, query)
+graph = LinkGraph(index)
+graph.backlinks(VaultPath("Hub.md")); graph.unresolved(); graph.orphans()
+Names(index).find("no such note"); listing.tags(index); listing.tasks(index); index.table()
+for line in open("/proc/self/status"):
+    if line.startswith("VmRSS"):
+        print(int(line.split()[1]) / 1024)
+"""
+"""What stays resident after a vault was opened and asked everything once."""
+
+
+def in_a_process(program: str, vault: Path, cache: Path) -> float:
+    arguments = [sys.executable, "-c", program, str(vault), str(cache), *sys.path[:2]]
+    done = subprocess.run(arguments, check=True, capture_output=True, text=True)
+    return float(done.stdout)
+
+
+def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -> None:
+    vault = folder / f"vault-{notes}"
+    generate(vault, notes)
+    cache = folder / f"cache-{notes}"
+    bare_file = folder / "bare.sqlite3"
+
+    bare, ours = best(rounds, lambda: bare_index(vault, bare_file), lambda: cold_index(vault, cache))
+    report.add("cold index / bare read and insert", ours / bare, 3, "x", bare=bare, ours=ours)
+    if large:
+        measure_large(report, folder, notes, large, ours)
+
+    walk, start = best(rounds * 3, lambda: bare_walk(vault), lambda: start_and_search(vault, cache))
+    report.add("unchanged start to answer / bare walk", start / walk, 3, "x", walk=walk, start=start)
+    measure_questions(report, vault, cache, rounds)
+    if sys.platform.startswith("linux"):
+        report.add("resident with the vault open", in_a_process(OPEN_PROGRAM, vault, cache), 80, "MB")
+
+
+def measure_large(report: Report, folder: Path, notes: int, large: int, small_time: float) -> None:
+    vault = folder / f"vault-{large}"
+    generate(vault, large)
+    cache = folder / f"cache-{large}"
+    large_time = timed(lambda: cold_index(vault, cache))
+    # 12x for ten times the notes: the same slack for another step.
+    bound = 1.2 * large / notes
+    report.add(
+        f"cold index of {large} / of {notes}",
+        large_time / small_time,
+        bound,
+        "x",
+        large=large_time,
+        small=small_time,
+    )
+    shutil.rmtree(cache)
+    cache.mkdir()
+    report.add(f"peak memory of that index, {large}", in_a_process(MEMORY_PROGRAM, vault, cache), 400, "MB")
+
+
+def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> None:
+    index = Index.open(cache)
+    graph = LinkGraph(index)
+    names = Names(index)
+    if shutil.which("rg"):
+        for word, share in ((RARE_WORD, 1 / 20), (COMMON_WORD, 1 / 2)):
+            rg = ["rg", "-l", word, str(vault)]
+            bare, ours = best(
+                rounds * 5,
+                lambda rg=rg: subprocess.run(rg, check=True, stdout=subprocess.DEVNULL),  # type: ignore[misc]
+                lambda word=word: search(index, word),  # type: ignore[misc]
+            )
+            kind = "rare" if word == RARE_WORD else "common"
+            report.add(f"search, {kind} word / rg -l", ours / bare, share, "x", rg=bare, ours=ours)
+    else:
+        print("rg is not installed: searches are not compared.", file=sys.stderr)
+    hub = VaultPath(HUB)
+    assert len(graph.backlinks(hub)) >= min(HUB_BACKLINKS, 250)
+    (backlinks,) = best(rounds * 5, lambda: graph.backlinks(hub))
+    report.add("backlinks of a note with 250", backlinks * 1000, 2, "ms")
+    names.find("a name that nobody has")
+    (lookup,) = best(rounds * 5, lambda: names.find("Hubb"))
+    report.add("did you mean", lookup * 1000, 20, "ms")
+    index.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--large", type=int, default=100_000, help="0 leaves the large vault out")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="where vaults and caches are kept between runs")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there; - is standard output")
+    options = parser.parse_args()
+    report = Report(quiet=options.json == "-")
+    with contextlib.ExitStack() as stack:
+        folder = options.folder or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="engine-bench-"))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        measure(report, folder, options.notes, options.large, options.rounds)
+    passed = all(figure["pass"] for figure in report.figures)
+    if options.json:
+        text = json.dumps({"notes": options.notes, "pass": passed, "figures": report.figures}, indent=2)
+        if options.json == "-":
+            print(text)
+        else:
+            Path(options.json).write_text(text + "\n")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
