@@ -104,7 +104,7 @@ class Outbox:
                     self._wake.set()  # what came meanwhile waits for the writer
         else:
             self.queue.check_room(len(item.data))
-            self.queue.push(self._filed(item, handed=False))
+            self.queue.push(self._filed(compact(item), handed=False))
             self.handshake.sent(item.kind, message)
             self._wake.set()
         if self._held and item.method == "notifications/initialized":
@@ -293,3 +293,8 @@ class Outbox:
             self._file.remove([item.row for item in items if item.row is not None])
         except EngineFailure as error:
             self._report(error)
+
+
+def compact(item: Outgoing) -> Outgoing:
+    """A copy without the encoder's spare room, half as large again as the message: it may wait for long."""
+    return Outgoing(item.kind, item.id, item.method, bytes(memoryview(item.data)), item.row)
