@@ -1,0 +1,269 @@
+"""MCP on standard input and output: options, environment and configuration become a server.
+
+A client that spawns the process waits for everything that happens here before the first answer, so this
+imports next to nothing: the configuration is read only when there is one, vaults are chosen and opened after
+the first answer, by the provider. A vault that is missing does not end the process: clients show a dead
+server badly, so tools answer VAULT_NOT_FOUND with the vaults there are, and work as soon as the folder is
+there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from vaultbridge.app.vault_choice import UNNAMED, known_to_obsidian, named
+from vaultbridge.dialects.mcp import mcp_dialect
+from vaultbridge.dialects.mcp_provider import Provider
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.dialects.vault_provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.errors import VaultNotFound
+from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
+from vaultbridge.transports.stdio import serve_stdio
+
+if TYPE_CHECKING:
+    from vaultbridge.app.config import Config, LogLevel
+    from vaultbridge.dialects.mcp_server import ToolErrors
+    from vaultbridge.engine import Engine
+    from vaultbridge.tools.catalog import Catalog
+    from vaultbridge.tools.workshop import Profile
+
+SWITCH_SECONDS: Final = 0.0005
+"""How long a thread may hold the interpreter while another wants it. While an index is being built beside
+them, answers would else wait 5 ms for each turn, ten times what a read takes."""
+
+_ONLY_VAULTS: Final = frozenset({"VAULTBRIDGE_VAULT", "VAULTBRIDGE_CACHE"})
+
+
+class StdioOptions(Struct, frozen=True, kw_only=True):
+    """What the command line said; None and "" where it said nothing."""
+
+    vaults: tuple[str, ...] = ()
+    read_only: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    profile: Profile | None = None
+    tool_errors: ToolErrors | None = None
+    log_level: LogLevel | None = None
+    call_seconds: float | None = None
+    name: str = ""
+    prompts: str = "Prompts"
+
+
+class VaultPlan(Struct, frozen=True, kw_only=True):
+    """One vault to open: the text that finds it, and what may be seen and done there."""
+
+    text: str
+    read_only: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    note_bytes: int = NOTE_READ_BYTES
+    outside_links: bool = False
+
+    def open(self, environ: Mapping[str, str]) -> Engine:
+        """Raises VaultNotFound, naming the vaults that Obsidian knows."""
+        from vaultbridge.app.wiring import open_engine
+        from vaultbridge.vault.scope import Scope
+
+        scope = Scope(
+            read_only=self.read_only, allow=self.allow, deny=self.deny, max_note_bytes=self.note_bytes
+        )
+        return open_engine(
+            self.text, scope=scope, actor="mcp", allow_outside_links=self.outside_links, environ=environ
+        )
+
+
+class StdioPlan(Struct, frozen=True, kw_only=True):
+    """Everything decided that the first answer needs. No `vaults`: those that Obsidian knows, later.
+    `everywhere` is what holds for a vault that nobody configured."""
+
+    vaults: dict[str, VaultPlan]
+    everywhere: VaultPlan
+    settings: ProviderSettings
+    tool_errors: ToolErrors = "auto"
+    log_level: LogLevel = "info"
+    call_seconds: float = CALL_SECONDS
+    name: str = ""
+    config: Config | None = None
+
+
+def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
+    """Serve until the client has gone; gives the exit code. Raises InvalidArgument for options and a
+    configuration that cannot be used, before anything is answered."""
+    import sys
+
+    from vaultbridge.app.logs import start_logging
+
+    plan = planned(options, environ)
+    start_logging(plan.log_level)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    server = make_server(plan, environ)
+    return serve_stdio(
+        mcp_dialect(server, honours_exit=True), at_end=server.close, call_seconds=plan.call_seconds
+    )
+
+
+def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
+    """The command line above the environment above the configuration. Raises InvalidArgument."""
+    config = _config(environ) if may_be_configured(environ) else None
+    given = options.vaults
+    if not given and config is None:
+        given = tuple(text for text in environ.get("VAULTBRIDGE_VAULT", "").split(os.pathsep) if text)
+    everywhere = VaultPlan(text="", read_only=options.read_only, allow=options.allow, deny=options.deny)
+    if options.allow or options.deny:
+        _check_patterns(options)
+    if config is None:
+        plans = {name: _at(everywhere, text) for name, text in named(given).items()}
+        settings = _settings(options, plans, everywhere, options.profile or "full", quick=True)
+        return StdioPlan(
+            vaults=plans,
+            everywhere=everywhere,
+            settings=settings,
+            tool_errors=options.tool_errors or "auto",
+            log_level=options.log_level or "info",
+            call_seconds=options.call_seconds or CALL_SECONDS,
+            name=options.name,
+        )
+    return _configured(options, config, everywhere)
+
+
+def _configured(options: StdioOptions, config: Config, own: VaultPlan) -> StdioPlan:
+    """A vault's own list of allowed folders stands above the general one, and the command line's above both;
+    what is denied anywhere is denied."""
+    everywhere = VaultPlan(
+        text="",
+        read_only=own.read_only or config.scope.read_only,
+        allow=own.allow or config.scope.allow,
+        deny=(*own.deny, *config.scope.deny),
+        note_bytes=config.limits.note_bytes,
+    )
+    texts = options.vaults or tuple(vault.path for vault in config.vaults)
+    by_text = {vault.path: vault for vault in config.vaults}
+    plans: dict[str, VaultPlan] = {}
+    for name, text in named(texts).items():
+        vault = by_text.get(text)
+        plans[name] = _at(everywhere, text)
+        if vault is not None:
+            plans[name] = VaultPlan(
+                text=text,
+                read_only=everywhere.read_only or vault.read_only,
+                allow=own.allow or vault.allow or config.scope.allow,
+                deny=(*everywhere.deny, *vault.deny),
+                note_bytes=everywhere.note_bytes,
+                outside_links=vault.outside_links,
+            )
+    quick = not (config.tools.enable or config.tools.disable)
+    return StdioPlan(
+        vaults=plans,
+        everywhere=everywhere,
+        settings=_settings(options, plans, everywhere, options.profile or config.tools.profile, quick=quick),
+        tool_errors=options.tool_errors or config.tools.errors,
+        log_level=options.log_level or config.log.level,
+        call_seconds=options.call_seconds or config.limits.call_seconds,
+        name=options.name,
+        config=config,
+    )
+
+
+def _settings(
+    options: StdioOptions,
+    plans: Mapping[str, VaultPlan],
+    everywhere: VaultPlan,
+    profile: Profile,
+    *,
+    quick: bool,
+) -> ProviderSettings:
+    every = list(plans.values()) or [everywhere]
+    return ProviderSettings(
+        profile=profile,
+        # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
+        read_only=all(plan.read_only for plan in every),
+        restricted=any(plan.allow or plan.deny for plan in every),
+        prompt_folder=options.prompts,
+        quick_list=quick,
+    )
+
+
+def _at(plan: VaultPlan, text: str) -> VaultPlan:
+    from msgspec.structs import replace
+
+    return replace(plan, text=text)
+
+
+def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
+    async def make() -> Provider:
+        from vaultbridge.dialects.vault_engines import VaultEngines
+
+        engines = VaultEngines(_openers(plan, environ))
+        return VaultProvider(engines, plan.settings, make_catalog=_catalog(plan, environ))
+
+    offer = offer_for(plan.settings, vaults=len(plan.vaults), name=plan.name)
+    return McpServer(offer, make, tool_errors=plan.tool_errors)
+
+
+def _openers(plan: StdioPlan, environ: Mapping[str, str]) -> dict[str, Callable[[], Engine]]:
+    plans: dict[str, VaultPlan] = plan.vaults
+    if not plans:
+        try:
+            found = named(known_to_obsidian(environ))
+            plans = {name: _at(plan.everywhere, text) for name, text in found.items()}
+        except VaultNotFound:
+            # Tried again with every call: the person may be setting up their first vault just now.
+            return {UNNAMED: lambda: _at(plan.everywhere, known_to_obsidian(environ)[0]).open(environ)}
+    return {name: (lambda one=one: one.open(environ)) for name, one in plans.items()}  # type: ignore[misc]
+
+
+def _catalog(plan: StdioPlan, environ: Mapping[str, str]) -> Callable[[], Catalog]:
+    """The standard tools, switched as the configuration says, and a person's own."""
+
+    def make() -> Catalog:
+        from vaultbridge.app.config import EMPTY, config_file
+        from vaultbridge.app.plugins import FOLDER, PluginTools
+        from vaultbridge.app.switches import Switches
+        from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+
+        config = (plan.config or EMPTY).tools
+        catalog = standard_catalog()
+        switches = Switches(catalog, config)
+        switches.change(config, STANDARD_TOOLS)
+        plugins = PluginTools(
+            catalog,
+            config_file(environ).parent / FOLDER,
+            vaults=[],
+            reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
+            switch=switches.apply,
+        )
+        if config.plugins:
+            plugins.refresh()
+        if config.packages:
+            plugins.load_packages()
+        return catalog
+
+    return make
+
+
+def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
+    """Whether there is anything that `app.config` would find: without it, it need not be imported. May be
+    true for nothing."""
+    if any(name.startswith("VAULTBRIDGE_") and name not in _ONLY_VAULTS for name in environ):
+        return True
+    home = environ.get("HOME", "")
+    if platform != "posix" or not home:
+        return True
+    bases = (environ.get("XDG_CONFIG_HOME", ""), home + "/.config", home + "/Library/Application Support")
+    return any(base and os.path.exists(base + "/vaultbridge/config.toml") for base in bases)  # noqa: PTH110
+
+
+def _config(environ: Mapping[str, str]) -> Config:
+    from vaultbridge.app.config import config_file, from_environment, load
+
+    return from_environment(load(config_file(environ)), environ)
+
+
+def _check_patterns(options: StdioOptions) -> None:
+    from vaultbridge.vault.scope import Scope
+
+    Scope(allow=options.allow, deny=options.deny)

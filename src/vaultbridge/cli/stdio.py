@@ -1,0 +1,121 @@
+"""`vaultbridge stdio [VAULT…]`: MCP over standard input and output, for an assistant to spawn.
+
+The arguments are read by hand: a client waits for the first answer, and argparse alone would cost as much as
+half of the rest.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+HELP: Final = """\
+usage: vaultbridge stdio [VAULT…] [options]
+
+MCP over standard input and output, for an assistant to spawn.
+
+VAULT is a vault's folder, or the name of one that Obsidian knows. Without any, VAULTBRIDGE_VAULT names them
+(separated like PATH), or the configuration file, or they are those open in Obsidian, or the one opened last.
+
+options:
+  --read-only            nothing can be changed
+  --allow GLOB           only these folders or notes exist (may be given several times)
+  --deny GLOB            these do not exist (may be given several times)
+  --profile NAME         which tools: full (default), core, read-only
+  --tool-errors HOW      auto (default, as the protocol version has it), protocol, result
+  --prompts FOLDER       where the vault keeps prompt notes (default: Prompts)
+  --name NAME            what the server calls itself (default: obsidian-mcp)
+  --timeout SECONDS      the longest a call may take (default: 30)
+  --log-level LEVEL      debug, info (default), warning, error; logs go to standard error
+  -h, --help             this text
+"""
+
+_FLAGS: Final = {"--read-only": "read_only"}
+_TEXTS: Final = {"--prompts": "prompts", "--name": "name"}
+_LISTS: Final = {"--allow": "allow", "--deny": "deny"}
+_CHOICES: Final = {
+    "--profile": ("profile", ("full", "core", "read-only")),
+    "--tool-errors": ("tool_errors", ("auto", "protocol", "result")),
+    "--log-level": ("log_level", ("debug", "info", "warning", "error")),
+}
+_ALL: Final = (*_FLAGS, *_TEXTS, *_LISTS, *_CHOICES, "--timeout", "--help")
+
+LONGEST_SECONDS: Final = 600.0
+"""The longest time limit of a call: no client waits longer."""
+
+
+class WrongUsage(Exception):
+    pass
+
+
+def main(argv: list[str]) -> int:
+    if "-h" in argv or "--help" in argv:
+        sys.stdout.write(HELP)
+        return 0
+    from vaultbridge.app.stdio import StdioOptions, serve
+    from vaultbridge.errors import InvalidArgument
+
+    try:
+        return serve(StdioOptions(**parsed(argv)))
+    except (WrongUsage, InvalidArgument) as error:
+        sys.stderr.write(f"vaultbridge stdio: {error}\n`vaultbridge stdio --help` lists the options.\n")
+        return 2
+
+
+def parsed(argv: list[str]) -> dict[str, Any]:
+    """The options by their names in `StdioOptions`. Raises WrongUsage."""
+    found: dict[str, Any] = {}
+    vaults: list[str] = []
+    rest = iter(argv)
+    for word in rest:
+        if word == "--":
+            vaults.extend(rest)
+        elif not word.startswith("-"):
+            vaults.append(word)
+        elif word in _FLAGS:
+            found[_FLAGS[word]] = True
+        else:
+            option, equals, value = word.partition("=")
+            if option not in _ALL or option in _FLAGS:
+                raise WrongUsage(_unknown(option, word))
+            if not equals and (value := next(rest, "")) == "":
+                raise WrongUsage(f"{option} needs a value.")
+            _set(found, option, value)
+    if vaults:
+        found["vaults"] = tuple(vaults)
+    return found
+
+
+def _set(found: dict[str, Any], option: str, value: str) -> None:
+    if not value:
+        raise WrongUsage(f"{option} needs a value.")
+    if option in _TEXTS:
+        found[_TEXTS[option]] = value
+    elif option in _LISTS:
+        found[_LISTS[option]] = (*found.get(_LISTS[option], ()), value)
+    elif option in _CHOICES:
+        name, choices = _CHOICES[option]
+        if value not in choices:
+            raise WrongUsage(f"{option} is {value!r}; it may be {', '.join(choices)}.")
+        found[name] = value
+    else:
+        found["call_seconds"] = _seconds(value)
+
+
+def _seconds(value: str) -> float:
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= LONGEST_SECONDS:
+        raise WrongUsage(f"--timeout is {value!r}; it may be a number of seconds up to {LONGEST_SECONDS:g}.")
+    return seconds
+
+
+def _unknown(option: str, word: str) -> str:
+    if option in _FLAGS:
+        return f"{option} takes no value, and {word!r} gives one."
+    from difflib import get_close_matches
+
+    closest = get_close_matches(option, _ALL, n=1)
+    return f"There is no option {option}." + (f" Did you mean {closest[0]}?" if closest else "")

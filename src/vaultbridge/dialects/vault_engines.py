@@ -1,0 +1,63 @@
+"""The vaults of one server by name, each opened when something first needs it.
+
+Opening a vault loads the engine, recovers what a killed process left and may fail; a server must have
+answered before. A vault that cannot be opened is tried again by the next call, because a drive may be mounted
+or a folder restored in the meantime. How a vault is opened is given from outside.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+
+
+class VaultEngines(Mapping[str, "Engine"]):
+    """Any thread may use it. `engines[name]` raises what opening raises, VaultNotFound above all."""
+
+    def __init__(self, openers: Mapping[str, Callable[[], Engine]]) -> None:
+        self._openers = dict(openers)
+        self._opened: dict[str, Engine] = {}
+        self._locks = {name: threading.Lock() for name in self._openers}
+        self._closed = False
+        self.on_open: Callable[[str, Engine], None] | None = None
+        """Told of each vault once, in the thread that opened it, before anybody works with it."""
+
+    def __getitem__(self, name: str) -> Engine:
+        engine = self._opened.get(name)
+        if engine is not None:
+            return engine
+        opener = self._openers[name]
+        with self._locks[name]:
+            if name not in self._opened:
+                if self._closed:
+                    raise RuntimeError("the server is closing")
+                engine = opener()
+                if self.on_open is not None:
+                    self.on_open(name, engine)
+                self._opened[name] = engine
+            return self._opened[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._openers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._openers)
+
+    def __len__(self) -> int:
+        return len(self._openers)
+
+    def opened(self) -> dict[str, Engine]:
+        """Those that are open already."""
+        return dict(self._opened)
+
+    def close(self) -> None:
+        self._closed = True
+        for name, lock in self._locks.items():
+            with lock:
+                engine = self._opened.pop(name, None)
+            if engine is not None:
+                engine.close()

@@ -1,0 +1,379 @@
+"""What vaults offer over MCP: the tools of the catalog, files as resources, prompts and suggestions.
+
+Implements `mcp_provider.Provider`. It is made at once and loads nothing: the list of tools, which every
+client asks for first, is at hand; the engine is loaded and the vaults are opened a moment later or when
+something needs them. Everything that blocks runs in worker threads. It knows no protocol version and no
+transport.
+
+    engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
+    server = McpServer(offer_for(settings), lambda: make_provider(engines, settings))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from vaultbridge.dialects.mcp_provider import Context, Offer
+from vaultbridge.dialects.mcp_values import (
+    BlobResource,
+    Change,
+    Completion,
+    Content,
+    EmbeddedResource,
+    Image,
+    Page,
+    PromptInfo,
+    PromptRef,
+    PromptResult,
+    ResourceContents,
+    ResourceInfo,
+    ResourceRef,
+    TemplateInfo,
+    Text,
+    ToolInfo,
+    ToolResult,
+    ToolsChanged,
+)
+from vaultbridge.dialects.vault_changes import VaultChanges
+from vaultbridge.dialects.vault_engines import VaultEngines
+from vaultbridge.dialects.vault_instructions import instructions
+from vaultbridge.dialects.vault_listing import at_hand, tool_info
+from vaultbridge.dialects.vault_workers import Workers
+from vaultbridge.errors import VaultbridgeError
+
+if TYPE_CHECKING:
+    from vaultbridge.dialects.vault_completion import Completions
+    from vaultbridge.dialects.vault_prompts import Prompts
+    from vaultbridge.engine import Engine
+    from vaultbridge.tools.answer import Answer
+    from vaultbridge.tools.catalog import Catalog
+    from vaultbridge.tools.workshop import Profile, Workshop
+
+SERVER_NAME: Final = "obsidian-mcp"
+"""As seed 004 shows it."""
+
+WARM_SECONDS: Final = 0.05
+"""How long after the start the engine is loaded when nothing has asked for it: a client sends its first
+requests within a few milliseconds, and loading must not get between."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long the end waits for the vaults to close: they have files and a thread to let go of."""
+
+log = logging.getLogger(__name__)
+
+
+class ProviderSettings(Struct, frozen=True, kw_only=True):
+    """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes fresh.
+    `quick_list`: until the catalog is loaded, the standard tools may be listed."""
+
+    profile: Profile = "full"
+    read_only: bool = False
+    restricted: bool = False
+    prompt_folder: str = "Prompts"
+    keep: bool = True
+    quick_list: bool = True
+
+
+def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
+    """What `initialize` says, before anything is loaded."""
+    return Offer(
+        name=name or SERVER_NAME,
+        description="An Obsidian vault: read, search, edit, link.",
+        instructions=instructions(
+            read_only=settings.read_only or settings.profile == "read-only",
+            restricted=settings.restricted,
+            several=vaults > 1,
+        ),
+        resources=True,
+        subscriptions=True,
+        prompts=True,
+        completions=True,
+    )
+
+
+class VaultProvider:
+    """Made and used in one event loop. `make_catalog` is called in a worker, once."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        settings: ProviderSettings,
+        *,
+        make_catalog: Callable[[], Catalog] | None = None,
+        shop: Callable[[Workshop], Workshop] | None = None,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._engines = engines
+        self._settings = settings
+        self._make_catalog = make_catalog
+        self._furnish = shop
+        self._workers = Workers()
+        self._listeners: list[Callable[[Change], None]] = []
+        self._loading = threading.Lock()
+        self._loaded: _Loaded | None = None
+        self._changes = VaultChanges(self._workers, self._announce)
+        self._warmer: asyncio.Task[None] | None = None
+        self._closed = False
+        self._shown: tuple[ToolInfo, ...] | None = None
+        """The tools as they were last listed."""
+        engines.on_open = self._opened
+        self._warming = self._loop.call_later(WARM_SECONDS, self._warm)
+
+    # Tools.
+
+    async def list_tools(self) -> Sequence[ToolInfo]:
+        if self._loaded is None and self._settings.quick_list:
+            read_only = self._settings.read_only
+            ready = at_hand(self._settings.profile, read_only=read_only, vaults=tuple(self._engines))
+            if ready is not None:
+                self._shown = ready
+                return ready
+        loaded = await self._load()
+        self._shown = loaded.tools(self._settings)
+        return self._shown
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        progress = _Progress(context, self._loop)
+        actor = context.client_name or "mcp"
+
+        def call() -> Answer:
+            loaded = self._load_now()
+            shop = replace(loaded.shop, actor=actor, progress=progress)
+            return loaded.catalog.call(name, arguments, shop)
+
+        answer = await self._workers.run(call)
+        if answer.changed:
+            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
+        structured = UNSET if answer.data is None else answer.data
+        return ToolResult(tuple(map(_content, answer.content)), structured)
+
+    # Resources.
+
+    async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
+        from vaultbridge.dialects import vault_resources
+
+        return await self._workers.run(lambda: vault_resources.listed(self._engines, cursor))
+
+    async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
+        from vaultbridge.dialects import vault_resources
+
+        return vault_resources.templates(tuple(self._engines))
+
+    async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
+        from vaultbridge.dialects import vault_resources
+
+        return await self._workers.run(lambda: vault_resources.read(uri, self._engines))
+
+    async def watch_resource(self, uri: str) -> None:
+        from vaultbridge.dialects import vault_resources
+
+        await self._changes.watch(uri, lambda: vault_resources.locate(uri, self._engines))
+
+    async def unwatch_resource(self, uri: str) -> None:
+        self._changes.unwatch(uri)
+
+    # Prompts and suggestions.
+
+    async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
+        loaded = await self._load()
+        infos = await self._workers.run(loaded.prompts.infos)
+        self._changes.watch_prompts(loaded.prompts, infos)
+        return loaded.page_of(infos, cursor)
+
+    async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
+        loaded = await self._load()
+        return await self._workers.run(lambda: loaded.prompts.get(name, arguments))
+
+    async def complete(
+        self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]
+    ) -> Completion:
+        loaded = await self._load()
+
+        def suggest() -> Completion:
+            kind = argument
+            if isinstance(ref, PromptRef):
+                kind = loaded.kind_of(ref.name, argument)
+            elif argument not in ("path", "vault"):
+                kind = ""
+            return loaded.completions.suggest(kind, value, others.get("vault", ""))
+
+        return await self._workers.run(suggest)
+
+    # Changes and the end.
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def close(self) -> None:
+        """Close the vaults, as far as that is possible in CLOSE_SECONDS."""
+        self._closed = True
+        self._warming.cancel()
+        if self._warmer is not None:
+            self._warmer.cancel()
+        self._changes.close()
+        self._workers.close()
+        closer = Workers(1)
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await closer.run(self._engines.close)
+        except TimeoutError:
+            log.warning("A vault did not close in time; what it was doing ends with the process.")
+        finally:
+            closer.close()
+
+    def _announce(self, change: Change) -> None:
+        for listener in tuple(self._listeners):
+            listener(change)
+
+    # Loading.
+
+    def _warm(self) -> None:
+        async def warm() -> None:
+            await self._load()
+            for name in self._engines:
+                try:
+                    await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
+                except VaultbridgeError as error:
+                    log.warning("The vault %s cannot be opened: %s", name, error)
+
+        self._warmer = self._loop.create_task(warm())
+        self._warmer.add_done_callback(_logged)
+
+    async def _load(self) -> _Loaded:
+        if self._loaded is not None:
+            return self._loaded
+        return await self._workers.run(self._load_now)
+
+    def _load_now(self) -> _Loaded:
+        """The catalog and all that stands on the engine. In a worker."""
+        if self._loaded is not None:
+            return self._loaded
+        with self._loading:
+            loaded = self._loaded or self._made()
+            self._loaded = loaded
+        return loaded
+
+    def _made(self) -> _Loaded:
+        loaded = _Loaded(self._engines, self._settings, self._make_catalog)
+        if self._furnish is not None:
+            loaded.shop = self._furnish(loaded.shop)
+        loaded.catalog.listen(self._tools_moved)
+        self._tools_moved()
+        return loaded
+
+    def _opened(self, name: str, engine: Engine) -> None:
+        """A vault was opened, in a worker: from now on its changes are told."""
+        for left in engine.recovered:
+            log.warning("%s: an interrupted change was put right: %s", name, left)
+        self._changes.attach(name, engine)
+        if self._settings.keep:
+            engine.freshness.keep()
+
+    def _tools_moved(self) -> None:
+        """The list of tools may be another; from any thread."""
+
+        def compare() -> None:
+            if self._shown is not None and self._loaded is not None and not self._closed:
+                now = self._loaded.tools(self._settings)
+                if now != self._shown:
+                    self._shown = now
+                    self._announce(ToolsChanged())
+
+        try:
+            self._loop.call_soon_threadsafe(compare)
+        except RuntimeError:
+            # The loop has closed: nobody listens any more.
+            return
+
+
+class _Loaded:
+    """What needs the engine's modules."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        settings: ProviderSettings,
+        make_catalog: Callable[[], Catalog] | None,
+    ) -> None:
+        from vaultbridge.dialects.vault_completion import Completions
+        from vaultbridge.dialects.vault_prompts import Prompts
+        from vaultbridge.tools.standard import standard_catalog
+        from vaultbridge.tools.workshop import Workshop
+
+        read_only = settings.read_only or settings.profile == "read-only"
+        self.catalog: Catalog = (make_catalog or standard_catalog)()
+        self.shop: Workshop = Workshop(
+            engines=engines, profile=settings.profile, read_only=settings.read_only
+        )
+        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder, read_only=read_only)
+        self.completions: Completions = Completions(engines)
+
+    def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
+        listing = self.catalog.listing(
+            profile=settings.profile, read_only=settings.read_only, vaults=self.shop.vaults
+        )
+        return tuple(map(tool_info, listing))
+
+    def page_of(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+        from vaultbridge.dialects.vault_prompts import page_of
+
+        return page_of(infos, cursor)
+
+    def kind_of(self, prompt: str, argument: str) -> str:
+        """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
+        from vaultbridge.dialects.vault_prompts import arguments_of
+
+        found = (one.complete for one in arguments_of(self.prompts.named(prompt)) if one.name == argument)
+        return "vault" if argument == "vault" else next(found, "")
+
+
+class _Progress:
+    """How far a tool has come, from its thread to the client; of many reports only the newest is sent."""
+
+    __slots__ = ("_context", "_loop", "_newest")
+
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self._newest: tuple[float, float | None, str] | None = None
+
+    def __call__(self, done: float, total: float | None, message: str) -> None:
+        waiting, self._newest = self._newest, (done, total, message)
+        if waiting is None:
+            try:
+                self._loop.call_soon_threadsafe(self._send)
+            except RuntimeError:
+                # The loop has closed: nobody waits any more.
+                return
+
+    def _send(self) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            self._context.progress(newest[0], newest[1], newest[2] or None)
+
+
+def _content(part: Any) -> Content:
+    from vaultbridge.dialects.vault_uris import uri_of
+    from vaultbridge.tools import answer
+
+    match part:
+        case answer.Text(text=text):
+            return Text(text=text)
+        case answer.Image(data=data, mime_type=kind):
+            return Image(data=data, mime_type=kind)
+        case _:
+            uri = uri_of(part.vault, part.path)
+            return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
+
+
+def _logged(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("loading the vaults failed", exc_info=error)
