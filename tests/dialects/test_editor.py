@@ -102,9 +102,7 @@ async def test_another_protocol_version_is_refused(bridge: Bridge) -> None:
     await client.close()
 
 
-@pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://127.0.0.1:1", "https://127.0.0.1:{port}"]
-)
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1.evil.example:{port}"])
 async def test_a_foreign_page_gets_403(bridge: Bridge, origin: str) -> None:
     async with aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.WSServerHandshakeError) as refused:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import struct
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transports.doors import TOKEN, served
 from transports.raw_ws import (
@@ -22,6 +26,7 @@ from transports.raw_ws import (
     deflated,
     frame,
 )
+from vaultbridge.transports.frame_guard import FrameGuard
 from vaultbridge.transports.ws_connection import MESSAGE_BYTES
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
@@ -271,3 +276,75 @@ async def test_garbage_after_the_handshake_harms_nobody_else() -> None:
         assert (await good.receive()).payload == b"still here"
         await good.close()
         await bad.close()
+
+
+# the guard alone: whatever the arrival, the same bytes and the same verdict
+
+
+class Wire(asyncio.Protocol):
+    """The reading side and the watcher at once; remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.refusals: list[int] = []
+
+    def data_received(self, data: bytes) -> None:
+        self.data += data
+
+    def heard(self) -> None: ...
+
+    def refuse(self, code: int, reason: str) -> None:
+        self.refusals.append(code)
+
+    def write_paused(self) -> None: ...
+
+    def write_resumed(self) -> None: ...
+
+
+def fed(stream: bytes, cuts: list[int], limit: int = 1000) -> Wire:
+    wire = Wire()
+    guard = FrameGuard(wire, wire, max_message=limit)
+    edges = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
+    for begin, end in itertools.pairwise(edges):
+        guard.data_received(stream[begin:end])
+    return wire
+
+
+PAYLOADS = st.binary(max_size=300)
+GOOD_FRAMES = st.one_of(
+    PAYLOADS.map(lambda data: frame(TEXT, data)),
+    st.tuples(PAYLOADS, PAYLOADS).map(
+        lambda two: frame(TEXT, two[0], final=False) + frame(PING, b"?") + frame(CONTINUATION, two[1])
+    ),
+    st.binary(max_size=125).map(lambda data: frame(PONG, data)),
+)
+CUTS = st.lists(st.integers(0, 5000), max_size=12)
+
+
+@given(st.lists(GOOD_FRAMES, max_size=6), CUTS)
+def test_good_frames_pass_unchanged_however_they_are_cut(frames: list[bytes], cuts: list[int]) -> None:
+    stream = b"".join(frames)
+    wire = fed(stream, cuts)
+    assert wire.data == stream
+    assert wire.refusals == []
+
+
+@given(st.lists(GOOD_FRAMES, max_size=3), CUTS, PAYLOADS)
+def test_after_a_violation_only_the_peers_close_passes(
+    frames: list[bytes], cuts: list[int], junk: bytes
+) -> None:
+    good, goodbye = b"".join(frames), close_frame(1002)
+    stream = good + frame(TEXT, junk, mask=None) + frame(TEXT, junk) + goodbye + frame(TEXT, b"more")
+    wire = fed(stream, cuts)
+    assert wire.data == good + goodbye
+    assert wire.refusals == [1002]
+
+
+@given(st.binary(max_size=400), CUTS)
+def test_any_bytes_get_one_verdict_that_does_not_depend_on_how_they_arrive(
+    noise: bytes, cuts: list[int]
+) -> None:
+    whole, cut = fed(noise, []), fed(noise, cuts)
+    assert len(whole.refusals) <= 1
+    assert whole.refusals == cut.refusals
+    assert whole.data == cut.data

@@ -11,13 +11,13 @@ import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol
-from urllib.parse import urlsplit
 
 from aiohttp import hdrs, web
 
 from vaultbridge.dialects.dialect import Dialect, Peer
 from vaultbridge.errors import EngineFailure
 from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.websocket import (
     PING_SECONDS,
     Door,
@@ -33,11 +33,6 @@ EDITOR_CONNECTIONS: Final = 32
 
 EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
 
-APP_ORIGINS: Final = ("app://obsidian.md", "capacitor://localhost")
-"""The Origins of Obsidian itself, on a desktop and on a phone: its plugins connect from there."""
-
-LOOPBACK_NAMES: Final = ("127.0.0.1", "localhost", "::1")
-
 MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
 """A connection's name to its dialect's factory."""
 
@@ -52,7 +47,8 @@ Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class IdeServer:
-    """`start` the health checks when the application runs, and `stop` before it ends."""
+    """`start` the health checks when the application runs, and `stop` before it ends. `guard` judges the Host
+    and Origin of editors; Claude Code's socket refuses every Origin."""
 
     def __init__(
         self,
@@ -60,8 +56,10 @@ class IdeServer:
         ide: MakeDialect,
         editor: MakeEditorDialect,
         *,
+        guard: HostGuard | None = None,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
+        judge = guard or HostGuard()
         self._token = token
         self._ide_dialect = ide
         self._editor_dialect = editor
@@ -77,7 +75,9 @@ class IdeServer:
         self.editor = Door(
             DoorRules(
                 name="editor",
-                origin_refused=foreign_origin_is_refused,
+                origin_refused=lambda request: judge.refusal(
+                    request.headers.get(hdrs.HOST), request.headers.get(hdrs.ORIGIN)
+                ),
                 protocols=(EDITOR_PROTOCOL,),
                 connections=EDITOR_CONNECTIONS,
                 ping_seconds=ping_seconds,
@@ -133,30 +133,6 @@ async def _converse(socket: WebSocket, dialect: Callable[[Peer], Dialect], princ
 async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
     await connection.ending.wait()
     await socket.close(1008, "the connection was refused")
-
-
-def foreign_origin_is_refused(request: web.Request) -> str | None:
-    """Our own page, Obsidian, and programs that are no web page may come; any other site may not.
-
-    The Host is checked too: a name that a foreign site made point to this machine (DNS rebinding) would
-    otherwise be "our own" origin.
-    """
-    host = urlsplit(f"//{request.host}").hostname
-    if host not in LOOPBACK_NAMES and not _is_bound_address(request, host):
-        return "the Host header names another machine"
-    origin = request.headers.get(hdrs.ORIGIN)
-    if origin is None or origin in APP_ORIGINS:
-        return None
-    if origin.lower() == f"{request.scheme}://{request.host}".lower():
-        return None
-    return "a foreign web page may not connect here"
-
-
-def _is_bound_address(request: web.Request, host: str | None) -> bool:
-    """Whether Host is the very address the connection came in on, for a bridge bound beyond loopback."""
-    transport = request.transport
-    name = transport.get_extra_info("sockname") if transport is not None else None
-    return isinstance(name, tuple) and host == name[0]
 
 
 def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
