@@ -697,6 +697,25 @@ async def test_is_alive_asks_the_server() -> None:
         assert not await user.transport.is_alive(2)
 
 
+@virtually
+async def test_flush_waits_until_the_queue_is_empty_or_the_transport_has_ended() -> None:
+    world = World(delay=1)
+    async with User(world, max_in_flight=1, heartbeat=None) as user:
+        for n in range(4):
+            await user.send(request_id=n)
+        before = asyncio.get_running_loop().time()
+        await user.transport.flush()
+        assert user.transport.queue_size == 0 and asyncio.get_running_loop().time() > before
+        await user.transport.flush()
+        world.line.break_off()
+        await asyncio.sleep(0)
+        await user.send("late")
+        waiting = asyncio.create_task(user.transport.flush())
+        await asyncio.sleep(0)
+        await user.transport.close()
+        await waiting
+
+
 # Metrics.
 
 

@@ -51,6 +51,7 @@ class Outbox:
         self._line: Line | None = None
         self._handing = False
         self._wake = asyncio.Event()
+        self._empty = asyncio.Event()
         self._held: deque[Outgoing] = deque()
         self._opening = False
         self._asked: dict[RequestId, None] = {}
@@ -177,6 +178,7 @@ class Outbox:
         """Empty the queue and return what was in it; kept ones stay in the queue file."""
         items = (*self._held, *self.queue.clear())
         self._held.clear()
+        self._empty.set()
         self._unfile(i for i in items if not (requests_kept if i.kind is Kind.REQUEST else others_kept))
         return items
 
@@ -209,6 +211,12 @@ class Outbox:
         self._unfile(items)
         return tuple(items)
 
+    async def emptied(self) -> None:
+        """Wait until nothing waits any more, because all was handed over or the transport has ended."""
+        while self.size:
+            self._empty.clear()
+            await self._empty.wait()
+
     def release(self) -> None:
         """Let the restored messages go, behind whatever is queued now."""
         while self._held:
@@ -227,7 +235,10 @@ class Outbox:
     async def _flush(self, line: Line, now: Callable[[], float]) -> None:
         while self._line is line:
             head = self.queue.head()
-            if head is None or not self._has_slot(head):
+            if head is None:
+                self._empty.set()
+                return
+            if not self._has_slot(head):
                 return
             if self._file is not None and head.row is not None:
                 try:

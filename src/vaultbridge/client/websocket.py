@@ -182,6 +182,14 @@ class WebSocketTransport(Callbacks):
         """Send what an earlier process left now, instead of after the first message of this one."""
         self._outbox.release()
 
+    async def flush(self) -> None:
+        """Wait until the queue is empty: handed to the line, or settled because the transport has ended.
+
+        Then `is_alive` tells whether all of it has arrived.
+        """
+        self._outbox.release()
+        await self._outbox.emptied()
+
     async def close(self, *, keep_queue: bool = False) -> None:
         """End the transport: open requests get an error, the queue is cleared, `on_close` is called.
 

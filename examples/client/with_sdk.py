@@ -1,0 +1,27 @@
+"""The official SDK's `Client` over WebSocket: pass the transport where the SDK takes one.
+
+python examples/client/with_sdk.py ws://localhost:8080
+"""
+
+# ruff: noqa: T201 - a program for a terminal
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from mcp.client import Client
+
+from vaultbridge.client import WebSocketTransport
+
+
+async def main(url: str) -> None:
+    async with Client(WebSocketTransport(url, reconnect_attempts=5)) as client:
+        print("MCP", client.protocol_version)
+        tools = (await client.list_tools()).tools
+        print("Tools:", ", ".join(tool.name for tool in tools[:3]))
+        result = await client.call_tool(sys.argv[2] if len(sys.argv) > 2 else tools[0].name, {})
+        print("Failed" if result.is_error else "Succeeded")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,122 @@
+"""Every example runs, as a program of its own, and says what its reader is promised."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+from client.servers import core_server, running, sdk_server, serve_sdk, until
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples" / "client"
+
+
+async def run(name: str, *args: str) -> list[str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(EXAMPLES / name),
+        *args,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(30):
+        out, err = await process.communicate()
+    assert process.returncode == 0 and err == b"", err.decode()
+    return out.decode().splitlines()
+
+
+async def test_callbacks() -> None:
+    async with core_server() as port:
+        lines = await run("callbacks.py", f"ws://127.0.0.1:{port}")
+    assert lines == [
+        "State: connecting",
+        "State: connected",
+        "Received message: answer to 1",
+        "Queued messages: 0",
+        "State: disconnecting",
+        "State: disconnected",
+        "WebSocket connection closed",
+    ]
+
+
+async def test_with_sdk() -> None:
+    async with core_server() as port:
+        lines = await run("with_sdk.py", f"ws://127.0.0.1:{port}", "test_simple_text")
+    assert lines[0] == "MCP 2026-07-28" and lines[1].startswith("Tools: ") and lines[2] == "Succeeded"
+
+
+async def test_plugin() -> None:
+    async with running(serve_sdk(sdk_server())) as server:
+        lines = await run("plugin.py", server.url, "fail")
+    assert lines == [
+        "Connected to WebSocket server",
+        "Healthy: True",
+        "Queue size: 0",
+        "Tool failed",
+        "tools: 2",
+        "resources: 1",
+        "prompts: 1",
+        "WebSocket connection closed",
+    ]
+
+
+async def test_reconnection() -> None:
+    async with running() as server:
+        task = asyncio.create_task(run("reconnection.py", server.url))
+        await until(lambda: server.connections == 1)
+        await server.stop()
+        lines = await task
+        await server.start(server.port)
+    assert lines[0] == "Connected" and lines[-2:] == ["All reconnection attempts exhausted", "Reconnects: 0"]
+    assert sum("Reconnection error" in line for line in lines) == 6, "the loss, and five attempts"
+
+
+async def test_outbox(tmp_path: Path, unused_tcp_port: int) -> None:
+    url, queue = f"ws://127.0.0.1:{unused_tcp_port}", str(tmp_path / "queue.sqlite")
+    first = await run("outbox.py", url, queue, "one")
+    assert first[-1] == "Offline; kept for the next run: 1"
+    seen: list[str] = []
+
+    async def note(ws: object, request: object) -> None:
+        async for frame in ws:  # type: ignore[attr-defined]
+            seen.append(frame.json()["params"]["text"])
+
+    async with running(note) as server:
+        await server.stop()
+        await server.start(unused_tcp_port)
+        second = await run("outbox.py", url, queue, "two")
+    assert second == ["From an earlier run: 1", "Delivered: True"] and seen == ["one", "two"]
+
+
+async def test_session() -> None:
+    async with core_server() as port:
+        lines = await run("session.py", f"ws://127.0.0.1:{port}")
+    assert lines[0].endswith("at MCP 2026-07-28") and lines[2:4] == ["Messages sent: 2", "Answers timed: 2"]
+    assert lines[4].startswith("# HELP vaultbridge_client_messages_total")
+
+
+def test_every_example_has_a_test() -> None:
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {file.stem for file in EXAMPLES.glob("*.py")} <= tested
+
+
+def test_the_page_about_the_client_names_every_option_error_and_example() -> None:
+    """docs/client.md is checked, so that it cannot fall behind."""
+    from vaultbridge import client
+    from vaultbridge.client.settings import WebSocketSettings
+
+    page = (ROOT / "docs" / "client.md").read_text("utf-8")
+    for name in (*WebSocketSettings.__struct_fields__, *client.__all__):
+        assert f"`{name}" in page, f"docs/client.md does not mention {name}"
+    for file in EXAMPLES.glob("*.py"):
+        assert f"examples/client/{file.name}" in page
+
+
+def test_the_python_of_the_page_is_valid() -> None:
+    page = (ROOT / "docs" / "client.md").read_text("utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        compile(block, "docs/client.md", "exec", flags=0x2000)  # top-level await, as in a notebook
