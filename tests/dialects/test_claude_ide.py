@@ -137,6 +137,16 @@ async def test_a_missing_file_fails_in_the_seeds_words(client: Client) -> None:
     assert failed.value.data["errorCode"] == "FILE_NOT_FOUND"
 
 
+async def test_a_file_too_large_for_a_message_is_refused_and_a_large_one_is_not(
+    client: Client, vault: Path
+) -> None:
+    (vault / "Large.md").write_text("x" * (9 * 2**20))
+    assert len(await client.request("readFile", path="Large.md")) == 9 * 2**20
+    (vault / "Larger.md").write_text("x" * (11 * 2**20))
+    with pytest.raises(Failed, match=r"failed to read file: .* too large"):
+        await client.request("readFile", path="Larger.md")
+
+
 async def test_a_file_is_written_through_the_vault_with_the_writers_name(
     client: Client, bridge: Bridge, vault: Path
 ) -> None:

@@ -94,3 +94,46 @@ async def test_leaving_takes_back_what_was_asked() -> None:
     await asyncio.sleep(0)
     one.seat.leave()
     assert await asyncio.wait_for(task, WAIT) == Rejected()
+
+
+async def test_a_note_that_became_private_is_not_told_again_after_a_prompt() -> None:
+    """Nobody reported anything since; the scope alone changed."""
+    hidden: set[VaultPath] = set()
+    desk = Desk(lambda path: path not in hidden, timing=QUICK)
+    desk.state.join("editor", "page")
+    one = Assistant(desk)
+    one.seat.greeted()
+    desk.state.focus_on("editor", A)
+    assert await one.next() == Focus(A, CURSOR_AT_TOP, "editor")
+    hidden.add(A)
+    one.seat.prompt_submitted()
+    desk.mention(Mention(B))
+    assert await one.next() == Mention(B)
+    assert one.told.empty()
+
+
+async def test_a_note_that_became_private_before_it_was_told_is_never_told() -> None:
+    hidden: set[VaultPath] = set()
+    desk = Desk(lambda path: path not in hidden, timing=QUICK)
+    desk.state.join("editor", "page")
+    one = Assistant(desk)
+    one.seat.greeted()
+    desk.state.focus_on("editor", A)
+    hidden.add(A)
+    desk.mention(Mention(B))
+    assert await one.next() == Mention(B)
+    desk.state.focus_on("editor", B)
+    assert await one.next() == Focus(B, CURSOR_AT_TOP, "editor")
+
+
+async def test_a_changed_scope_clears_what_was_shown() -> None:
+    hidden: set[VaultPath] = set()
+    desk = Desk(lambda path: path not in hidden, timing=QUICK)
+    desk.state.join("editor", "page")
+    one = Assistant(desk)
+    one.seat.greeted()
+    desk.state.focus_on("editor", A)
+    await one.next()
+    hidden.add(A)
+    desk.state.visibility_changed()
+    assert await one.next() is NO_FOCUS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -23,7 +24,7 @@ class App:
         self.state = EditorState(lambda path: not path.startswith("Private/"))
         self.source = WorkspaceSource(Root(vault), self.state, lambda: self.running)
 
-    def shows(self, *files: str, front: int = 0, pinned: str = "") -> None:
+    def shows(self, *files: str, front: int = 0, pinned: str = "", read: bool = True) -> None:
         leaves = [
             {
                 "id": f"leaf{number}",
@@ -36,7 +37,8 @@ class App:
         tabs = {"id": "t", "type": "tabs", "currentTab": front, "children": leaves}
         tree = {"main": {"id": "m", "type": "split", "children": [tabs]}, "active": "sidebar"}
         self._file.write_text(json.dumps(tree))
-        self.source.refresh()
+        if read:
+            self.source.refresh()
 
     def writes(self, text: str) -> None:
         self._file.write_text(text)
@@ -93,3 +95,24 @@ def test_a_private_tab_is_not_told(app: App) -> None:
     app.shows("Private/Diary.md", "A.md")
     assert app.state.focus() is None
     assert app.state.open_files() == (OpenFile(vault_path("A.md")),)
+
+
+async def test_the_file_is_followed_live(app: App) -> None:
+    changed = asyncio.Event()
+    app.state.subscribe(changed.set)
+    following = asyncio.ensure_future(app.source.follow(look_seconds=0.001))
+    try:
+        for name in ("A.md", "B.md"):
+            changed.clear()
+            app.shows(name, read=False)
+            async with asyncio.timeout(10):
+                while (focus := app.state.focus()) is None or focus.path != name:
+                    await changed.wait()
+                    changed.clear()
+        app.running = False
+        async with asyncio.timeout(10):
+            while app.state.focus() is not None:
+                await changed.wait()
+                changed.clear()
+    finally:
+        following.cancel()

@@ -32,7 +32,8 @@ from vaultbridge.editor.desk import Desk
 from vaultbridge.editor.feed import NoFocus, Told
 from vaultbridge.editor.model import Mention
 from vaultbridge.editor.ports import VaultView
-from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.limits import MIB
 from vaultbridge.rpc.messages import (
     INTERNAL_ERROR,
     ErrorObject,
@@ -48,6 +49,12 @@ LAST_MESSAGES: Final = 20
 
 ROOTS_SECONDS: Final = 5.0
 """How long the client may take to say where it runs. Without it, paths with spaces are sent as they are."""
+
+ANSWER_BYTES: Final = 10 * MIB - 1024
+"""Seed 000's limit of a message, with room for what stands around the text."""
+
+SURELY_SENDABLE: Final = 1 * MIB
+"""Characters that fit whatever they are: JSON writes a character as six bytes at most."""
 
 log = logging.getLogger("vaultbridge.ide")
 
@@ -225,7 +232,10 @@ class _IdeDialect:
 
     async def _read_file(self, call: Call) -> str:
         path = self._ide.paths.lenient(text(call.params, "path"))
-        return await self._ide.view.read_text(path)
+        content = await self._ide.view.read_text(path)
+        if len(content) > SURELY_SENDABLE and len(msgspec.json.encode(content)) > ANSWER_BYTES:
+            raise EngineFailure(f"{path} is too large for one message of {ANSWER_BYTES} bytes.")
+        return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
         path = self._ide.paths.lenient(text(call.params, "path"))

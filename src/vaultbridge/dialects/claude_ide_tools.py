@@ -6,6 +6,7 @@ not listed; the model sees hardly any of them. What a tool needs of its connecti
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ from vaultbridge.editor.ports import VaultView
 from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
 from vaultbridge.note.positions import Positions
 from vaultbridge.vault.paths import VaultPath
+
+log = logging.getLogger("vaultbridge.ide")
 
 TABS_COUNTED: Final = 50
 """Open notes whose lines are counted for `getOpenEditors`; each costs a read."""
@@ -114,7 +117,11 @@ async def open_diff(asked: ToolCall) -> Blocks:
     # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all new.
     old_text = old_text.replace("\r\n", "\n")
     asked.call.lift_time_limit()
-    decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, old_text, new_text)
+    try:
+        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, old_text, new_text)
+    except ObsidianNotRunning:
+        log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.seat.name)
+        raise
     if isinstance(decision, Accepted):
         return (wire.FILE_SAVED, decision.text)
     return (wire.DIFF_REJECTED, tab_name)

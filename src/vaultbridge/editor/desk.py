@@ -74,6 +74,7 @@ class Seat:
         self._schedule()
 
     def prompt_submitted(self) -> None:
+        self._feed.correct(self._desk.state.focus())
         self._feed.prompt_submitted(self._loop.time())
         self._schedule()
 
@@ -103,6 +104,7 @@ class Seat:
         self._timer = None
         # A timer may fire a clock tick early; `due` compares exactly.
         now = max(self._loop.time(), self._feed.wake_at or 0.0)
+        self._feed.correct(self._desk.state.focus())
         for told in self._feed.due(now):
             # Scopes may have changed since it was queued: what is private now must not leave.
             if not isinstance(told, Mention) or self._desk.visible(told.path):

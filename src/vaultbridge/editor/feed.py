@@ -67,6 +67,10 @@ class ClientFeed:
         else:
             self._mark(now)
 
+    def correct(self, focus: Focus | None) -> None:
+        """Where the person is by now, just before telling: what was private meanwhile must not be told."""
+        self._current = focus or NO_FOCUS
+
     def prompt_submitted(self, now: float) -> None:
         """The client forgets the selection with every prompt: tell it again, as if it had never been told."""
         self._told = NO_FOCUS

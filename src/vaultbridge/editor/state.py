@@ -108,6 +108,10 @@ class EditorState:
         self._share = share
         self._changed()
 
+    def visibility_changed(self) -> None:
+        """The scope is another one now: whoever was told of a note may have to be told otherwise."""
+        self._changed()
+
     # what assistants may know
 
     @property
@@ -149,6 +153,13 @@ class EditorState:
 
     def is_dirty(self, path: VaultPath) -> bool:
         return any(file.path == path and file.dirty for file in self.open_files())
+
+    def named(self) -> frozenset[VaultPath]:
+        """Every path that some source names now, private ones too: for comparing, never for telling. May be
+        called from any thread."""
+        reports = tuple(self._reports.values())
+        active = {report.path for report in reports if report.path is not None}
+        return frozenset(active | {file.path for report in reports for file in report.open_files})
 
     def sources(self) -> tuple[tuple[str, str], ...]:
         """(name, app) of everyone who has joined, for status pages."""

@@ -1,29 +1,56 @@
 """Obsidian's own tabs as a source of editor state, while no companion tells more.
 
-Reads `workspace.json` when told that it may have changed; watching it is the caller's duty
-(`vault.watch` reports `WorkspaceChanged`). What the file says while Obsidian is not running is what was open
-when it quit, so it counts only while `is_running` says so.
+`follow` looks at the stat of `workspace.json` on a beat and reads it when it changed. (The vault's watcher
+would tell too, but only the one process that keeps the index has it.) What the file says while Obsidian is
+not running is what was open when it quit, so it counts only while `is_running` says so.
 """
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 from collections.abc import Callable
+from typing import Final
 
 from vaultbridge.editor.model import OpenFile
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.workspace import read_workspace
+from vaultbridge.vault.workspace import WORKSPACE_FILE, read_workspace
+
+LOOK_SECONDS: Final = 0.5
+"""Obsidian writes the file a second after the tabs changed; this adds little to that, and a stat costs
+microseconds."""
+
+RUNNING_EVERY: Final = 10
+"""Beats between two looks at whether Obsidian still runs, which costs a little more."""
 
 
 class WorkspaceSource:
-    """Call `refresh` in the event loop's thread: at the start, on every change of the file, and now and then
-    because Obsidian may have quit. It reads one small file."""
+    """Run `follow` as a task, or call `refresh` whenever something may have changed; both belong to the event
+    loop's thread. It reads one small file."""
 
     def __init__(self, root: Root, state: EditorState, is_running: Callable[[], bool]) -> None:
         self._root = root
         self._state = state
         self._is_running = is_running
         self._joined = False
+
+    async def follow(self, look_seconds: float = LOOK_SECONDS) -> None:
+        """Runs until cancelled."""
+        seen: tuple[int, int, int] | None = None
+        for beat in itertools.count():
+            stamp = self._stamp()
+            if stamp != seen or beat % RUNNING_EVERY == 0:
+                seen = stamp
+                self.refresh()
+            await asyncio.sleep(look_seconds)
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._root.config(WORKSPACE_FILE).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def refresh(self) -> None:
         if not self._is_running():

@@ -1,0 +1,56 @@
+"""A note that is deleted through the engine or behind its back is left by everybody."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from editor.views import VaultView
+from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.state import EditorState
+from vaultbridge.editor.vault_source import follow_vault
+from vaultbridge.engine.operations import Delete, ReplaceText
+from vaultbridge.vault.paths import vault_path
+
+A, B = vault_path("A.md"), vault_path("Folder/B.md")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / "Folder").mkdir(parents=True)
+    (folder / A).write_text("a")
+    (folder / B).write_text("b")
+    return folder
+
+
+async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:
+    async with asyncio.timeout(20):
+        while path in state.named():
+            await changed.wait()
+            changed.clear()
+
+
+async def test_deleted_notes_are_left_and_changed_ones_are_not(vault: Path) -> None:
+    view = VaultView(vault)
+    state = EditorState(lambda path: True)
+    state.join("page", "page")
+    state.files_open("page", [OpenFile(A), OpenFile(B)])
+    state.focus_on("page", A)
+    changed = asyncio.Event()
+    state.subscribe(changed.set)
+    stop = follow_vault(view.engine, state)
+    await asyncio.to_thread(view.engine.apply, [ReplaceText(note="A.md", old="a", new="c")])
+    assert state.focus() is not None
+    await asyncio.to_thread(view.engine.apply, [Delete(note="A.md")])
+    await left(state, changed, A)
+    assert state.focus() is None
+    view.engine.freshness.keep()
+    shutil.rmtree(vault / "Folder")
+    await left(state, changed, B)
+    assert state.open_files() == ()
+    stop()
+    view.close()
