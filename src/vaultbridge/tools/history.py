@@ -56,11 +56,17 @@ def run(bench: Bench, arguments: History) -> Answer:
 
 
 def _list(bench: Bench, arguments: History) -> str:
-    found = bench.engine.changes(arguments.name, limit=arguments.limit, before=arguments.before)
-    if not found.changes:
+    """One file's story is followed back through its names, so an older page is cut out of the whole story."""
+    from vaultbridge.vault.journal import HISTORY_LIMIT
+
+    wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
+    story = bench.engine.history(arguments.name, limit=wanted)
+    found = [change for change in story if not arguments.before or change.id < arguments.before]
+    shown = found[: arguments.limit]
+    if not shown:
         return "(no changes)"
-    more = f"(older ones: before={found.before})" if found.before else "(that is all)"
-    return displayable("\n".join([*map(_row, found.changes), more]))
+    more = f"(older ones: before={shown[-1].id})" if len(found) > len(shown) else "(that is all)"
+    return displayable("\n".join([*map(_row, shown), more]))
 
 
 def _row(change: PastChange) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, Offset
@@ -11,10 +11,16 @@ from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vaultbridge.engine.health import Health
     from vaultbridge.vault.settings import VaultSettings
 
 Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
+
+
+TOLD_SETTINGS: Final = 5
+"""How many settings the summary tells: those that decide where things go and how links look."""
 
 
 class VaultInfo(Arguments, frozen=True, kw_only=True):
@@ -28,7 +34,7 @@ def run(bench: Bench, arguments: VaultInfo) -> Answer:
     if arguments.section == "summary":
         return read("\n".join(_summary(bench)))
     if arguments.section == "settings":
-        rows, what = _settings(engine.settings), "settings"
+        rows, what = _settings(engine.settings, engine.scope.visible), "settings"
     elif arguments.section == "links":
         rows = [
             f"{source}: [[{found.target}]]" for found in engine.ask.unresolved() for source in found.sources
@@ -78,7 +84,7 @@ def _summary(bench: Bench) -> list[str]:
         f"{found.count('duplicate-block-id')} duplicate block ids, "
         f"{found.count('placeholder')} files not downloaded, {other} other problems (section problems), "
         f"{len(found.duplicates)} duplicate names, {len(found.conflicts)} conflict copies",
-        *_settings(engine.settings)[:5],
+        *_settings(engine.settings, engine.scope.visible)[:TOLD_SETTINGS],
         f"Obsidian is {'running' if obsidian_runs() else 'not running'}",
     ]
     if engine.scope.read_only or bench.shop.read_only:
@@ -88,8 +94,8 @@ def _summary(bench: Bench) -> list[str]:
     return [*lines, *building(engine)]
 
 
-def _settings(settings: VaultSettings) -> list[str]:
-    """The most telling first."""
+def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
+    """The most telling first. A hidden note is not named, though a setting does."""
     daily = settings.notes_of("daily")
     places = {"root": "the top", "current": "the active note's folder", "folder": settings.new_file_folder}
     rows = [
@@ -97,17 +103,22 @@ def _settings(settings: VaultSettings) -> list[str]:
         f"Attachments go to {settings.attachment_folder}",
         f"Links: {settings.new_link_format}, {'Markdown' if settings.use_markdown_links else 'wikilinks'}",
         f"Daily notes: {daily.folder or 'the top'}, {daily.format}"
-        + (f", template {daily.template}" if daily.template else ""),
+        + (f", template {daily.template}" if daily.template and visible(daily.template) else ""),
         f"Templates: {settings.template_folder or 'no folder'}",
         f"Deleted files go to: {settings.trash_option}",
     ]
     for period, notes in settings.periodic.items():
         if period != "daily" and notes.enabled:
             rows.append(f"{period.capitalize()} notes: {notes.folder or 'the top'}, {notes.format}")
-    if settings.ignoring.filters:
-        rows.append(f"Excluded from search: {', '.join(settings.ignoring.filters)}")
+    excluded = [one for one in settings.ignoring.filters if one.startswith("/") or visible(one.strip("/"))]
+    if excluded:
+        rows.append(f"Excluded from search: {', '.join(excluded)}")
     rows += [f"Property {name}: {kind}" for name, kind in sorted(settings.property_types.items())]
-    rows += [f"Bookmark: {mark.title or mark.target} ({mark.kind})" for mark in settings.bookmarks]
+    rows += [
+        f"Bookmark: {mark.target}{mark.subpath} ({mark.kind})"
+        for mark in settings.bookmarks
+        if mark.kind not in ("file", "folder") or visible(mark.target)
+    ]
     if settings.community_plugins:
         rows.append(f"Plugins: {', '.join(settings.community_plugins)}")
     return [*rows, *(f"Problem: {problem}" for problem in settings.problems)]

@@ -1,0 +1,35 @@
+"""Vaults for the tools: a copy of the sample vault, or a small one made for a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tools_support.desk import Desk, copy_sample, open_desk, write_files
+from vaultbridge.vault.scope import Scope
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Iterator[Desk]:
+    desk = open_desk(tmp_path, copy_sample(tmp_path))
+    yield desk
+    desk.engine.close()
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+    """`small({"A.md": "text"}, scope=…)` opens a vault of these files."""
+    opened: list[Desk] = []
+
+    def make(files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault") -> Desk:
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        write_files(folder, files)
+        opened.append(open_desk(tmp_path, folder, scope=scope))
+        return opened[-1]
+
+    yield make
+    for desk in opened:
+        desk.engine.close()

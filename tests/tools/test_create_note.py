@@ -1,0 +1,85 @@
+"""`create_note`, as seed 004 shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound
+
+Small = Callable[..., Desk]
+
+
+def test_the_answer_is_exactly_the_seeds(small: Small) -> None:
+    """Seed 004, "Response: Success"."""
+    desk = small({})
+    answer = desk.call(
+        "obsidian_create_note", name="Meeting Notes", content="# Meeting Notes\n\n- Agenda item 1"
+    )
+    assert answer.text == '{"success":true,"data":{"path":"Meeting Notes.md","created":true}}'
+    assert answer.data == {"success": True, "data": {"path": "Meeting Notes.md", "created": True}}
+    assert answer.changed
+    assert desk.read("Meeting Notes.md") == "# Meeting Notes\n\n- Agenda item 1"
+
+
+def test_an_exact_path_makes_its_folders(small: Small) -> None:
+    desk = small({})
+    assert desk.data("create_note", path="A/B/Note.md") == {"path": "A/B/Note.md", "created": True}
+    assert desk.read("A/B/Note.md") == ""
+
+
+def test_a_bare_name_goes_where_the_settings_want_it(sample: Desk) -> None:
+    assert sample.data("create_note", name="Idea")["path"] == "Inbox/Idea.md"
+
+
+def test_an_existing_note_is_kept_unless_overwrite_is_set(small: Small) -> None:
+    desk = small({"A.md": "old"})
+    error = desk.refused(EditRefused, "create_note", name="A", content="new")
+    assert "A.md exists already" in str(error)
+    assert desk.data("create_note", name="A", content="new", overwrite=True) == {
+        "path": "A.md",
+        "created": False,
+    }
+    assert desk.read("A.md") == "new"
+    answer = desk.call("create_note", name="A", content="new", overwrite=True)
+    assert answer.data == {"success": True, "data": {"path": "A.md", "created": False}}
+    assert not answer.changed, "the same text again changes nothing"
+
+
+def test_a_template_is_expanded_and_content_follows_it(sample: Desk) -> None:
+    path = sample.data("create_note", name="Sundial", template="Project", content="- [ ] Buy brass")["path"]
+    text = sample.read(path)
+    assert "# Sundial" in text
+    assert 'started: "2026-03-15"' in text
+    assert text.rstrip().endswith("- [ ] Buy brass")
+
+
+def test_properties_become_frontmatter_of_their_types(sample: Desk) -> None:
+    path = sample.data("create_note", name="P", content="Body\n", properties={"hours": "3", "tags": ["x"]})[
+        "path"
+    ]
+    assert sample.read(path) == "---\nhours: 3\ntags:\n  - x\n---\nBody\n"
+
+
+def test_unresolved_links_that_the_new_note_takes_are_told(small: Small) -> None:
+    desk = small({"A.md": "[[New]]"})
+    data = desk.data("create_note", name="New")
+    assert data["notices"] == ["1 unresolved link(s) now lead to New.md, from: A.md."]
+
+
+def test_what_no_note_may_be_called_is_refused(small: Small) -> None:
+    desk = small({})
+    assert "'?'" in str(desk.refused(InvalidPath, "create_note", name="What?"))
+    desk.refused(InvalidPath, "create_note", name="../out")
+    desk.refused(InvalidArgument, "create_note", name="  ")
+    assert desk.refused(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
+
+
+def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
+    desk = small({})
+    assert desk.refused(InvalidArgument, "create_note").argument == "name"
+    assert str(desk.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
+        'overwrite is "yes". It should be true or false.'
+    )
+    assert desk.refused(InvalidArgument, "create_note", name="A", properties=[]).argument == "properties"
+    assert desk.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"

@@ -1,0 +1,162 @@
+"""`read_note`: parts, budgets, several notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
+
+
+def test_the_first_line_gives_path_hash_and_lines(small: Small) -> None:
+    desk = small({"Folder/A.md": NOTE})
+    head, _, body = desk.text("read_note", name="A").partition("\n")
+    assert head == f"[Folder/A.md | hash {content_hash(NOTE.encode())} | lines 1-9 of 9]"
+    assert body == NOTE
+
+
+def test_the_hash_that_was_read_is_the_one_an_edit_expects(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    hash_ = re.search(r"hash (\w+)", desk.text("read_note", name="A"))
+    assert hash_ is not None
+    desk.data("edit_note", name="A", op="append", content="x", expected=hash_[1])
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "lines"),
+    [
+        ({"heading": "Two"}, "## Two\nsecond\nthird", "7-9"),
+        ({"heading": "One#Two"}, "## Two\nsecond\nthird", "7-9"),
+        ({"block": "b1"}, "first ^b1", "5-5"),
+        ({"block": "^b1"}, "first ^b1", "5-5"),
+        ({"lines": "7-8"}, "## Two\nsecond\n", "7-8"),
+        ({"lines": "8-"}, "second\nthird\n", "8-9"),
+        ({"lines": "-1"}, "---\n", "1-1"),
+        ({"lines": "4"}, "# One\n", "4-4"),
+        ({"outline": True}, "# One  (lines 4-9)\n## Two  (lines 7-9)", "1-9"),
+        ({"frontmatter": False}, NOTE.removeprefix("---\nkind: x\n---\n"), "4-9"),
+    ],
+)
+def test_a_part_is_read_exactly(small: Small, part: dict[str, object], text: str, lines: str) -> None:
+    desk = small({"A.md": NOTE})
+    head, _, body = desk.text("read_note", name="A", **part).partition("\n")
+    assert body == text
+    assert f"| lines {lines} of 9]" in head
+
+
+def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> None:
+    whole = "".join(f"line {number}\n" for number in range(200)) + "x" * 300
+    desk = small({"A.md": whole})
+    pieces, start = [], 0
+    while True:
+        body = desk.text("read_note", name="A", max_chars=250, start=start).partition("\n")[2]
+        more = re.search(r"\n\[cut; go on with start=(\d+)\]$", body)
+        pieces.append(whole[start : int(more[1])] if more else body)
+        assert body.startswith(pieces[-1].rstrip("\n"))
+        if not more:
+            break
+        start = int(more[1])
+    assert "".join(pieces) == whole
+    assert len(pieces) > 5
+
+
+def test_the_default_answer_stays_far_below_what_a_client_takes(small: Small) -> None:
+    desk = small({"A.md": "word " * 100_000})
+    assert len(desk.text("read_note", name="A")) < 25_000
+
+
+def test_several_notes_share_the_budget_and_a_missing_one_does_not_stop_the_rest(small: Small) -> None:
+    desk = small({"A.md": "a" * 5000, "B.md": "bbb\n", "C.md": "ccc\n"})
+    text = desk.text("read_note", names=["A", "nope", "B", "C"], max_chars=2000)
+    assert "[A.md | hash" in text
+    assert "[nope: FILE_NOT_FOUND] No note named 'nope'." in text
+    assert "bbb" in text
+    assert "ccc" in text
+    assert len(text) < 2500
+
+
+def test_notes_without_room_are_named(small: Small) -> None:
+    desk = small({"A.md": "a" * 5000, "B.md": "b" * 5000})
+    text = desk.text("read_note", name="A", names=["B"], max_chars=150)
+    assert text.endswith("(no room for: B; read them in another call)")
+
+
+def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: Desk) -> None:
+    for name in ("Nightjar Hill", "HOME", "[[Home]]", "/Home.md"):
+        assert sample.text("read_note", name=name).startswith("[Home.md |")
+
+
+def test_an_unknown_note_gives_the_closest_names(sample: Desk) -> None:
+    error = sample.refused(NoteNotFound, "read_note", name="Moth gardn")
+    assert error.code == "FILE_NOT_FOUND"
+    assert "Projects/Moth garden.md" in error.closest
+
+
+def test_a_name_of_several_notes_gives_the_candidates(small: Small) -> None:
+    desk = small({"a/X.md": "1", "b/X.md": "2"})
+    error = desk.refused(AmbiguousName, "read_note", name="X")
+    assert error.candidates == ("a/X.md", "b/X.md")
+    assert desk.text("read_note", path="b/X.md").endswith("\n2")
+
+
+def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
+    desk = small({"Private/S.md": "secret", "A.md": "a"}, scope=Scope(deny=("Private/",)))
+    hidden = desk.refused(NoteNotFound, "read_note", name="Private/S.md")
+    missing = desk.refused(NoteNotFound, "read_note", name="Private/T.md")
+    assert str(hidden).replace("/S", "/T") == str(missing)
+    assert desk.refused(NoteNotFound, "read_note", name="S").closest == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [
+        ({}, "name"),
+        ({"name": "A", "lines": "x-y"}, "lines"),
+        ({"name": "A", "lines": "90-99"}, "lines"),
+        ({"name": "A", "lines": "3-2"}, "lines"),
+        ({"name": "A", "heading": "Two", "outline": True}, "outline"),
+        ({"name": "A", "max_chars": 0}, "max_chars"),
+        ({"name": "A", "max_chars": 90_001}, "max_chars"),
+        ({"name": "A", "start": -1}, "start"),
+        ({"name": "A", "start": 9999}, "start"),
+        ({"names": ["A", "A"], "start": 3}, "start"),
+        ({"names": ["A"] * 51}, "names"),
+        ({"names": "A"}, "names"),
+        ({"name": "A", "path": "B"}, "path"),
+        ({"name": "A", "frontmatter": 1}, "frontmatter"),
+    ],
+)
+def test_a_request_that_makes_no_sense_names_the_argument(
+    small: Small, arguments: dict[str, object], argument: str
+) -> None:
+    desk = small({"A.md": NOTE})
+    assert desk.refused(InvalidArgument, "read_note", **arguments).argument == argument
+
+
+def test_a_missing_heading_or_block_lists_what_there_is(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    assert "One" in str(desk.refused(EditRefused, "read_note", name="A", heading="Three"))
+    desk.refused(EditRefused, "read_note", name="A", block="b2")
+
+
+def test_what_is_not_text_is_left_to_the_attachment_tool(sample: Desk) -> None:
+    assert "attachment" in str(sample.refused(InvalidArgument, "read_note", name="m81-sketch.png"))
+
+
+def test_bytes_that_are_no_utf8_reach_nobody(small: Small) -> None:
+    desk = small({"A.md": b"caf\xe9\n"})
+    assert desk.text("read_note", name="A").endswith("\ncaf\ufffd\n")
+
+
+def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
+    desk = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
+    assert "100 bytes" in str(desk.refused(EngineFailure, "read_note", name="A"))
