@@ -137,7 +137,10 @@ class TokenStore:
         token = self._known.get(given)
         if token is None or not hmac.compare_digest(token.hash, given):
             return None
-        return None if token.expires and token.expires <= self._clock() else token
+        return None if self.expired(token) else token
+
+    def expired(self, token: Token) -> bool:
+        return bool(token.expires) and token.expires <= self._clock()
 
     def _refresh(self) -> None:
         """Read the file again if it is another than the one that was read last."""

@@ -1,0 +1,97 @@
+"""Who may use the HTTP side, after the Host and Origin rules: bearer tokens, and this machine's own programs.
+
+A token that is sent is always checked: a wrong one is refused even where none is needed. Without one, only a
+program on this machine may come, and only while the server listens on loopback for itself: behind a proxy
+everybody seems to be local.
+"""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from vaultbridge.errors import PermissionDenied, VaultbridgeError
+from vaultbridge.transports.mcp_http import Grant
+
+if TYPE_CHECKING:
+    from vaultbridge.app.servers import Servers
+    from vaultbridge.app.tokens import Token, TokenStore
+
+BROWSER_HEADERS: Final = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
+"""What browsers add to requests and pages cannot take away."""
+
+TOKEN_CHARS: Final = 512
+"""The longest token that is looked at; ours have 47 characters."""
+
+
+class Access:
+    """`own_token` is the bridge's own secret from its lock file, which opens everything. `open_locally`: a
+    local program needs no token."""
+
+    def __init__(self, servers: Servers, tokens: TokenStore, *, own_token: str, open_locally: bool) -> None:
+        self._servers = servers
+        self._tokens = tokens
+        self._own_token = own_token
+        self.open_locally = open_locally
+
+    async def bridge(self, request: web.Request) -> Grant:
+        """For Bridge v1, whose document lets local pages in. Raises 401, 403 or 503."""
+        return self._grant(request, pages=True)
+
+    async def mcp(self, request: web.Request) -> Grant:
+        """For MCP: a browser needs a token even on this machine. Raises 401, 403 or 503."""
+        return self._grant(request, pages=False)
+
+    def valid_tokens(self) -> tuple[str, ...]:
+        """The ids of all tokens that are valid now; none when the list cannot be read."""
+        try:
+            return tuple(token.id for token in self._tokens.all() if not self._tokens.expired(token))
+        except VaultbridgeError:
+            return ()
+
+    def _grant(self, request: web.Request, *, pages: bool) -> Grant:
+        secret = _bearer(request)
+        if secret is not None:
+            return self._of_token(secret)
+        browser = any(name in request.headers for name in BROWSER_HEADERS)
+        if not self.open_locally or not _is_local(request) or (browser and not pages):
+            raise _unauthorized("A bearer token is needed here; `vaultbridge token make` makes one.")
+        return Grant(self._servers.full)
+
+    def _of_token(self, secret: str) -> Grant:
+        if hmac.compare_digest(secret.encode("utf-8", "surrogateescape"), self._own_token.encode()):
+            return Grant(self._servers.full, "owner")
+        try:
+            token: Token | None = self._tokens.check(secret)
+            if token is None:
+                raise _unauthorized("The bearer token is not valid.", error="invalid_token")
+            return Grant(self._servers.for_token(token), f"token:{token.id}")
+        except PermissionDenied as error:
+            raise web.HTTPForbidden(text=str(error)) from None
+        except VaultbridgeError as error:
+            # The list of tokens cannot be read: nobody is let in, and the caller is not to blame.
+            raise web.HTTPServiceUnavailable(text=str(error)) from None
+
+
+def _bearer(request: web.Request) -> str | None:
+    """The token that was sent; "" for an Authorization that is none, which is then refused."""
+    given = request.headers.getall("Authorization", [])
+    if not given:
+        return None
+    scheme, _, secret = given[0].partition(" ")
+    fits = len(given) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
+    return secret.strip() if fits else ""
+
+
+def _is_local(request: web.Request) -> bool:
+    transport = request.transport
+    peer = transport.get_extra_info("peername") if transport is not None else None
+    return isinstance(peer, tuple) and ip_address(str(peer[0]).partition("%")[0]).is_loopback
+
+
+def _unauthorized(text: str, *, error: str = "") -> web.HTTPUnauthorized:
+    challenge = 'Bearer realm="vaultbridge"' + (f', error="{error}"' if error else "")
+    return web.HTTPUnauthorized(text=text, headers={"WWW-Authenticate": challenge})

@@ -1,0 +1,150 @@
+"""The IDE side of a server: one vault's desk, its sockets, and what Obsidian itself has open.
+
+Joins `editor/`, the IDE dialects and their sockets to an engine. Claude Code finds one vault a bridge, so
+with several vaults the first one is its. Nothing here opens a port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from aiohttp import web
+
+from vaultbridge.app.config import IdeConfig
+from vaultbridge.dialects.claude_ide import ClaudeIde, IdeOptions
+from vaultbridge.dialects.editor import EditorServer
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.dialects.vault_engines import VaultEngines
+from vaultbridge.editor.desk import Desk
+from vaultbridge.editor.engine_view import EngineView
+from vaultbridge.editor.workspace_source import WorkspaceSource
+from vaultbridge.engine import Engine
+from vaultbridge.errors import TimedOut
+from vaultbridge.tools.workshop import Focused, Opened, Selected
+from vaultbridge.transports.ide_server import IdeServer, Page
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.running import obsidian_runs
+
+if TYPE_CHECKING:
+    from vaultbridge.vault.workspace import Workspace
+
+WORKSPACE_SECONDS: Final = 10.0
+"""How often we look whether Obsidian still runs, and what it has open, when nothing told us to."""
+
+DESK_SECONDS: Final = 2.0
+"""How long a tool waits for the event loop, which does nothing long."""
+
+T = TypeVar("T")
+
+
+class IdeSide:
+    """Make it in the event loop; `start` when the port is served, `stop` before the server ends."""
+
+    def __init__(
+        self, engine: Engine, server: McpServer, token: str, config: IdeConfig, *, share_selection: bool
+    ) -> None:
+        self._engine = engine
+        self._loop = asyncio.get_running_loop()
+        self.desk = Desk(engine.scope.visible, share_selection=share_selection)
+        view = EngineView(engine)
+        options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
+        ide = ClaudeIde(view, self.desk, server, options)
+        editors = EditorServer(view, self.desk, ide, token)
+        self.sockets = IdeServer(token, ide.dialect, editors.dialect)
+        self._workspace = WorkspaceSource(engine.root, self.desk.state, obsidian_runs)
+        self._looking: asyncio.Task[None] | None = None
+        self._unlisten: Callable[[], None] | None = None
+
+    def add_routes(self, app: web.Application, page: Page) -> None:
+        self.sockets.add_routes(app, page=page)
+
+    def start(self) -> None:
+        self.sockets.start()
+        self._unlisten = self._engine.freshness.listen(self._vault_changed)
+        self._looking = asyncio.create_task(self._look())
+
+    async def stop(self) -> None:
+        if self._unlisten is not None:
+            self._unlisten()
+        if self._looking is not None:
+            self._looking.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._looking
+        await self.sockets.stop()
+
+    async def _look(self) -> None:
+        while True:
+            self._workspace.refresh()
+            await asyncio.sleep(WORKSPACE_SECONDS)
+
+    def _vault_changed(self, paths: frozenset[VaultPath] | None) -> None:
+        """From the keeper's thread."""
+
+        def look() -> None:
+            self._workspace.refresh()
+            state = self.desk.state
+            focus = state.focus()
+            shown = {file.path for file in state.open_files()} | (
+                {focus.path} if focus is not None else set()
+            )
+            for path in shown if paths is None else shown & paths:
+                if not self._engine.root.exists(path):
+                    state.removed(path)
+
+        with contextlib.suppress(RuntimeError):  # The loop has closed: nobody is there any more.
+            self._loop.call_soon_threadsafe(look)
+
+
+class DeskPort:
+    """What people have open, for the tools, which run in threads (`tools.workshop.EditorPort`). Of a vault
+    without a desk it tells what the app's workspace file says."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._desks: dict[str, Desk] = {}
+        self.engines: VaultEngines | None = None
+
+    def desk_of(self, vault: str, desk: Desk) -> None:
+        self._desks = {**self._desks, vault: desk}
+
+    def focus(self, vault: str) -> Focused | None:
+        desk = self._desks.get(vault)
+        if desk is None:
+            workspace = self._workspace(vault)
+            return None if workspace is None or workspace.active is None else Focused(workspace.active)
+        found = self._ask(desk.state.focus)
+        if found is None:
+            return None
+        selection = found.selection
+        return Focused(found.path, Selected(selection.text, selection.start.line, selection.end.line))
+
+    def open_files(self, vault: str) -> Sequence[Opened]:
+        desk = self._desks.get(vault)
+        if desk is None:
+            workspace = self._workspace(vault)
+            paths = [] if workspace is None else [file.path for file in workspace.open_files]
+            return [Opened(path) for path in dict.fromkeys(paths)]
+        return [Opened(file.path, dirty=file.dirty) for file in self._ask(desk.state.open_files)]
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        """The state belongs to the event loop."""
+
+        async def answer() -> T:
+            return question()
+
+        future = asyncio.run_coroutine_threadsafe(answer(), self._loop)
+        try:
+            return future.result(DESK_SECONDS)
+        except TimeoutError:
+            future.cancel()
+            raise TimedOut("The editor's state could not be read in time.") from None
+
+    def _workspace(self, vault: str) -> Workspace | None:
+        from vaultbridge.vault.workspace import read_workspace
+
+        opened = self.engines.opened().values() if self.engines is not None else ()
+        named = [engine for engine in opened if engine.name == vault]
+        return read_workspace(named[0].root) if named else None

@@ -1,0 +1,257 @@
+"""`vaultbridge serve`: every protocol on one port, from start to end.
+
+    options = serve_options(config, …)
+    await serve(options, announce=print_urls)
+
+Builds the parts and runs them until a signal; live changes of the configuration are `live`'s duty, who may
+come is `access`'s. The order of the end matters: lock files first, so that nobody new comes, then the
+connections, then the vaults.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+from aiohttp.abc import AbstractAccessLogger
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge import __version__
+from vaultbridge.app.access import Access
+from vaultbridge.app.config import Config, VaultConfig
+from vaultbridge.app.ide import DeskPort, IdeSide
+from vaultbridge.app.live import LiveConfig
+from vaultbridge.app.reload import watch
+from vaultbridge.app.servers import ServedVault, Servers, served_vaults
+from vaultbridge.app.tokens import TokenStore
+from vaultbridge.app.vault_choice import known_to_obsidian
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.tools.workshop import Workshop
+from vaultbridge.transports.bridge_http import add_bridge_routes
+from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
+from vaultbridge.transports.mcp_http import add_mcp_routes
+from vaultbridge.transports.presence import Presence
+
+if TYPE_CHECKING:
+    import ssl
+
+IDLE_SECONDS: Final = 30.0
+"""How long a connection may take to send a whole request, or stay without one: a caller that drips its
+headers is hung up on, one that polls is not."""
+
+SHUTDOWN_SECONDS: Final = 5.0
+"""How long requests that are being answered may go on when the server ends."""
+
+EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
+"""Addresses to listen on that nobody is called by; the names to be called by are `server.hosts`."""
+
+log = logging.getLogger("vaultbridge.serve")
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """`config_file` may not exist. `overlay` puts what environment and command line say above what the file
+    says; `config` is the outcome at the start."""
+
+    config: Config
+    config_file: Path
+    overlay: Callable[[Config], Config]
+
+
+class Listening(Struct, frozen=True):
+    """Where a server is to be found, for people and programs on this machine."""
+
+    url: str
+    port: int
+    vaults: tuple[ServedVault, ...]
+    ide: bool
+
+
+@contextlib.asynccontextmanager
+async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> AsyncIterator[Listening]:
+    """A server for as long as the block runs. Raises VaultNotFound, InvalidArgument, EngineFailure."""
+    config = options.config
+    check_reach(config, TokenStore(options.config_file.parent))
+    wanted = config.vaults or [VaultConfig(path=folder) for folder in known_to_obsidian(environ)]
+    vaults = served_vaults(wanted, environ)
+    async with contextlib.AsyncExitStack() as stack:
+        catalog = standard_catalog()
+        port = DeskPort()
+
+        def furnish(shop: Workshop) -> Workshop:
+            return replace(shop, editor=port)
+
+        servers = Servers(vaults, catalog, config, furnish=furnish, environ=environ)
+        port.engines = servers.engines
+        stack.push_async_callback(servers.close)
+        await servers.full.provider()
+        first = await asyncio.to_thread(lambda: servers.engines[vaults[0].name])
+        presence = Presence.claim(
+            first.cache,
+            [vaults[0].folder],
+            environ=environ,
+            home=Path(environ.get("HOME") or Path.home()),
+            host=config.server.host,
+            port=config.server.port,
+            ide_name=config.ide.name,
+        )
+        stack.callback(presence.socket.close)
+        ide = IdeSide(
+            first, servers.full, presence.token, config.ide, share_selection=config.privacy.share_selection
+        )
+        port.desk_of(first.name, ide.desk)
+        access = Access(
+            servers,
+            TokenStore(options.config_file.parent),
+            own_token=presence.token,
+            open_locally=opens_locally(config),
+        )
+        live = LiveConfig(options, catalog, servers, access, ide.desk, [vault.folder for vault in vaults])
+        await live.start()
+        await _serve_app(stack, _app(config, servers, access, ide), presence.socket, config)
+        ide.start()
+        stack.push_async_callback(ide.stop)
+        announced = config.ide.enabled and not config.server.tls_certificate
+        if announced:
+            presence.announce([vaults[0].folder])
+        stack.callback(presence.withdraw)
+        tools = options.config_file.parent / "tools"
+        watching = asyncio.create_task(watch(options.config_file, tools, live.look))
+        stack.push_async_callback(_cancelled, watching)
+        scheme = "https" if config.server.tls_certificate else "http"
+        host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
+        yield Listening(f"{scheme}://{host}:{presence.port}", presence.port, vaults, announced)
+
+
+async def serve(
+    options: ServeOptions,
+    announce: Callable[[Listening], None],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Serve until SIGINT or SIGTERM. A second signal ends the process at once."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        stop.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, end)
+        except NotImplementedError:
+            # Windows: the loop cannot, the interpreter can.
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    async with running(options, environ) as listening:
+        announce(listening)
+        await stop.wait()
+        log.info("Stopping")
+
+
+def opens_locally(config: Config) -> bool:
+    """Whether this machine's programs need no token."""
+    server = config.server
+    return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
+
+
+def check_reach(config: Config, tokens: TokenStore) -> None:
+    """Others may only come with a token over an encrypted way. Raises InvalidArgument."""
+    server = config.server
+    if bool(server.tls_certificate) != bool(server.tls_key):
+        raise InvalidArgument("A TLS certificate and its key belong together.", argument="usage")
+    if server.host in LOOPBACK and not server.behind_proxy:
+        return
+    if server.host not in LOOPBACK and not (server.tls_certificate or server.behind_proxy):
+        raise InvalidArgument(
+            f"{server.host} is open to other machines and has no TLS.",
+            argument="usage",
+            hint="Give --tls-certificate and --tls-key, or say --behind-proxy when a proxy does it.",
+        )
+    if not tokens.all():
+        raise InvalidArgument(
+            "Other machines need a token, and there is none.",
+            argument="usage",
+            hint="`vaultbridge token make NAME` makes one.",
+        )
+
+
+def _app(config: Config, servers: Servers, access: Access, ide: IdeSide) -> web.Application:
+    server = config.server
+    guard = HostGuard(
+        hosts=({server.host} - EVERYWHERE) | set(server.hosts),
+        origins=server.origins,
+        any_origin=server.cors == "any",
+    )
+    app = web.Application()
+    add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
+    add_mcp_routes(
+        app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
+    )
+
+    async def page(request: web.Request) -> web.StreamResponse:
+        refusal = guard.refusal(request.headers.get("Host"), request.headers.get("Origin"))
+        if refusal is not None:
+            return web.Response(status=403, text=refusal + "\n")
+        return web.Response(text=f"vaultbridge {__version__}\n\n/mcp\n/sse\n/bridge/v1/openapi.json\n")
+
+    ide.add_routes(app, page)
+    return app
+
+
+async def _serve_app(
+    stack: contextlib.AsyncExitStack, app: web.Application, listening: socket.socket, config: Config
+) -> None:
+    runner = web.AppRunner(
+        app,
+        access_log=logging.getLogger("vaultbridge.http"),
+        access_log_class=_AccessLog,
+        keepalive_timeout=IDLE_SECONDS,
+        shutdown_timeout=SHUTDOWN_SECONDS,
+    )
+    await runner.setup()
+    stack.push_async_callback(runner.cleanup)
+    await web.SockSite(runner, listening, ssl_context=_tls(config)).start()
+
+
+def _tls(config: Config) -> ssl.SSLContext | None:
+    server = config.server
+    if not server.tls_certificate:
+        return None
+    import ssl
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(Path(server.tls_certificate).expanduser(), Path(server.tls_key).expanduser())
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or "unreadable"
+        raise InvalidArgument(
+            f"The TLS certificate or key cannot be used: {why}.", argument="usage"
+        ) from None
+    return context
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+class _AccessLog(AbstractAccessLogger):
+    """A line a request when somebody looks for one. Without the query: a session's id stands there."""
+
+    @property
+    def enabled(self) -> bool:
+        return self.logger.isEnabledFor(logging.DEBUG)
+
+    def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
+        self.logger.debug("%s %s %d %.1f ms", request.method, request.path, response.status, time * 1000)

@@ -1,0 +1,150 @@
+"""The MCP servers of one process: one for those who may use everything, one for each narrower token.
+
+All show the same catalog over the same vaults; each has engines of its own, because an engine has one scope.
+The first keeps the indexes fresh for all.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from vaultbridge.app.config import Config, VaultConfig
+from vaultbridge.app.scopes import LiveScope, parts_of
+from vaultbridge.app.tokens import Token
+from vaultbridge.app.wiring import open_engine
+from vaultbridge.dialects.mcp_server import McpServer
+from vaultbridge.dialects.vault_engines import VaultEngines
+from vaultbridge.dialects.vault_provider import ProviderSettings, VaultProvider, offer_for
+from vaultbridge.engine import Engine
+from vaultbridge.errors import PermissionDenied
+from vaultbridge.tools.catalog import Catalog
+from vaultbridge.tools.workshop import Workshop
+from vaultbridge.vault.known import find_vault
+
+
+class ServedVault(Struct, frozen=True):
+    """`name` is unique among those that are served."""
+
+    name: str
+    folder: Path
+    config: VaultConfig
+
+
+def served_vaults(
+    wanted: Iterable[VaultConfig], environ: Mapping[str, str] = os.environ
+) -> tuple[ServedVault, ...]:
+    """The vaults by folder, each once. Raises VaultNotFound."""
+    found: dict[str, ServedVault] = {}
+    for config in wanted:
+        folder = Path(os.path.realpath(find_vault(str(Path(config.path).expanduser()), environ=environ)))
+        if any(one.folder == folder for one in found.values()):
+            continue
+        name, number = folder.name, 2
+        while name in found:
+            name, number = f"{folder.name} {number}", number + 1
+        found[name] = ServedVault(name, folder, config)
+    return tuple(found.values())
+
+
+class _Serving(Struct):
+    token: Token | None
+    server: McpServer
+    engines: VaultEngines
+    scopes: dict[str, LiveScope]
+
+
+class Servers:
+    """Made and used in the event loop."""
+
+    def __init__(
+        self,
+        vaults: Sequence[ServedVault],
+        catalog: Catalog,
+        config: Config,
+        *,
+        furnish: Callable[[Workshop], Workshop],
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        self._vaults = tuple(vaults)
+        self._catalog = catalog
+        self._config = config
+        self._furnish = furnish
+        self._environ = environ
+        self._narrow: dict[str, _Serving] = {}
+        self._full = self._made(None)
+
+    @property
+    def full(self) -> McpServer:
+        """For callers without limits of their own."""
+        return self._full.server
+
+    @property
+    def engines(self) -> VaultEngines:
+        return self._full.engines
+
+    def for_token(self, token: Token) -> McpServer:
+        """Raises PermissionDenied when none of the token's vaults is served here."""
+        if token.unrestricted:
+            return self.full
+        serving = self._narrow.get(token.id)
+        if serving is None:
+            serving = self._narrow[token.id] = self._made(token)
+        return serving.server
+
+    def rescope(self, config: Config) -> None:
+        """The configuration's scopes have changed: every engine obeys from its next call on. Vaults are
+        matched by their path; new ones wait for the next start."""
+        by_path = {vault.path: vault for vault in config.vaults}
+        for serving in (self._full, *self._narrow.values()):
+            for vault in self._vaults:
+                scope = serving.scopes.get(vault.name)
+                if scope is not None:
+                    own = by_path.get(vault.config.path, vault.config)
+                    scope.become(*parts_of(config, own, serving.token))
+        self._config = config
+
+    async def forget(self, valid: Iterable[str]) -> None:
+        """Close the servers of tokens that are no longer valid: what they still stream falls silent."""
+        kept = set(valid)
+        for id_ in [id_ for id_ in self._narrow if id_ not in kept]:
+            await self._narrow.pop(id_).server.close()
+
+    async def close(self) -> None:
+        await self.forget(())
+        await self.full.close()
+
+    def _made(self, token: Token | None) -> _Serving:
+        wanted = [
+            one for one in self._vaults if token is None or not token.vaults or one.name in token.vaults
+        ]
+        if not wanted:
+            raise PermissionDenied("This token is for other vaults.")
+        scopes = {one.name: LiveScope(*parts_of(self._config, one.config, token)) for one in wanted}
+        engines = VaultEngines({one.name: partial(self._open, one, scopes[one.name]) for one in wanted})
+        settings = ProviderSettings(
+            profile=self._config.tools.profile,
+            read_only=all(scope.read_only for scope in scopes.values()),
+            restricted=not all(scope.unrestricted for scope in scopes.values()),
+            keep=token is None,
+            quick_list=False,
+        )
+
+        async def make() -> VaultProvider:
+            return VaultProvider(engines, settings, make_catalog=lambda: self._catalog, shop=self._furnish)
+
+        offer = offer_for(settings, vaults=len(wanted))
+        return _Serving(token, McpServer(offer, make, tool_errors=self._config.tools.errors), engines, scopes)
+
+    def _open(self, vault: ServedVault, scope: LiveScope) -> Engine:
+        return open_engine(
+            vault.folder,
+            scope=scope,
+            actor="serve",
+            allow_outside_links=vault.config.outside_links,
+            environ=self._environ,
+        )

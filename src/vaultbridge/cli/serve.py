@@ -1,0 +1,141 @@
+"""`vaultbridge serve VAULT…`: one port for Claude Code, MCP over HTTP and Bridge v1."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+
+if TYPE_CHECKING:
+    from vaultbridge.app.config import Config, VaultConfig
+    from vaultbridge.app.serve import Listening
+
+EPILOG = """The configuration file says the same things and more (docs/config.md); what is given here
+stands above it. Without --port it is the port this vault had last, else 3000, else any free one."""
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser("serve", "Serve vaults to assistants, on one port of this machine.", epilog=EPILOG)
+    parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
+    parser.add_argument("--port", type=_port, help="the port to take, or nothing; 0: any free one")
+    parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--read-only", action="store_true", help="nothing may be changed")
+    parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
+    parser.add_argument(
+        "--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist"
+    )
+    parser.add_argument("--profile", choices=("core", "full", "read-only"), help="which tools are offered")
+    parser.add_argument("--cors", choices=("local", "any"), help="any: pages of every site may call")
+    parser.add_argument(
+        "--allow-host", action="append", default=[], metavar="NAME", help="a name of this server"
+    )
+    parser.add_argument(
+        "--allow-origin", action="append", default=[], metavar="ORIGIN", help="a page's origin"
+    )
+    parser.add_argument("--tls-certificate", metavar="FILE", help="serve https with this certificate")
+    parser.add_argument("--tls-key", metavar="FILE", help="its private key")
+    parser.add_argument("--behind-proxy", action="store_true", help="a proxy in front does TLS")
+    parser.add_argument("--require-token", action="store_true", help="local programs need a token too")
+    parser.add_argument("--no-ide", action="store_true", help="no lock file for Claude Code")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
+    return run(parser, argv, _serve)
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError("a port is 0 to 65535")
+    return port
+
+
+def _serve(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from vaultbridge.app.config import config_file, from_environment, load
+    from vaultbridge.app.logs import start_logging
+    from vaultbridge.app.serve import ServeOptions, serve
+
+    def overlay(config: Config) -> Config:
+        return overridden(from_environment(config, os.environ), args)
+
+    file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
+    config = overlay(load(file))
+    start_logging(config.log.level)
+    options = ServeOptions(config=config, config_file=file, overlay=overlay)
+    asyncio.run(serve(options, lambda listening: announce(listening, as_json=args.json)))
+    return OK
+
+
+def overridden(config: Config, args: argparse.Namespace) -> Config:
+    """`config` with what the command line says put above it."""
+    from msgspec.structs import replace
+
+    given = {"host": args.host, "port": args.port, "cors": args.cors}
+    given |= {"tls_certificate": args.tls_certificate, "tls_key": args.tls_key}
+    server = replace(config.server, **{key: value for key, value in given.items() if value is not None})
+    server = replace(
+        server,
+        hosts=(*server.hosts, *args.allow_host),
+        origins=(*server.origins, *args.allow_origin),
+        behind_proxy=server.behind_proxy or args.behind_proxy,
+    )
+    scope = replace(
+        config.scope,
+        read_only=config.scope.read_only or args.read_only,
+        allow=tuple(args.allow) or config.scope.allow,
+        deny=(*config.scope.deny, *args.deny),
+    )
+    return replace(
+        config,
+        # A vault that the file describes keeps what it says there.
+        vaults=tuple(_vault(config, path) for path in args.vaults) or config.vaults,
+        server=server,
+        scope=scope,
+        tools=replace(config.tools, profile=args.profile or config.tools.profile),
+        ide=replace(config.ide, enabled=config.ide.enabled and not args.no_ide),
+        tokens=replace(config.tokens, required=config.tokens.required or args.require_token),
+        log=replace(config.log, level=args.log_level or config.log.level),
+    )
+
+
+def _vault(config: Config, path: str) -> VaultConfig:
+    from vaultbridge.app.config import VaultConfig
+
+    return next((vault for vault in config.vaults if vault.path == path), VaultConfig(path=path))
+
+
+def announce(listening: Listening, *, as_json: bool) -> None:
+    """Where everything is, as one line for a program or a few for a person."""
+    url = listening.url
+    if as_json:
+        emit(
+            {
+                "event": "listening",
+                "url": url,
+                "port": listening.port,
+                "pid": os.getpid(),
+                "vaults": [{"name": vault.name, "path": str(vault.folder)} for vault in listening.vaults],
+                "mcp": f"{url}/mcp",
+                "sse": f"{url}/sse",
+                "bridge": f"{url}/bridge/v1",
+                "ide": listening.ide,
+            }
+        )
+    else:
+        folder = shlex.quote(str(listening.vaults[0].folder))
+        names = ", ".join(vault.name for vault in listening.vaults)
+        say(f"Serving {names} at {url}\n")
+        if listening.ide:
+            say(f"  Claude Code, as an IDE  cd {folder} && claude    then type /ide")
+        say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp")
+        say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
+        say(f"  a client that spawns    vaultbridge stdio {folder}")
+        say(f"  curl and scripts        curl {url}/bridge/v1/tools")
+        say("\nCtrl+C stops.")
+    sys.stdout.flush()

@@ -1,0 +1,122 @@
+"""`vaultbridge token make|list|revoke`: access tokens for assistants on other machines, in pages, or with
+less than everything."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from vaultbridge.app.tokens import Token, TokenStore
+
+UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser("token", "Make, list and revoke access tokens.")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="make | list | revoke")
+    make = commands.add_parser("make", help="make a token and show it, once")
+    make.add_argument("name", help="whom or what it is for")
+    make.add_argument("--read-only", action="store_true", help="nothing may be changed with it")
+    make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
+    make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
+    make.add_argument("--vault", action="append", default=[], metavar="NAME", help="only this vault")
+    make.add_argument(
+        "--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w; never, unless said"
+    )
+    commands.add_parser("list", help="the tokens there are")
+    revoke = commands.add_parser("revoke", help="a token opens nothing any more, from now on")
+    revoke.add_argument("token", help="its id or name")
+    return run(parser, argv, _token)
+
+
+def _token(args: argparse.Namespace) -> int:
+    from vaultbridge.app.config import config_file
+    from vaultbridge.app.tokens import TokenStore
+
+    file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
+    commands = {"make": _make, "list": _list, "revoke": _revoke}
+    commands[args.command](args, TokenStore(file.parent))
+    return OK
+
+
+def _make(args: argparse.Namespace, store: TokenStore) -> None:
+    token, secret = store.make(
+        args.name,
+        read_only=args.read_only,
+        allow=tuple(args.allow),
+        deny=tuple(args.deny),
+        vaults=tuple(args.vault),
+        seconds=_seconds(args.expires),
+    )
+    if args.json:
+        emit({**_shown(token), "token": secret})
+        return
+    say(secret)
+    sys.stderr.write(f"Made {token.id}. It is shown only now; send it as `Authorization: Bearer …`.\n")
+
+
+def _list(args: argparse.Namespace, store: TokenStore) -> None:
+    tokens = store.all()
+    for token in tokens:
+        if args.json:
+            emit(_shown(token))
+        else:
+            say(f"{token.id}  {token.name}  {_limits(token)}{_until(token)}")
+    if not tokens and not args.json:
+        say("There are no tokens. `vaultbridge token make NAME` makes one.")
+
+
+def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
+    token = store.revoke(args.token)
+    if args.json:
+        emit({**_shown(token), "revoked": True})
+    else:
+        say(f"Revoked {token.id} ({token.name}).")
+
+
+def _shown(token: Token) -> dict[str, Any]:
+    """Without the hash, which is nobody's business."""
+    return {
+        "id": token.id,
+        "name": token.name,
+        "created": token.created,
+        "expires": token.expires or None,
+        "readOnly": token.read_only,
+        "allow": token.allow,
+        "deny": token.deny,
+        "vaults": token.vaults,
+    }
+
+
+def _limits(token: Token) -> str:
+    words = ["read-only" if token.read_only else "read and write"]
+    words += [f"only {pattern}" for pattern in token.allow]
+    words += [f"not {pattern}" for pattern in token.deny]
+    words += [f"vault {name}" for name in token.vaults]
+    return ", ".join(words)
+
+
+def _until(token: Token) -> str:
+    if not token.expires:
+        return ""
+    word = "expired" if token.expires <= time.time() else "until"
+    return f", {word} {time.strftime('%Y-%m-%d %H:%M', time.localtime(token.expires))}"
+
+
+def _seconds(text: str) -> float:
+    if not text:
+        return 0.0
+    found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text)
+    if found is None:
+        raise InvalidArgument(f"--expires is {text!r}.", argument="usage", hint="Such as 12h, 30d or 4w.")
+    return int(found[1]) * UNITS[found[2]]
