@@ -1,7 +1,8 @@
 """A stand-in for the model on loopback: answers `POST /v1/messages` by a script, and keeps what it was asked.
 
-A prompt decides by its words: `WRITE <path> <text>` makes the model call the Write tool, anything else is
-answered with a sentence. After a tool's result it says so and stops.
+A prompt decides by its words: `WRITE <path> <text>` and `EDIT <path> <old> <new>` make the model call those
+tools (`%20` stands for a space), anything else is answered with a sentence. After a tool's result it says
+so and stops.
 """
 
 from __future__ import annotations
@@ -58,16 +59,16 @@ class MockModel:
         if any(block.get("type") == "tool_result" for block in blocks):
             return {"type": "text", "text": "The tool has answered."}
         text = "\n".join(block.get("text", "") for block in blocks if block.get("type") == "text")
-        wanted = re.search(r"WRITE (\S+) (\S+)", text)
-        if wanted and any(tool.get("name") == "Write" for tool in body.get("tools", [])):
-            path = wanted.group(1).replace("%20", " ")
-            return {
-                "type": "tool_use",
-                "id": f"toolu_{len(self.asked)}",
-                "name": "Write",
-                "input": {"file_path": path, "content": wanted.group(2) + "\n"},
-            }
+        tools = {tool.get("name") for tool in body.get("tools", [])}
+        if (wanted := re.search(r"WRITE (\S+) (\S+)", text)) and "Write" in tools:
+            return self._call("Write", file_path=wanted[1], content=wanted[2] + "\n")
+        if (wanted := re.search(r"EDIT (\S+) (\S+) (\S+)", text)) and "Edit" in tools:
+            return self._call("Edit", file_path=wanted[1], old_string=wanted[2], new_string=wanted[3])
         return {"type": "text", "text": "Understood."}
+
+    def _call(self, name: str, *, file_path: str, **arguments: str) -> dict[str, Any]:
+        given = {"file_path": file_path.replace("%20", " "), **arguments}
+        return {"type": "tool_use", "id": f"toolu_{len(self.asked)}", "name": name, "input": given}
 
 
 def _message(block: dict[str, Any], number: int) -> dict[str, Any]:

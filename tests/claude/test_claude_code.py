@@ -145,6 +145,26 @@ async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
         assert not rejected.exists()
 
 
+async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_ends(stage: Stage) -> None:
+    terminal = stage.terminal
+    note = stage.real / "Windows.md"
+    note.write_bytes(b"first\r\nsecond\r\nthird\r\n")
+    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        # Attached means read: without that the client would not let the model edit.
+        bridge.desk.mention(Mention(vault_path("Windows.md")))
+        await terminal.shows("@Windows.md")
+        await stage.submit(f"EDIT {str(note).replace(' ', '%20')} second 2nd")
+        shown = await page.next("diffOpened")
+        assert shown["oldText"] == "first\nsecond\nthird\n"
+        assert shown["newText"] == "first\n2nd\nthird\n"
+        await page.request("acceptDiff", id=shown["id"])
+        await terminal.shows("The tool has answered.")
+        assert note.read_bytes() == b"first\r\n2nd\r\nthird\r\n"
+
+
 async def test_a_diff_that_nobody_can_see_is_decided_in_the_terminal(stage: Stage) -> None:
     terminal = stage.terminal
     async with stage.bridge() as bridge:
