@@ -1,0 +1,105 @@
+"""`batch`: all or nothing, in the words of `edit_note`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.vault.read import content_hash
+
+Small = Callable[..., Desk]
+
+
+def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
+    desk = small({"A.md": "a\n", "B.md": "[[A]]\n", "C.md": "c\n"})
+    before = desk.files()
+    operations = [
+        {"op": "append", "name": "B", "content": "more"},
+        {"op": "move", "name": "A", "to": "Z"},
+        {"op": "create", "name": "N", "content": "n\n", "properties": {"k": 1}},
+        {"op": "set_property", "path": "N", "property": "l", "value": True},
+        {"op": "rename_tag", "tag": "x", "to": "y", "name": "C"},
+        {"op": "delete", "name": "C"},
+    ]
+    data = desk.data("batch", operations=operations)
+    assert data["operations"] == 6
+    assert data["change"] == 1
+    assert {file["path"]: file["change"] for file in data["files"]} == {
+        "B.md": "changed",
+        "C.md": "deleted",
+        "N.md": "created",
+        "Z.md": "moved",
+    }
+    assert desk.read("B.md") == "[[Z]]\nmore\n"
+    assert desk.read("N.md") == "---\nk: 1\nl: true\n---\nn\n"
+    desk.data("history", action="undo")
+    after = {path: data for path, data in desk.files().items() if not path.startswith(".trash/")}
+    assert after == before
+
+
+def test_one_failing_operation_stops_all(small: Small) -> None:
+    desk = small({"A.md": "a\n"})
+    good = {"op": "append", "name": "A", "content": "x"}
+    bad = {"op": "replace_text", "name": "A", "old": "nowhere", "new": "x"}
+    assert "Operation 2 of 2" in str(desk.refused(EditRefused, "batch", operations=[good, bad]))
+    desk.refused(NoteNotFound, "batch", operations=[good, {"op": "delete", "name": "Q"}])
+
+
+def test_a_dry_run_shows_all_diffs(small: Small) -> None:
+    desk = small({"A.md": "a\n", "B.md": "b\n"})
+    before = desk.files()
+    operations = [{"op": "append", "name": name, "content": "x"} for name in "AB"]
+    data = desk.data("batch", operations=operations, dry_run=True)
+    assert "+++ b/A.md" in data["diff"]
+    assert "+++ b/B.md" in data["diff"]
+    assert desk.files() == before
+
+
+def test_an_operation_states_what_it_saw(small: Small) -> None:
+    desk = small({"A.md": "a\n"})
+    seen = {"op": "append", "name": "A", "content": "x", "expected": content_hash(b"a\n")}
+    desk.refused(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
+    desk.data("batch", operations=[seen, {**seen, "content": "y"}])
+    assert desk.read("A.md") == "a\nx\ny\n"
+
+
+def test_many_changed_files_are_counted_rather_than_listed(small: Small) -> None:
+    names = [f"N{number}" for number in range(60)]
+    desk = small({f"{name}.md": "#x\n" for name in names})
+    data = desk.data("batch", operations=[{"op": "rename_tag", "tag": "x", "to": "y"}])
+    assert len(data["files"]) == 40
+    assert data["more_files"] == 20
+
+
+@pytest.mark.parametrize(
+    ("operations", "argument"),
+    [
+        ([], "operations"),
+        ("append", "operations"),
+        ([3], "operations[0]"),
+        (
+            [{"op": "append", "name": "A", "content": "x"}, {"op": "append", "name": "A"}],
+            "operations[1].content",
+        ),
+        ([{"op": "append", "content": "x"}], "operations[0].name"),
+        ([{"name": "A"}], "operations[0].op"),
+        ([{"op": "explode", "name": "A"}], "operations[0].op"),
+        ([{"op": "delete", "name": "A", "to": "B"}], "operations[0].to"),
+        ([{"op": "delete", "name": "A", "nmae": "B"}], "operations[0].nmae"),
+        ([{"op": "move", "name": "A", "path": "B", "to": "C"}], "path"),
+        ([{"op": "insert", "name": "A", "line": 1.5, "content": ""}], "operations[0].line"),
+    ],
+)
+def test_a_wrong_operation_is_named_by_its_place(small: Small, operations: Any, argument: str) -> None:
+    desk = small({"A.md": "a\n"})
+    assert desk.refused(InvalidArgument, "batch", operations=operations).argument == argument
+
+
+def test_there_is_a_most_number_of_operations(small: Small) -> None:
+    desk = small({"A.md": "a\n"})
+    many = [{"op": "append", "name": "A", "content": "x"}] * 501
+    assert desk.refused(InvalidArgument, "batch", operations=many).argument == "operations"

@@ -1,0 +1,145 @@
+"""`edit_note`: every op with its fields, and what each refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, get_args
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.tools.edits import EditOp
+from vaultbridge.vault.read import content_hash
+
+Small = Callable[..., Desk]
+
+NOTE = "---\nkind: x\n---\n# One\nfirst #t ^b1\n\n## Two\n- [ ] do it\nthird\n"
+
+EDITS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("append", {"content": "end"}, "third\n", "third\nend\n"),
+    ("append", {"content": "end", "heading": "Two"}, "third\n", "third\nend\n"),
+    ("append", {"content": "end", "block": "b1"}, "^b1\n", "^b1\n\nend\n"),
+    ("prepend", {"content": "top"}, "---\n# One", "---\ntop\n\n# One"),
+    ("prepend", {"content": "top", "heading": "One#Two"}, "## Two\n", "## Two\ntop\n"),
+    ("insert", {"content": "here", "line": 7}, "## Two", "here\n## Two"),
+    ("replace_text", {"old": "third", "new": "last"}, "third", "last"),
+    ("replace_text", {"old": "i", "new": "I", "all": True}, "", ""),
+    ("replace_section", {"content": "new", "heading": "Two"}, "- [ ] do it\nthird\n", "new\n"),
+    ("replace_section", {"content": "new", "block": "^b1"}, "first #t ^b1", "new ^b1"),
+    ("apply_diff", {"diff": "--- a\n+++ b\n@@ -9 +9 @@\n-third\n+last\n"}, "third", "last"),
+    ("write", {"content": "all new\n"}, NOTE, "all new\n"),
+    ("set_property", {"property": "n", "value": [1, "a"]}, "kind: x\n", "kind: x\nn:\n  - 1\n  - a\n"),
+    ("set_property", {"property": "kind", "value": None}, "kind: x\n", "kind:\n"),
+    ("remove_property", {"property": "kind"}, "---\nkind: x\n---\n", ""),
+    ("rename_property", {"property": "kind", "to": "sort"}, "kind:", "sort:"),
+    ("add_tag", {"tag": "#new"}, "kind: x\n", "kind: x\ntags:\n  - new\n"),
+    ("remove_tag", {"tag": "t"}, "first #t ^b1", "first ^b1"),
+    ("rename_tag", {"tag": "t", "to": "u"}, "#t", "#u"),
+    ("set_task", {"line": 8}, "- [ ]", "- [x]"),
+    ("set_task", {"text": "do it", "status": "/"}, "- [ ]", "- [/]"),
+    ("set_task", {"line": 8, "status": "done"}, "- [ ]", "- [x]"),
+    ("rename_heading", {"heading": "Two", "to": "Zwei"}, "## Two", "## Zwei"),
+    ("rename_block", {"block": "b1", "to": "b2"}, "^b1", "^b2"),
+]
+
+
+@pytest.mark.parametrize(("op", "fields", "old", "new"), EDITS)
+def test_every_op_does_what_it_says(
+    small: Small, op: str, fields: dict[str, Any], old: str, new: str
+) -> None:
+    desk = small({"A.md": NOTE})
+    data = desk.data("edit_note", name="A", op=op, expected=content_hash(NOTE.encode()), **fields)
+    now = desk.read("A.md")
+    wanted = NOTE.replace("i", "I") if fields.get("all") else NOTE.replace(old, new, 1)
+    assert now == wanted
+    assert data == {"path": "A.md", "hash": content_hash(now.encode()), "change": 1}
+
+
+def test_no_op_is_without_a_test() -> None:
+    assert {edit[0] for edit in EDITS} == set(get_args(EditOp))
+
+
+def test_links_follow_a_renamed_heading_and_the_files_are_told(small: Small) -> None:
+    desk = small({"A.md": NOTE, "B.md": "[[A#Two]] and [[A#^b1]]"})
+    data = desk.data("edit_note", name="A", op="rename_heading", heading="Two", to="Zwei")
+    assert data["files"] == [{"path": "B.md", "change": "changed", "links": 1}]
+    assert desk.read("B.md") == "[[A#Zwei]] and [[A#^b1]]"
+    desk.data("edit_note", name="A", op="rename_block", block="b1", to="b9")
+    assert desk.read("B.md") == "[[A#Zwei]] and [[A#^b9]]"
+
+
+def test_a_dry_run_shows_the_diff_and_writes_nothing(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    before = desk.files()
+    answer = desk.call("edit_note", name="A", op="append", content="end", dry_run=True)
+    assert answer.data is not None
+    assert answer.data["data"]["dry_run"] is True
+    assert "+end\n" in answer.data["data"]["diff"]
+    assert "change" not in answer.data["data"]
+    assert not answer.changed
+    assert desk.files() == before
+
+
+def test_an_edit_of_a_note_that_changed_since_is_refused_with_the_hash_now(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    error = desk.refused(StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16)
+    assert error.current == content_hash(NOTE.encode())
+
+
+def test_an_edit_that_changes_nothing_says_so(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    answer = desk.call("edit_note", name="A", op="set_property", property="kind", value="x")
+    assert answer.data == {"success": True, "data": {"path": "A.md", "unchanged": True}}
+    assert not answer.changed
+
+
+def test_the_journal_knows_who_asked(small: Small) -> None:
+    desk = small({"A.md": NOTE}).with_shop(actor="mcp:Somebody")
+    desk.data("edit_note", name="A", op="append", content="x")
+    assert "mcp:Somebody: append  A.md" in desk.text("history")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "said"),
+    [
+        ({"op": "append"}, "content", "append takes: content, heading, block"),
+        ({"op": "append", "content": "x", "line": 3}, "line", "does not belong to the op append"),
+        ({"op": "insert", "content": "x"}, "line", "needs it"),
+        ({"op": "insert", "content": "x", "line": "3"}, "line", "a whole number"),
+        ({"op": "set_property", "property": "p"}, "value", "needs it"),
+        ({"op": "replace_section", "content": "x"}, "heading", "heading or block"),
+        ({"op": "append", "content": "x", "heading": "One", "block": "b1"}, "block", "not both"),
+        ({"op": "set_task", "line": 8, "status": "xx"}, "status", "one character"),
+        ({"op": "set_task"}, "line", "line or its text"),
+        ({"op": "paint"}, "op", "one of: "),
+        ({"op": 3}, "op", "one of: "),
+        ({}, "op", "one of: "),
+        ({"op": "append", "content": ["x"]}, "content", "text"),
+        ({"op": "append", "content": "x", "contnet": "y"}, "contnet", "Did you mean content?"),
+    ],
+)
+def test_wrong_arguments_are_named(small: Small, arguments: dict[str, Any], argument: str, said: str) -> None:
+    desk = small({"A.md": NOTE})
+    error = desk.refused(InvalidArgument, "edit_note", name="A", **arguments)
+    assert error.argument == argument
+    assert said in str(error)
+
+
+def test_what_the_note_does_not_have_is_refused(small: Small) -> None:
+    desk = small({"A.md": NOTE, "B.canvas": "{}"})
+    desk.refused(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
+    desk.refused(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
+    desk.refused(EditRefused, "edit_note", name="A", op="insert", line=99, content="x")
+    desk.refused(EditRefused, "edit_note", name="A", op="remove_property", property="nope")
+    desk.refused(EditRefused, "edit_note", name="B.canvas", op="append", content="x")
+    desk.refused(NoteNotFound, "edit_note", name="C", op="append", content="x")
+    desk.refused(InvalidArgument, "edit_note", name="", op="append", content="x")
+
+
+def test_null_counts_as_left_out_where_it_is_no_value(small: Small) -> None:
+    """Some clients send null for every argument that they leave out."""
+    desk = small({"A.md": NOTE})
+    nothing = dict.fromkeys(("heading", "block", "line", "old", "expected", "dry_run"))
+    desk.data("edit_note", name="A", op="append", content="x", **nothing)
+    assert desk.read("A.md").endswith("third\nx\n")

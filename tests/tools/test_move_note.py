@@ -1,0 +1,95 @@
+"""`move_note` and `delete_note`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+LOCAL_TRASH = {".obsidian/app.json": '{"trashOption":"local"}'}
+
+
+def test_a_renamed_note_keeps_its_folder_and_its_links(small: Small) -> None:
+    desk = small({"f/A.md": "self [[A]]", "B.md": "[[A|shown]] ![[A#H]]"})
+    data = desk.data("move_note", name="A", to="Z", expected=content_hash(b"self [[A]]"))
+    assert data["path"] == "f/Z.md"
+    assert data["was"] == "f/A.md"
+    assert data["files"] == [{"path": "B.md", "change": "changed", "links": 2}]
+    assert desk.read("B.md") == "[[Z|shown]] ![[Z#H]]"
+    assert desk.read("f/Z.md") == "self [[Z]]"
+
+
+def test_notes_attachments_and_folders_move(small: Small) -> None:
+    desk = small({"A.md": "![[p.png]]", "p.png": b"p", "f/B.md": "[[f/C]]", "f/C.md": ""})
+    assert desk.data("move_note", name="A", to="g/")["path"] == "g/A.md"
+    assert desk.data("move_note", name="p.png", to="img/q")["path"] == "img/q.png"
+    assert desk.read("g/A.md") == "![[q.png]]"
+    assert desk.data("move_note", name="f/", to="h")["path"] == "h"
+    assert sorted(path for path in desk.files() if path.startswith("h/")) == ["h/B.md", "h/C.md"]
+
+
+def test_a_dry_run_of_a_move_shows_the_links_it_would_rewrite(small: Small) -> None:
+    desk = small({"A.md": "", "B.md": "[[A]]"})
+    before = desk.files()
+    data = desk.data("move_note", name="A", to="Z", dry_run=True)
+    assert data["dry_run"] is True
+    assert "+[[Z]]" in data["diff"]
+    assert desk.files() == before
+
+
+def test_a_move_to_where_it_is_changes_nothing(small: Small) -> None:
+    desk = small({"A.md": ""})
+    assert desk.data("move_note", name="A", to="A") == {"unchanged": True}
+
+
+def test_moves_that_cannot_be_are_refused(small: Small) -> None:
+    desk = small({"A.md": "a", "B.md": "b"})
+    assert "B.md exists already" in str(desk.refused(EditRefused, "move_note", name="A", to="B"))
+    desk.refused(NoteNotFound, "move_note", name="Q", to="R")
+    desk.refused(InvalidPath, "move_note", name="A", to="a:b")
+    desk.refused(InvalidPath, "move_note", name="A", to="../A")
+    desk.refused(StaleWrite, "move_note", name="A", to="Z", expected="0" * 16)
+    assert desk.refused(InvalidArgument, "move_note", name="A").argument == "to"
+
+
+def test_a_deleted_note_lies_in_the_trash_and_comes_back(small: Small) -> None:
+    desk = small({**LOCAL_TRASH, "A.md": "a", "B.md": "[[A]]"})
+    data = desk.data("delete_note", path="A", expected=content_hash(b"a"))
+    assert data == {
+        "path": "A.md",
+        "deleted": True,
+        "change": 1,
+        "notices": ["1 file(s) still link to A.md."],
+    }
+    assert desk.read(".trash/A.md") == "a"
+    desk.data("history", action="undo")
+    assert desk.read("A.md") == "a"
+
+
+def test_folders_and_attachments_are_deleted_too(small: Small) -> None:
+    desk = small({**LOCAL_TRASH, "f/A.md": "a", "p.png": b"p"})
+    assert desk.data("delete_note", name="f/")["path"] == "f"
+    assert desk.data("delete_note", name="p.png")["path"] == "p.png"
+    assert not (desk.folder / "f").exists()
+
+
+def test_a_dry_run_of_a_deletion_deletes_nothing(small: Small) -> None:
+    desk = small({**LOCAL_TRASH, "A.md": "a"})
+    before = desk.files()
+    data = desk.data("delete_note", name="A", dry_run=True)
+    assert data["deleted"] is False
+    assert data["dry_run"] is True
+    assert desk.files() == before
+
+
+def test_deletions_that_cannot_be_are_refused(small: Small) -> None:
+    desk = small({**LOCAL_TRASH, "A.md": "a", "f/S.md": "s"}, scope=Scope(deny=("f/S.md",)))
+    desk.refused(NoteNotFound, "delete_note", name="Q")
+    desk.refused(StaleWrite, "delete_note", name="A", expected="0" * 16)
+    desk.refused(NoteNotFound, "delete_note", name="f/S.md")
+    assert "S.md" not in str(desk.refused(EditRefused, "delete_note", name="f/"))
