@@ -215,3 +215,49 @@ def test_a_place_on_disk_has_a_vault_path_only_inside_and_unhidden(
     (tmp_path / "way").symlink_to(folder)
     assert root.path_of(tmp_path / "way" / "n.md") == "n.md"
     assert root.name == "vault"
+
+
+def test_a_link_to_a_hidden_folder_of_the_vault_leads_out_of_it(tmp_path: Path) -> None:
+    """`.obsidian` and dot folders are never reachable, not even by a link somebody made in the vault."""
+    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian" / "app.json").write_text("{}")
+    (tmp_path / "config").symlink_to(".obsidian")
+    (tmp_path / "app.json").symlink_to(".obsidian/app.json")
+    for allowed in (False, True):
+        root = Root(tmp_path, allow_outside_links=allowed)
+        for path in ("config/app.json", "config/nothing.json", "app.json", "config"):
+            with pytest.raises(PermissionDenied):
+                root.locate(vault_path(path))
+            with pytest.raises(PermissionDenied):
+                root.place(vault_path(path))
+
+
+def test_what_lies_beneath_an_outside_link_cannot_be_learned_by_asking(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "there.md").write_text("")
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "door").symlink_to(outside)
+    root = Root(folder)
+    answers = set()
+    for name in ("there.md", "absent.md"):
+        with pytest.raises(PermissionDenied) as caught:
+            root.locate(vault_path(f"door/{name}"))
+        answers.add(str(caught.value).replace(name, ""))
+    assert len(answers) == 1
+
+
+def test_a_folder_link_back_into_the_vault_is_no_folder_of_it(tmp_path: Path) -> None:
+    """OBSIDIAN.md 1: loops are ignored; so a scope on the folder cannot be walked around."""
+    (tmp_path / "Private").mkdir()
+    (tmp_path / "Private" / "n.md").write_text("")
+    (tmp_path / "way").symlink_to("Private")
+    (tmp_path / "same.md").symlink_to("Private/n.md")
+    root = Root(tmp_path)
+    for path in ("way", "way/n.md", "way/absent.md"):
+        with pytest.raises(NoteNotFound):
+            root.locate(vault_path(path))
+        with pytest.raises(PermissionDenied):
+            root.place(vault_path(path))
+    assert root.real_path(root.locate(vault_path("same.md"))) == "Private/n.md"

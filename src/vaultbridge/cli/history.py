@@ -34,7 +34,6 @@ def _history(args: argparse.Namespace) -> int:
                     "at": datetime.fromtimestamp(entry.at).astimezone().isoformat(timespec="seconds"),
                     "actor": entry.actor,
                     "label": entry.label,
-                    "state": entry.state,
                     "undone_by": entry.undone_by,
                     "undo_of": entry.undo_of,
                     "paths": entry.paths,
@@ -46,8 +45,7 @@ def _history(args: argparse.Namespace) -> int:
             f" and {len(entry.paths) - 3} more" if len(entry.paths) > 3 else ""
         )
         undone = f" (undone by {entry.undone_by})" if entry.undone_by else ""
-        state = "" if entry.state == "done" else f" [{entry.state}]"
-        say(f"{entry.id:>5}  {when}  {entry.actor:<12}  {entry.label}: {paths}{undone}{state}")
+        say(f"{entry.id:>5}  {when}  {entry.actor:<12}  {entry.label}: {paths}{undone}")
     if not entries and not args.json:
         say("No changes are recorded.")
     return OK

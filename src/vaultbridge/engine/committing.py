@@ -58,9 +58,10 @@ def described(
             moved[step.target] = step.source
         elif isinstance(step, TrashFile):
             files.append(ChangedFile(step.path, "deleted"))
-    opened = {file.path: file for file in draft.opened() if file.changed}
+    read = {file.path: file for file in draft.opened()}
+    opened = {path: file for path, file in read.items() if file.changed}
     for target, source in moved.items():
-        file = opened.get(VaultPath(target))
+        file = read.get(VaultPath(target))
         files.append(ChangedFile(target, "moved", source, _hash(file), file.links_rewritten if file else 0))
     for path, file in sorted(opened.items()):
         if path in moved:

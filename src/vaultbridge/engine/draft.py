@@ -15,7 +15,7 @@ from vaultbridge.links.resolve import FileTable
 from vaultbridge.note.change import Change, apply_changes
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode, encode
-from vaultbridge.vault.paths import VaultPath, is_under
+from vaultbridge.vault.paths import VaultPath, folder_of, is_under
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.steps import ABSENT, MoveFile, MoveFolder, Step, TrashFile, TrashOption, WriteFile
 
@@ -87,8 +87,25 @@ class Draft:
         return path in self.table
 
     def left(self, path: VaultPath) -> bool:
-        """Whether what lay at `path` on disk has been moved away or deleted in this draft."""
-        return path in self._left
+        """Whether what lay at `path` on disk, a file or a folder, has been moved away or deleted in this
+        draft, itself or with a folder around it."""
+        while path:
+            if path in self._left:
+                return True
+            path = folder_of(path)
+        return False
+
+    def origin(self, path: VaultPath) -> VaultPath:
+        """Where a file of the draft lies on disk; a new one's own path."""
+        file = self._files.get(path)
+        return (file.origin or path) if file is not None else self._origins.get(path, path)
+
+    def where_now(self, on_disk: Iterable[VaultPath]) -> list[VaultPath]:
+        """Files named by their paths on disk, by their paths in the draft; less those that are gone."""
+        moved = {origin: path for path, origin in self._origins.items() if path not in self._files}
+        moved |= {file.origin: file.path for file in self._files.values() if file.origin is not None}
+        known = (moved.get(path, path) for path in on_disk if path in moved or not self.left(path))
+        return [path for path in known if self.exists(path)]
 
     def notice_file(self, path: VaultPath) -> None:
         """A file that is on disk although the table did not know it yet."""
@@ -99,7 +116,7 @@ class Draft:
         file = self._files.get(path)
         if file is None:
             origin = self._origins.get(path, path)
-            if origin == path and path in self._left:
+            if origin == path and self.left(path):
                 raise NoteNotFound(path)
             file = DraftFile(path, origin=origin, before=self._read(origin))
             self._files[path] = file
@@ -124,11 +141,13 @@ class Draft:
         self._writable_table().add(path)
         return file
 
-    def delete(self, paths: Iterable[VaultPath], *, root: VaultPath, option: TrashOption) -> None:
-        """Files to the trash: `root` is the file itself, or the folder that holds all of `paths`."""
+    def delete(
+        self, paths: Iterable[VaultPath], *, root: VaultPath, option: TrashOption, on_disk: bool = False
+    ) -> None:
+        """Files to the trash: `root` is the file itself, or the folder that holds all of `paths`; `on_disk`
+        says that the folder is there even if it holds no file."""
         table = self._writable_table()
         expected: str | None = None
-        on_disk = False
         for path in paths:
             table.remove(path)
             file = self._files.pop(path, None)
@@ -137,6 +156,7 @@ class Draft:
                 self._left.add(path)
             if path == root and file is not None and file.before is not None:
                 expected = content_hash(file.before)
+        self._left.add(root)
         if on_disk:
             self._on_disk.append(TrashFile(root, option, expected))
 
@@ -177,6 +197,8 @@ class Draft:
                 self._left.discard(new)
         if on_disk or not any(is_under(p, target) for p in self._files):
             self._on_disk.append(MoveFolder(source, target))
+            self._left.add(source)
+            self._left.discard(target)
 
     def _carry(self, file: DraftFile, target: VaultPath) -> None:
         file.path = target
@@ -194,6 +216,11 @@ class Draft:
 
     def opened(self) -> Iterator[DraftFile]:
         yield from self._files.values()
+
+    def made(self) -> Iterator[VaultPath]:
+        """The files whose paths only this draft knows: new ones, and moved ones."""
+        yield from (file.path for file in self._files.values() if file.origin != file.path)
+        yield from (path for path, origin in self._origins.items() if origin != path)
 
     def steps(self) -> tuple[Step, ...]:
         """One transaction: what is moved and deleted, in the order of the operations, then what is

@@ -14,21 +14,24 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
+from typing import Final
 
 from msgspec import Struct
 
 from vaultbridge.engine.committing import described, draft_of
 from vaultbridge.engine.freshness import Freshness
+from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.operate import Surroundings
 from vaultbridge.engine.operations import Operation, Outcome
 from vaultbridge.engine.parsing import parse_file
+from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part, excerpt
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.errors import InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
-from vaultbridge.vault.journal import HISTORY_LIMIT, Entry
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import read_place
 from vaultbridge.vault.scope import Scope
@@ -41,6 +44,20 @@ from vaultbridge.vault.trash import TrashCans
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
+
+
+DRAFT_ATTEMPTS: Final = 5
+"""How often a change is drafted anew because a file it needs was saved between our look and our write: each
+time somebody else was quicker, so each time the vault has moved on. A caller that stated the content it saw
+is refused at the second look instead."""
+
+
+class _Overtaken(Exception):
+    """A draft that another writer has overtaken; nothing was changed."""
+
+    def __init__(self, error: StaleWrite) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class FileView(Struct, frozen=True):
@@ -79,6 +96,7 @@ class Engine:
         self._changing = threading.RLock()
         self.transactor = Transactor(self.root, self.cache, cans=cans, clock=clock)
         self.recovered: tuple[Recovered, ...] = self.transactor.recover()
+        self.past = Past(self.transactor.journal, scope)
         self.freshness = Freshness(self.root, self.cache)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
 
@@ -124,9 +142,12 @@ class Engine:
                 path = vault_path(spelled)
             except InvalidArgument:
                 continue
-            if not self.scope.visible(path) or not self.root.exists(path):
+            if not self.scope.visible(path):
                 continue
-            place = self.root.locate(path)
+            try:
+                place = self._place(path)
+            except NoteNotFound:
+                continue
             if place.is_file():
                 return self.root.path_of(place)
         return None
@@ -136,13 +157,12 @@ class Engine:
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
-        return self._read(path)
+        return read_place(self._place(path), path, limit=self.scope.max_note_bytes).data
 
     def view(self, name: str) -> FileView:
         """A note, canvas or base by name, read and parsed."""
         path = self.find(name)
-        place = self.root.locate(path)
-        content = read_place(place, path, limit=self.scope.max_note_bytes)
+        content = read_place(self._place(path), path, limit=self.scope.max_note_bytes)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
         return FileView(path, decoded.text, note, content.hash, content.signature.mtime_ns / 1e9)
@@ -151,8 +171,25 @@ class Engine:
         view = self.view(name)
         return view, excerpt(view.text, view.note, part)
 
+    def _place(self, path: VaultPath) -> Path:
+        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound."""
+        place = self.root.locate(path)
+        if not self.scope.unrestricted:
+            real = self.root.real_path(place)
+            if real is not None and not self.scope.visible(real):
+                raise NoteNotFound(path)
+        return place
+
     def _read(self, path: VaultPath) -> bytes:
-        return read_place(self.root.locate(path), path, limit=self.scope.max_note_bytes).data
+        """For drafts: hidden notes and large ones too, since links in them follow a rename."""
+        with unnamed(() if self.scope.visible(path) else (path,)):
+            return read_place(self.root.locate(path), path, limit=NOTE_READ_BYTES).data
+
+    def _check_named(self, path: VaultPath) -> None:
+        """Raises NoteNotFound for a file that is on disk and leads to a hidden one, PermissionDenied for one
+        that is larger than may be used."""
+        if self.root.exists(path):
+            self.scope.check_size(path, self._place(path).stat().st_size)
 
     # Changing.
 
@@ -161,28 +198,42 @@ class Engine:
     ) -> Outcome:
         """Carry all operations out as one change, or none of them. With `dry_run` nothing is written and the
         outcome tells what would be. Raises what the first failing operation raises."""
-        with self._changing:
-            self.freshness.settle()
-            draft = draft_of(operations, self._read, self.ask.table(), self._surroundings())
-            steps = draft.steps()
-            outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
-            if dry_run or not steps:
-                return outcome
-            applied = self.transactor.apply(
-                steps, actor=actor or self.actor, label=label or _label(operations)
-            )
-            self.freshness.wrote({path for act in applied.acts for path in paths_of(act)})
-            return Outcome(
-                files=outcome.files,
-                change_id=str(applied.id) if applied.id else "",
-                diff=outcome.diff,
-                notices=(*outcome.notices, *applied.notices),
-            )
+        for attempt in range(1, DRAFT_ATTEMPTS + 1):
+            try:
+                with self._changing:
+                    return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
+            except _Overtaken as overtaken:
+                if attempt == DRAFT_ATTEMPTS:
+                    raise overtaken.error from None
+        raise AssertionError  # The last attempt returns or raises.
+
+    def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
+        self.freshness.settle()
+        draft = draft_of(operations, self._read, self.ask.table(), self._surroundings())
+        steps = draft.steps()
+        outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
+        if dry_run or not steps:
+            return outcome
+        try:
+            with unnamed([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
+                applied = self.transactor.apply(
+                    steps, actor=actor or self.actor, label=label or _label(operations)
+                )
+        except StaleWrite as error:
+            raise _Overtaken(error) from error
+        self.freshness.wrote({path for act in applied.acts for path in paths_of(act)})
+        return Outcome(
+            files=outcome.files,
+            change_id=str(applied.id) if applied.id else "",
+            diff=outcome.diff,
+            notices=(*outcome.notices, *applied.notices),
+        )
 
     def _surroundings(self) -> Surroundings:
         settings = self.settings
         return Surroundings(
             find=self.find,
+            check_named=self._check_named,
             is_folder=self.is_folder,
             expand=self.expand,
             notes_with_tag=self.ask.notes_with_tag,
@@ -211,44 +262,36 @@ class Engine:
 
     # What was changed.
 
-    def history(self, name: str = "", *, limit: int = 20) -> list[Entry]:
-        """The newest changes first; those of one file when `name` is given. Changes that only concern hidden
-        files do not exist."""
+    def history(self, name: str = "", *, limit: int = 20) -> list[PastChange]:
+        """The newest changes first; those of one file when `name` is given, which may be gone by now.
+        Changes that only concern hidden files do not exist."""
         path: VaultPath | None = None
         if name:
             try:
                 path = self.find(name)
             except NoteNotFound:
-                path = vault_path(name)  # A file that is gone still has a history.
-        entries = self.transactor.journal.history(path, limit=limit)
-        return [entry for entry in entries if any(self.scope.visible(p) for p in entry.paths)]
+                path = vault_path(name)
+                if not self.scope.visible(path):
+                    raise
+        return self.past.changes(path, limit=limit)
 
     def diff(self, change_id: int) -> str:
         """A unified diff of one change. Raises InvalidArgument for an unknown one."""
-        from vaultbridge.engine.past import diff_of
-
-        entry = self.transactor.journal.entry(change_id)
-        return diff_of(self.transactor.journal, entry, self.scope.visible)
+        return self.past.diff(change_id)
 
     def last_change(self) -> int:
         """The newest change that can still be undone. Raises EditRefused when there is none."""
-        for entry in self.history(limit=HISTORY_LIMIT):
-            if entry.state == "done" and entry.undone_by is None and entry.undo_of is None:
-                return entry.id
-        raise EditRefused("There is no change to undo.")
+        return self.past.newest_to_undo()
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
         """Undo one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
         with self._changing:
-            entry = self.transactor.journal.entry(change_id)
-            for path in entry.paths:
-                self.scope.check_write(path)
-            applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
+            hidden = self.past.check_undo(change_id, force=force)
+            with unnamed(hidden):
+                applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
             self.freshness.wrote({path for act in applied.acts for path in paths_of(act)})
-            from vaultbridge.engine.past import changed_files
-
             return Outcome(
-                files=changed_files(applied.acts),
+                files=changed_files(applied.acts, self.scope.visible),
                 change_id=str(applied.id) if applied.id else "",
                 notices=applied.notices,
             )

@@ -38,13 +38,14 @@ def move(
     sources: LinkSources,
     moves: Mapping[VaultPath, VaultPath],
     settings: LinkSettings,
+    visible: Callable[[str], bool],
     *,
     folder: tuple[VaultPath, VaultPath] | None = None,
 ) -> RenamePlan:
     """Move files (all those of `folder` when one is given) and rewrite every link that must be."""
     keys = touched_keys([*moves, *moves.values()])
     concerned = {*_concerned(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
-    bases = {str(path): draft.open(path).text for path in sources.paths_of_kind("base") if draft.exists(path)}
+    bases = {str(path): draft.open(path).text for path in draft.where_now(sources.paths_of_kind("base"))}
     references = _references(draft, sorted(concerned), keys, whole=frozenset(moves))
     plan = plan_rename(
         {str(old): str(new) for old, new in moves.items()},
@@ -64,7 +65,9 @@ def move(
         for old, new in moves.items():
             draft.move_file(old, new)
     draft.notices.extend(
-        f"{path} could not be read as a base and was left as it is." for path in plan.unreadable_bases
+        f"{path} could not be read as a base and was left as it is."
+        for path in plan.unreadable_bases
+        if visible(path)
     )
     return plan
 
@@ -112,17 +115,16 @@ def _where(references: Iterable[Reference]) -> str:
 
 def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
     """Every link to one file, as the draft stands; links of a note to itself included."""
-    concerned = {*_concerned(draft, sources.sources_of(path)), path}
+    concerned = {*_concerned(draft, sources.sources_of(draft.origin(path))), path}
     return [
         reference for reference in _references(draft, sorted(concerned), None) if reference.resolved == path
     ]
 
 
 def _concerned(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
-    """What the index names, less what is gone in the draft, plus what the draft itself has touched."""
-    return {path for path in indexed if draft.exists(path)} | {
-        file.path for file in draft.opened() if file.changed and _has_links(file.path)
-    }
+    """What the index names, as it is in the draft, plus what the draft itself has written."""
+    written = (file.path for file in draft.opened() if file.changed and _has_links(file.path))
+    return {*draft.where_now(indexed), *written}
 
 
 def _has_links(path: str) -> bool:

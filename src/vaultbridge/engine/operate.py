@@ -46,9 +46,11 @@ _TEXT_KINDS: Final = (".md", ".canvas", ".base")
 
 class Surroundings(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
-    caller used; `is_folder` asks the disk; `expand` gives a template's text for a new note's title."""
+    caller used; `check_named` raises when that file, as it is on disk, may not be used; `is_folder` asks the
+    disk; `expand` gives a template's text for a new note's title."""
 
     find: Callable[[str], VaultPath]
+    check_named: Callable[[VaultPath], None]
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
     notes_with_tag: Callable[[str], list[VaultPath]]
@@ -77,6 +79,7 @@ def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
             path = new_vault_path(wanted)
             around.scope.check_write(path, new=True)
             _must_be_free(draft, path, around)
+            pin_older_links(draft, around.sources, path, around.settings.links, around.scope.visible)
             draft.create(path, data)
         case RenameTag():
             _rename_tag(draft, operation, around)
@@ -102,6 +105,18 @@ def existing(draft: Draft, name: str, around: Surroundings) -> VaultPath:
     """The file of the draft that a caller names: a path, a path without `.md`, or a name.
 
     Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
+    path = _named_in_draft(draft, name, around)
+    if path is None:
+        path = around.find(name)
+        if not draft.exists(path):
+            if draft.left(path):
+                raise NoteNotFound(name)
+            draft.notice_file(path)
+    around.check_named(path)
+    return path
+
+
+def _named_in_draft(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
     for spelled in (name, f"{name}.md"):
         try:
             path = vault_path(spelled)
@@ -110,15 +125,8 @@ def existing(draft: Draft, name: str, around: Surroundings) -> VaultPath:
         for found in draft.table.same_path(path):
             if around.scope.visible(found):
                 return VaultPath(found)
-    made = [file.path for file in draft.opened() if name_of(file.path) in (name, f"{name}.md")]
-    if len(made) == 1:
-        return made[0]
-    found_path = around.find(name)
-    if not draft.exists(found_path):
-        if draft.left(found_path):
-            raise NoteNotFound(name)
-        draft.notice_file(found_path)
-    return found_path
+    made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
+    return made[0] if len(made) == 1 and around.scope.visible(made[0]) else None
 
 
 def _writable(draft: Draft, name: str, around: Surroundings) -> VaultPath:
@@ -183,7 +191,7 @@ def _new_note_path(name: str, settings: VaultSettings) -> VaultPath:
 
 
 def _must_be_free(draft: Draft, path: VaultPath, around: Surroundings) -> None:
-    if draft.table.same_path(path) or (around.is_folder(path) and not draft.left(path)):
+    if draft.table.same_path(path) or _is_folder(draft, path, around):
         raise EditRefused(f"{path} exists already.", hint="Choose another name.", path=path)
 
 
@@ -206,14 +214,19 @@ def _files_under(draft: Draft, folder: VaultPath, around: Surroundings) -> list[
     return sorted(files)
 
 
+def _is_folder(draft: Draft, path: VaultPath, around: Surroundings) -> bool:
+    """Whether there is a folder, as the draft stands; an empty one is known to the disk alone."""
+    on_disk = around.is_folder(path) and not draft.left(path)
+    return on_disk or any(is_under(other, path) for other in draft.table)
+
+
 def _as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
     """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
     try:
         folder = vault_path(name)
     except InvalidArgument:
         return None
-    is_one = around.is_folder(folder) or any(is_under(path, folder) for path in draft.table)
-    if not is_one or not around.scope.visible(folder):
+    if not around.scope.visible(folder) or not _is_folder(draft, folder, around):
         return None
     if name.endswith("/"):
         return folder
@@ -235,11 +248,11 @@ def _move(draft: Draft, operation: Move, around: Surroundings) -> None:
     if target == source:
         return
     taken = [path for path in draft.table.same_path(target) if path != source]
-    if taken or (around.is_folder(target) and not draft.left(target)):
+    if taken or _is_folder(draft, target, around):
         raise EditRefused(
             f"{target} exists already; {source} was not moved.", hint="Choose another name.", path=target
         )
-    move(draft, around.sources, {source: target}, around.settings.links)
+    move(draft, around.sources, {source: target}, around.settings.links, around.scope.visible)
 
 
 def _move_target(source: VaultPath, to: str) -> VaultPath:
@@ -264,7 +277,7 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings)
         spelled = join(folder_of(source), to)
     else:
         spelled = VaultPath(to.rstrip("/"))
-        if to.endswith("/") and spelled and around.is_folder(vault_path(spelled)):
+        if to.endswith("/") and spelled and _is_folder(draft, vault_path(spelled), around):
             spelled = join(spelled, name_of(source))
     target = new_vault_path(spelled)
     around.scope.check_write(source)
@@ -274,11 +287,11 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings)
     if is_under(target, source):
         raise EditRefused(f"{source}/ cannot be moved into itself.", hint="Choose another folder.")
     same_but_case = target.lower() == source.lower()
-    if not same_but_case and (around.is_folder(target) or draft.table.same_path(target)):
+    if not same_but_case and (_is_folder(draft, target, around) or draft.table.same_path(target)):
         raise EditRefused(f"{target} exists already; {source}/ was not moved.", hint="Choose another name.")
     files = _files_under(draft, source, around)
     moves = {path: VaultPath(target + path[len(source) :]) for path in files}
-    move(draft, around.sources, moves, around.settings.links, folder=(source, target))
+    move(draft, around.sources, moves, around.settings.links, around.scope.visible, folder=(source, target))
 
 
 def _delete(draft: Draft, operation: Delete, around: Surroundings) -> None:
@@ -286,7 +299,8 @@ def _delete(draft: Draft, operation: Delete, around: Surroundings) -> None:
     option = around.settings.trash_option
     if folder is not None:
         around.scope.check_write(folder)
-        draft.delete(_files_under(draft, folder, around), root=folder, option=option)
+        on_disk = around.is_folder(folder) and not draft.left(folder)
+        draft.delete(_files_under(draft, folder, around), root=folder, option=option, on_disk=on_disk)
         return
     path = existing(draft, operation.note, around)
     around.scope.check_write(path)
@@ -294,7 +308,7 @@ def _delete(draft: Draft, operation: Delete, around: Surroundings) -> None:
         draft.open(path, expected=operation.expected)
     linking = [
         source
-        for source in around.sources.sources_of(path)
+        for source in draft.where_now(around.sources.sources_of(draft.origin(path)))
         if source != path and around.scope.visible(source)
     ]
     if linking:
@@ -308,17 +322,21 @@ def _rename_tag(draft: Draft, operation: RenameTag, around: Surroundings) -> Non
         file = draft.open(path, expected=operation.expected)
         draft.edit(path, tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to))
         return
-    paths = [path for path in around.notes_with_tag(operation.tag) if draft.exists(path)]
-    if not paths:
-        raise NoteNotFound(operation.tag, what="tag")
-    for path in paths:
-        around.scope.check_write(path)
+    indexed = draft.where_now(around.notes_with_tag(operation.tag))
+    written = [file.path for file in draft.opened() if file.changed and around.scope.visible(file.path)]
+    found = False
+    for path in dict.fromkeys((*indexed, *written)):
         file = draft.open(path)
         if path.lower().endswith(".canvas"):
             changes = tag_edit.rename_tag_on_canvas(file.text, operation.tag, operation.to)
         else:
             changes = tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to)
-        draft.edit(path, changes)
+        if changes:
+            found = True
+            around.scope.check_write(path)
+            draft.edit(path, changes)
+    if not found:
+        raise NoteNotFound(operation.tag, what="tag")
 
 
 def _reader(draft: Draft) -> Callable[[str], str]:

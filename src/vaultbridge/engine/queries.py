@@ -172,10 +172,12 @@ class Queries:
         return listing.tags(self._index(), visible=self._shown())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
-        """With the tag or one under it; what the app's filters ignore too, because a rename must reach it."""
+        """With the tag or one under it; what the app's filters ignore too, because a rename must reach it.
+        Waits for a first build."""
         from vaultbridge.index import listing
 
-        return listing.notes_with_tag(self._index(), tag, visible=self._seen())
+        self._freshness.wait_complete()
+        return self._own_text(listing.notes_with_tag(self._index(), tag, visible=self._seen()))
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
@@ -239,13 +241,23 @@ class Queries:
         from vaultbridge.index import lookups
 
         self._freshness.wait_complete()
-        return lookups.sources_naming(self._freshness.index, keys)
+        return self._own_text(lookups.sources_naming(self._freshness.index, keys))
 
     def sources_of(self, path: VaultPath) -> list[VaultPath]:
         from vaultbridge.index import lookups
 
         self._freshness.wait_complete()
-        return lookups.sources_of(self._freshness.index, path)
+        return self._own_text(lookups.sources_of(self._freshness.index, path))
+
+    def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+        """Less those that are links to another file of the vault: that file is among them, and one text
+        must not be written twice."""
+        folder = self._root.folder
+        return [
+            path
+            for path in paths
+            if not (folder / path).is_symlink() or self._root.real_path(folder / path) is None
+        ]
 
     def paths_of_kind(self, kind: str) -> list[VaultPath]:
         from vaultbridge.index import lookups

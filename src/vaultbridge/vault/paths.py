@@ -153,18 +153,24 @@ class Root:
 
         Each component is tried exactly, then by scanning that one folder: the same name in another
         normalisation first, then another case (as Obsidian compares), the least in code point order when
-        several fit. Raises `NoteNotFound`, or `PermissionDenied` when a symlink leads out of the vault.
+        several fit. Raises `NoteNotFound`, or `PermissionDenied` when a symlink leads out of the vault: for
+        everything beneath such a link alike, so that nobody learns by asking what lies there. A folder link
+        back into the vault is no folder of the vault, as in Obsidian.
         """
         found, rest = self._descend(path)
-        if rest:
+        self._inside(found, path)
+        if rest or self._loops(found):
             raise NoteNotFound(path)
-        return self._inside(found, path)
+        return found
 
     def place(self, path: VaultPath) -> Path:
         """Where `path` is or, when it does not exist yet, would be: existing folders in their stored
-        spelling, the rest as given. Raises `PermissionDenied` when that lies outside the vault."""
+        spelling, the rest as given. Raises `PermissionDenied` when that lies outside the vault, or behind a
+        link back into it."""
         found, rest = self._descend(path)
         self._inside(found, path)
+        if self._loops(found):
+            raise PermissionDenied(f"{path} lies behind a link that leads back into the vault.")
         return found.joinpath(*rest) if rest else found
 
     def exists(self, path: VaultPath) -> bool:
@@ -211,13 +217,31 @@ class Root:
             here = nearer
         return here, []
 
-    def _inside(self, place: Path, path: str) -> Path:
-        if not self.allow_outside_links and not self.holds(os.path.realpath(place)):
+    def real_path(self, place: Path) -> VaultPath | None:
+        """The vault path of the file that `place` leads to when it is a link; None when that is outside."""
+        return self.path_of(os.path.realpath(place))
+
+    def _inside(self, place: Path, path: str) -> None:
+        real = os.path.realpath(place)
+        if real == str(place) or self.is_part(real):
+            return
+        if not self.allow_outside_links or self.holds(real):
             raise PermissionDenied(
                 f"{path} is a link that leads out of the vault.",
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
             )
-        return place
+
+    def is_part(self, real: str) -> bool:
+        """Whether a real path is in the vault and beneath none of its hidden folders."""
+        return self.holds(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
+
+    def _loops(self, place: Path) -> bool:
+        """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
+        if os.path.realpath(place) == str(place):
+            return False
+        folder = place if place.is_dir() else place.parent
+        real = os.path.realpath(folder)
+        return real != str(folder) and self.holds(real)
 
 
 def _stored_name(folder: Path, wanted: str) -> str | None:

@@ -160,7 +160,8 @@ class _Walk:
             found.append(Skipped(path, "broken-link"))
             return
         inside = self.root.holds(real)
-        if not inside and not self.root.allow_outside_links:
+        # A hidden folder of the vault, such as Obsidian's settings, is outside whatever the owner allows.
+        if not self.root.is_part(real) and (inside or not self.root.allow_outside_links):
             found.append(Skipped(path, "outside"))
         elif stat.S_ISREG(status.st_mode):
             found.append(_entry(path, status, real))

@@ -1,0 +1,121 @@
+"""Several operations as one change: each sees what those before it did, and the disk sees all or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
+from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied
+from vaultbridge.vault.scope import Scope
+
+from .conftest import MakeVault, contents
+
+
+def test_a_bare_name_is_as_ambiguous_within_a_batch_as_outside(make_vault: MakeVault) -> None:
+    """That an earlier operation read one of the two must not make it the one that is meant."""
+    engine = make_vault({"a/P.md": "x", "b/P.md": "y"})
+    with pytest.raises(AmbiguousName):
+        engine.apply([Append(note="a/P", content="1"), Append(note="P", content="2")])
+
+
+def test_a_folder_may_take_the_place_of_one_that_left_in_the_same_batch(make_vault: MakeVault) -> None:
+    engine = make_vault({"A/x.md": "[[C/y]]", "C/y.md": "[[A/x]]"})
+    before = contents(engine)
+    change = engine.apply([Move(note="A/", to="B"), Move(note="C/", to="A")]).change_id
+    assert contents(engine) == {"B/x.md": b"[[y]]", "A/y.md": b"[[x]]"}
+    engine.undo(int(change))
+    assert contents(engine) == before
+
+
+def test_two_notes_exchange_their_names_and_their_links_follow(make_vault: MakeVault) -> None:
+    engine = make_vault({"x.md": "I am x: [[y]] [[x]]", "y.md": "I am y: [[x]]", "z.md": "[[x]] [[y]]"})
+    before = contents(engine)
+    change = engine.apply([Move(note="x", to="t"), Move(note="y", to="x"), Move(note="t", to="y")]).change_id
+    assert contents(engine) == {
+        "y.md": b"I am x: [[x]] [[y]]",
+        "x.md": b"I am y: [[y]]",
+        "z.md": b"[[y]] [[x]]",
+    }
+    engine.undo(int(change))
+    assert contents(engine) == before
+
+
+def test_a_deleted_note_may_be_made_anew_in_the_same_batch(make_vault: MakeVault) -> None:
+    engine = make_vault({"F/k.md": "old", "F/l.md": "other"})
+    before = contents(engine)
+    change = engine.apply([Delete(note="F/"), Create(note="F/k", content="new")]).change_id
+    assert contents(engine) == {"F/k.md": b"new"}
+    engine.undo(int(change))
+    assert contents(engine) == before
+
+
+def test_an_empty_folder_is_deleted_and_comes_back(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": ""})
+    folder = engine.root.folder / "Empty"
+    folder.mkdir()
+    change = engine.apply([Delete(note="Empty/")]).change_id
+    assert not folder.exists()
+    engine.undo(int(change))
+    assert folder.is_dir()
+
+
+def test_an_added_attachment_does_not_take_over_the_embeds_of_another(make_vault: MakeVault) -> None:
+    """OBSIDIAN.md 4: a new file that makes a bare name ambiguous must not silently re-point older links."""
+    engine = make_vault({"A.md": "![[p.png]]", "img/p.png": b"1"})
+    outcome = engine.apply([AddFile(path="p.png", data=b"2")])
+    assert contents(engine)["A.md"] == b"![[img/p.png]]"
+    assert "pinned" in " ".join(outcome.notices)
+
+
+def test_a_note_and_a_link_to_it_are_one_text_when_links_are_rewritten(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "[[B]]", "B.md": "b"})
+    (engine.root.folder / "Same.md").symlink_to("A.md")
+    engine.apply([Move(note="B", to="C")])
+    assert contents(engine)["A.md"] == b"[[C]]"
+    assert (engine.root.folder / "Same.md").is_symlink()
+
+
+def test_every_moved_note_is_told_with_its_hash(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "text", "B.md": "[[A]]"})
+    for file in engine.apply([Move(note="A", to="C")]).files:
+        assert file.hash == engine.view(file.path).hash
+
+
+def test_a_note_above_the_largest_size_is_not_edited_but_its_links_follow(make_vault: MakeVault) -> None:
+    engine = make_vault({"Big.md": "[[A]]" + "x" * 500, "A.md": ""}, scope=Scope(max_note_bytes=100))
+    with pytest.raises(PermissionDenied, match="largest note"):
+        engine.apply([Append(note="Big", content="y")])
+    engine.apply([Move(note="A", to="B")])
+    assert contents(engine)["Big.md"].startswith(b"[[B]]x")
+
+
+def test_later_operations_reach_notes_that_were_only_moved(make_vault: MakeVault) -> None:
+    """A moved note whose own text did not change is known to the index by its old path alone."""
+    engine = make_vault(
+        {
+            "A/from.md": "[[Plan#Week 1]] #t",
+            "Plan.md": "# Week 1\n\nx ^b\n",
+            "A/v.base": 'filters: file.hasLink("Plan.md")\nviews:\n  - type: table\n    name: T\n',
+        }
+    )
+    engine.apply(
+        [
+            Move(note="A/", to="B"),
+            Move(note="Plan", to="C/"),
+            RenameHeading(note="Plan", heading="Week 1", to="First"),
+            RenameTag(tag="t", to="u"),
+            Move(note="Plan", to="Goal"),
+        ]
+    )
+    after = contents(engine)
+    assert after["B/from.md"] == b"[[Goal#First]] #u"
+    assert after["C/Goal.md"].startswith(b"# First\n")
+    assert b"Goal.md" in after["B/v.base"]
+
+
+def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "#other"})
+    engine.apply([Create(note="N", content="#t/sub"), RenameTag(tag="t", to="u")])
+    assert contents(engine)["N.md"] == b"#u/sub"
+    with pytest.raises(NoteNotFound):
+        engine.apply([RenameTag(tag="t", to="u")])

@@ -1,0 +1,187 @@
+"""A denied note does not exist: no answer, refusal, notice, count or history tells of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from vaultbridge.engine.export import FORMATS
+from vaultbridge.engine.operations import (
+    AddFile,
+    Append,
+    Create,
+    Delete,
+    Move,
+    RenameHeading,
+    RenameTag,
+    SetProperty,
+)
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.scope import Scope
+
+from .conftest import MakeVault, contents
+
+SECRET = "Hush"
+"""Stands in every name and text of the hidden folder; may stand in no answer."""
+
+VAULT: dict[str, str | bytes] = {
+    "Open.md": "# Open\n\n## Part\n\nto [[Other]] #shared\n",
+    "Other.md": "- [ ] open task #shared\n",
+    "Private/Hush.md": "---\naliases: [Hush alias]\nHushProperty: 1\n---\n# Hush\n\n"
+    "[[Open#Part]] [[Hush target]] #shared #Hush/tag\n\n- [ ] Hush task\n",
+    "Private/Hush Other.md": "[[Open]] [[Other]]\n",
+    "Private/Hush.canvas": '{"nodes":[{"id":"1","type":"file","file":"Open.md","x":0,"y":0,"width":1,'
+    '"height":1}],"edges":[]}',
+    "Private/Hush.base": "views: [\n",
+}
+SCOPE = Scope(deny=("Private/",))
+
+
+def told(answer: object) -> str:
+    return repr(answer)
+
+
+def refused(action: Callable[[], object]) -> VaultbridgeError:
+    with pytest.raises(VaultbridgeError) as caught:
+        action()
+    return caught.value
+
+
+def test_no_question_tells_of_a_hidden_note(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    ask = engine.ask
+    answers = {
+        "search": ask.search("open OR hush OR shared"),
+        "path": ask.search("path:Private"),
+        "tags": ask.tags(),
+        "properties": ask.properties(),
+        "values": ask.property_values("HushProperty"),
+        "tasks": ask.tasks(),
+        "files": ask.files(),
+        "recent": ask.recent(),
+        "backlinks": ask.backlinks(engine.find("Open")),
+        "unresolved": ask.unresolved(),
+        "orphans": ask.orphans(attachments=True),
+        "dead ends": ask.dead_ends(),
+        "around": ask.neighbourhood(engine.find("Open"), 3),
+        "tagged": ask.notes_with_tag("shared"),
+        **{name: "".join(form(engine)) for name, form in FORMATS.items()},
+    }
+    for question, answer in answers.items():
+        assert SECRET.lower() not in told(answer).lower(), question
+    assert ask.counts() == {"notes": 2, "canvases": 0, "bases": 0, "attachments": 0}
+    assert ask.search("shared").total == 2
+    assert [tag.notes for tag in ask.tags()] == [2]
+
+
+@pytest.mark.parametrize(
+    "name", ["Hush", "Private/Hush.md", "private/hush", "Hush alias", "Hus", "Private/Hush.canvas"]
+)
+def test_asking_for_a_hidden_note_is_answered_as_for_a_missing_one(make_vault: MakeVault, name: str) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    error = refused(lambda: engine.view(name))
+    assert isinstance(error, NoteNotFound)
+    assert str(error) == str(NoteNotFound(name))
+    for operation in (Append(note=name, content="x"), Delete(note=name), Move(note=name, to="Elsewhere")):
+        error = refused(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
+        assert str(error) == str(NoteNotFound(name))
+
+
+def test_a_rename_tells_nothing_of_the_hidden_notes_it_keeps_right(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    for dry_run in (True, False):
+        outcome = engine.apply([Move(note="Open", to="Moved")], dry_run=dry_run)
+        assert SECRET not in told(outcome), outcome
+    assert b"[[Moved#Part]]" in contents(engine)["Private/Hush.md"]
+
+
+def test_creating_deleting_and_renaming_parts_tell_nothing_of_hidden_notes(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    for operation in (
+        RenameHeading(note="Open", heading="Part", to="Piece"),
+        Create(note="Sub/Other", content=""),
+        Create(note="Hush target", content=""),
+        AddFile(path="Hush.png", data=b"x"),
+        RenameTag(tag="shared", to="common"),
+        Delete(note="Open"),
+    ):
+        outcome = engine.apply([operation])
+        assert "Private" not in told(outcome), outcome
+    assert b"#shared" in contents(engine)["Private/Hush.md"], "a hidden note's tags are not its caller's"
+
+
+def test_a_name_that_only_a_hidden_note_has_stays_unknown_within_a_batch(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    error = refused(lambda: engine.apply([Move(note="Open", to="Moved"), Append(note="Hush", content="x")]))
+    assert isinstance(error, NoteNotFound) and "Private" not in str(error)
+
+
+def test_history_and_diffs_leave_hidden_files_out(make_vault: MakeVault) -> None:
+    owner = make_vault(VAULT)
+    for number in range(5):
+        owner.apply([SetProperty(note="Private/Hush.md", name="n", value=number)], label="Hush change")
+    both = owner.apply([Append(note="Hush Other", content="Hush"), Append(note="Open", content="seen")])
+    hidden = int(owner.apply([SetProperty(note="Hush", name="n", value=9)]).change_id)
+    engine = make_vault(scope=SCOPE)
+    entries = engine.history(limit=1)
+    assert [entry.id for entry in entries] == [int(both.change_id)]
+    assert [list(entry.paths) for entry in entries] == [["Open.md"]]
+    assert isinstance(refused(lambda: engine.history("Private/Hush.md")), NoteNotFound)
+    assert engine.last_change() == int(both.change_id)
+    assert "Hush" not in engine.diff(int(both.change_id)) and "+seen" in engine.diff(int(both.change_id))
+    unknown = refused(lambda: engine.diff(999))
+    assert isinstance(unknown, InvalidArgument)
+    assert str(refused(lambda: engine.diff(hidden))) == str(unknown).replace("999", str(hidden))
+    assert str(refused(lambda: engine.undo(hidden))) == str(unknown).replace("999", str(hidden))
+
+
+def test_the_caller_may_undo_its_own_rename_with_the_hidden_links_it_changed(make_vault: MakeVault) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    before = contents(engine)
+    change = int(engine.apply([Move(note="Open", to="Moved")]).change_id)
+    outcome = engine.undo(change)
+    assert contents(engine) == before
+    assert SECRET not in told(outcome)
+
+
+def test_a_change_that_made_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:
+    owner = make_vault(VAULT)
+    change = int(
+        owner.apply([Append(note="Open", content="x"), Move(note="Hush", to="Private/Hush 2")]).change_id
+    )
+    engine = make_vault(scope=SCOPE)
+    error = refused(lambda: engine.undo(change))
+    assert isinstance(error, EditRefused) and SECRET not in str(error)
+    assert "Private/Hush 2.md" in contents(engine)
+
+
+def test_a_failing_read_of_a_hidden_note_does_not_name_it(make_vault: MakeVault) -> None:
+    engine = make_vault(
+        {**VAULT, "Private/Hush big.md": "[[Open]]" + " " * 5000},
+        scope=Scope(deny=("Private/",), max_note_bytes=2000),
+    )
+    engine.apply([Move(note="Open", to="Moved")])
+    assert contents(engine)["Private/Hush big.md"].startswith(b"[[Moved]]")
+
+
+@pytest.mark.skipif(not hasattr(os, "symlink"), reason="the system has no symlinks")
+def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -> None:
+    engine = make_vault({**VAULT, ".obsidian/app.json": "{}"}, scope=SCOPE)
+    folder = engine.root.folder
+    (folder / "way").symlink_to("Private")
+    (folder / "config").symlink_to(".obsidian")
+    (folder / "app.md").symlink_to(".obsidian/app.json")
+    (folder / "peek.md").symlink_to("Private/Hush.md")
+    for name in ("way/Hush.md", "config/app.json", "app.md", "peek.md"):
+        for action in (
+            lambda name=name: engine.view(name),
+            lambda name=name: engine.read_bytes(vault_path(name)),
+            lambda name=name: engine.apply([Append(note=name, content="x")]),
+        ):
+            assert isinstance(refused(action), NoteNotFound | PermissionDenied), name
+    assert not engine.ask.search("file:app").hits
+    refused(lambda: engine.apply([Create(note="config/new", content="")]))
+    refused(lambda: engine.apply([Create(note="way/new", content="")]))
