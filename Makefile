@@ -26,6 +26,9 @@ test: $(READY)  ## the whole ordinary test suite
 conformance: $(READY)  ## the official MCP suite against our core, both versions (needs npm)
 	$(BIN)/python tests/conformance/run.py
 
+test-claude: $(READY)  ## the real Claude Code against our socket (needs npm and tmux)
+	VAULTBRIDGE_TEST_CLAUDE=1 $(BIN)/python -m pytest -q tests/claude
+
 bench: $(READY)  ## every measurement, as ratios within one run
 	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
 
