@@ -1,0 +1,55 @@
+"""What the documents say is checked: links lead somewhere, commands and targets exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from vaultbridge import __version__
+from vaultbridge.__main__ import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+def test_every_link_to_a_file_leads_somewhere(document: Path) -> None:
+    text = CODE.sub("", document.read_text("utf-8"))
+    targets = [target for target in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in target]
+    missing = [target for target in targets if not (document.parent / target).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+def test_every_command_named_exists(document: Path) -> None:
+    named = set(re.findall(r"\bvaultbridge ([a-z]+)\b", "\n".join(CODE.findall(document.read_text("utf-8")))))
+    assert not named - COMMANDS.keys() - {"package"}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=shown)
+def test_every_make_target_named_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"\bmake ([a-z][a-z-]*)", "\n".join(CODE.findall(document.read_text("utf-8")))))
+    assert not named - targets
+
+
+def test_every_document_can_be_reached_from_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert not [doc.name for doc in (ROOT / "docs").glob("*.md") if f"docs/{doc.name}" not in readme]
+
+
+def test_every_command_has_a_module_with_a_main() -> None:
+    for name in COMMANDS:
+        source = ROOT / "src" / "vaultbridge" / "cli" / f"{name}.py"
+        assert "def main(argv: list[str]) -> int:" in source.read_text("utf-8"), name
+
+
+def test_the_changelog_tells_of_this_version() -> None:
+    assert f"\n## {__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
