@@ -16,9 +16,10 @@ $(READY): pyproject.toml requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: $(READY)  ## index the sample vault and answer a search
+run: $(READY)  ## serve the sample vault until Ctrl+C, after a first search
 	$(BIN)/vaultbridge index $(SAMPLE)
-	$(BIN)/vaultbridge search $(SAMPLE) "tag:#project OR bridge"
+	$(BIN)/vaultbridge search $(SAMPLE) '"light pollution" OR task-todo:survey'
+	$(BIN)/vaultbridge serve $(SAMPLE)
 
 test: $(READY)  ## the whole ordinary test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
