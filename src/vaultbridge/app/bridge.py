@@ -54,6 +54,8 @@ class BridgeProvider(EmptyProvider):
         self._known: RemoteTools | None = None
         self._names: dict[str, str] = {}
         self._listed: tuple[ToolInfo, ...] = (self._status_tool(),)
+        self._shown: tuple[ToolInfo, ...] | None = None
+        """What was listed last; a list that nobody has seen need not be announced."""
         self._problem: VaultbridgeError | None = None
         self._tried = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -67,6 +69,7 @@ class BridgeProvider(EmptyProvider):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_LIST_SECONDS):
                 await self._tried.wait()
+        self._shown = self._listed
         return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -136,8 +139,10 @@ class BridgeProvider(EmptyProvider):
             ToolInfo(name=name, description=remote[own].description, input_schema=remote[own].input_schema)
             for name, own in self._names.items()
         )
-        for listener in tuple(self._listeners):
-            listener(ToolsChanged())
+        if self._shown is not None and self._shown != self._listed:
+            self._shown = None
+            for listener in tuple(self._listeners):
+                listener(ToolsChanged())
 
     def _status_tool(self) -> ToolInfo:
         return ToolInfo(

@@ -128,7 +128,7 @@ class PluginTools:
         except VaultbridgeError as error:
             self._problem(name, str(error))
             return
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._problem(name, _described(error))
             log.debug("loading %s failed", name, exc_info=True)
             return
@@ -142,11 +142,12 @@ class PluginTools:
         log.info("%s brings %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
 
     def _check(self, name: str, fresh: list[ForeignTool]) -> None:
-        others = {tool.name for source, tools in self._tools.items() if source != name for tool in tools}
-        # A group's name must not be a tool's: both are switched and removed by the same word.
-        groups = {tool.group for tool in (*self.tools(), *fresh)}
+        kept = [tool for source, tools in self._tools.items() if source != name for tool in tools]
+        others = {tool.name for tool in kept}
         taken: set[str] = set()
         for tool in fresh:
+            # A group's name must not be another tool's: both are switched and removed by the same word.
+            groups = {one.group for one in (*kept, *fresh) if one is not tool}
             if tool.name in self._reserved | others | groups | taken:
                 raise InvalidArgument(f"The name {tool.name!r} is taken.", hint="Give the tool another one.")
             if tool.group in self._reserved | others:
@@ -220,7 +221,7 @@ def _found(value: Any) -> Iterator[Marked | ForeignTool]:
         raise InvalidArgument("It is neither a module, a tool nor a list of tools.")
 
 
-def _described(error: Exception) -> str:
+def _described(error: BaseException) -> str:
     """The fault and its line in the plugin, in one line."""
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {error.msg}"

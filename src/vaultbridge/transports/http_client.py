@@ -124,13 +124,14 @@ def _verified() -> ssl.SSLContext:
 
 def _reason(error: Exception) -> str:
     """Why, in the system's words; none of ours may hold a path."""
+    # First, because a failed verification is a ValueError too.
+    verify = getattr(error, "verify_message", "")
+    if verify:
+        return f"its certificate is not trusted ({verify})"
     if isinstance(error, EOFError):
         return "the connection was closed"
     if isinstance(error, ValueError):
         return "it is not HTTP"
-    verify = getattr(error, "verify_message", "")
-    if verify:
-        return f"its certificate is not trusted ({verify})"
     number = getattr(error, "errno", None)
     return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "no connection"
 

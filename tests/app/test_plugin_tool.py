@@ -1,0 +1,198 @@
+"""A function with type hints becomes a tool, or an error that says what is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+
+from vaultbridge.app.plugin_tool import MARK, Marked, made, tool
+from vaultbridge.app.wiring import open_engine
+from vaultbridge.engine import Engine
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultNotFound
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.tool import ForeignTool
+from vaultbridge.tools.workshop import Workshop
+
+EMPTY_SHOP = Workshop(engines={})
+
+
+def of(function: Any, group: str = "mine") -> ForeignTool:
+    marked = getattr(function, MARK)
+    assert isinstance(marked, Marked)
+    return made(marked, group=group)
+
+
+def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description() -> None:
+    @tool(effect="reads", title="Greet")
+    def greet(
+        name: Annotated[str, msgspec.Meta(description="who")],
+        times: int = 1,
+        how: Literal["low", "loud"] = "low",
+    ) -> str:
+        """Greet somebody."""
+        return f"hello {name} " * times + how
+
+    made_tool = of(greet)
+    assert made_tool.name == "greet"
+    assert made_tool.description == "Greet somebody."
+    assert made_tool.group == "mine"
+    assert (made_tool.effect, made_tool.title) == ("reads", "Greet")
+    assert made_tool.input_schema == {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "who"},
+            "times": {"type": "integer"},
+            "how": {"enum": ["loud", "low"]},
+        },
+        "required": ["name"],
+    }
+    assert made_tool.run(EMPTY_SHOP, {"name": "A", "times": 2}).text == "hello A hello A low"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"), [({}, "name"), ({"name": 3}, "name"), ({"name": "a", "more": 1}, "more")]
+)
+def test_arguments_are_checked_before_the_function_runs(arguments: dict[str, Any], argument: str) -> None:
+    ran = []
+
+    @tool()
+    def greet(name: str) -> str:
+        """Greet."""
+        ran.append(name)
+        return ""
+
+    with pytest.raises(InvalidArgument) as caught:
+        of(greet).run(EMPTY_SHOP, arguments)
+    assert caught.value.argument == argument
+    assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "data"),
+    [
+        ("text", "text", None),
+        (None, "Done.", None),
+        ({"a": [1]}, '{"a":[1]}', {"a": [1]}),
+        ([1, 2], "[1,2]", None),
+        (read("own"), "own", None),
+    ],
+)
+def test_what_a_function_returns_is_the_answer(value: Any, text: str, data: Any) -> None:
+    @tool()
+    def give() -> Any:
+        """Give."""
+        return value
+
+    answer = of(give).run(EMPTY_SHOP, {})
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.data) == (text, data)
+
+
+def test_a_coroutine_is_awaited() -> None:
+    @tool()
+    async def later() -> str:
+        """Later."""
+        return "at last"
+
+    assert of(later).run(EMPTY_SHOP, {}).text == "at last"
+
+
+def test_a_failure_of_the_function_tells_its_kind_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    @tool()
+    def fail() -> str:
+        """Fail."""
+        raise KeyError("/home/somebody/secret")
+
+    with pytest.raises(EngineFailure) as caught:
+        of(fail).run(EMPTY_SHOP, {})
+    assert "KeyError" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert "secret" in caplog.text
+
+
+def test_our_own_errors_pass_as_they_are() -> None:
+    @tool()
+    def fail() -> str:
+        """Fail."""
+        raise NoteNotFound("x")
+
+    with pytest.raises(NoteNotFound):
+        of(fail).run(EMPTY_SHOP, {})
+
+
+def test_the_vault_and_the_workshop_are_given_and_not_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
+    vault = tmp_path / "Notes"
+    vault.mkdir()
+    (vault / "A.md").write_text("one two three")
+
+    @tool(effect="reads")
+    def words(engine: Engine, shop: Workshop, note: str) -> str:
+        """Count words."""
+        return f"{len(engine.view(note).text.split())} {shop.actor}"
+
+    counted = of(words)
+    assert set(counted.input_schema["properties"]) == {"note", "vault"}
+    assert counted.input_schema["required"] == ["note"]
+    with open_engine(vault) as engine:
+        shop = Workshop(engines={"Notes": engine, "Other": engine}, actor="me")
+        assert counted.run(shop, {"note": "A", "vault": "Notes"}).text == "3 me"
+        with pytest.raises(InvalidArgument, match="several vaults"):
+            counted.run(shop, {"note": "A"})
+        with pytest.raises(VaultNotFound):
+            counted.run(shop, {"note": "A", "vault": 3})
+
+
+def no_docstring(a: int) -> str:
+    return ""
+
+
+def no_hint(a) -> str:  # type: ignore[no-untyped-def]
+    """Something."""
+    return ""
+
+
+def anything(*a: int) -> str:
+    """Something."""
+    return ""
+
+
+def unknown_hint(a: Nothing) -> str:  # type: ignore[name-defined]  # noqa: F821
+    """Something."""
+    return ""
+
+
+def no_json(a: complex) -> str:
+    """Something."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (no_docstring, "no docstring"),
+        (no_hint, "no type hint"),
+        (anything, "cannot be an argument"),
+        (unknown_hint, "hints cannot be read"),
+        (no_json, "cannot be JSON"),
+    ],
+)
+def test_a_function_that_cannot_be_a_tool_is_told_why(function: Any, says: str) -> None:
+    with pytest.raises(InvalidArgument, match=says):
+        of(tool()(function))
+
+
+@pytest.mark.parametrize("name", ["1st", "a b", "é", "x" * 65, "_x"])
+def test_a_name_must_be_one_that_models_accept(name: str) -> None:
+    @tool(name=name)
+    def named() -> str:
+        """Something."""
+        return ""
+
+    with pytest.raises(InvalidArgument, match="no name for a tool"):
+        of(named)

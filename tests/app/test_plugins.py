@@ -1,0 +1,220 @@
+"""Plugin files: loaded, reloaded, removed, and harmless when they are wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.app.config import ToolsConfig
+from vaultbridge.app.plugins import PluginTools
+from vaultbridge.app.switches import Switches
+from vaultbridge.errors import NoteNotFound
+from vaultbridge.tools.catalog import Catalog
+from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+from vaultbridge.tools.workshop import Workshop
+
+SHOP = Workshop(engines={})
+RESERVED = frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group))
+
+GOOD = '''
+from vaultbridge.app.plugin_tool import tool
+
+@tool(effect="reads")
+def {name}() -> str:
+    """Says {says}."""
+    return "{says}"
+'''
+
+
+class Plugins:
+    """A catalog, a folder and the loader between them."""
+
+    def __init__(self, folder: Path, vault: Path, config: ToolsConfig | None = None) -> None:
+        self.folder = folder
+        self.catalog: Catalog = standard_catalog()
+        self.switches = Switches(self.catalog, config or ToolsConfig())
+        self.loader = PluginTools(
+            self.catalog, folder, vaults=[vault], reserved=RESERVED, switch=self.switches.apply
+        )
+        self.own = len(self.catalog.names())
+
+    def write(self, file: str, name: str, says: str) -> None:
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / file).write_text(GOOD.format(name=name, says=says), "utf-8")
+        self.loader.refresh()
+
+    def raw(self, file: str, text: str) -> None:
+        self.folder.mkdir(exist_ok=True)
+        (self.folder / file).write_text(text, "utf-8")
+        self.loader.refresh()
+
+    def says(self, name: str) -> str:
+        return self.catalog.call(name, {}, SHOP).text
+
+    def added(self) -> list[str]:
+        return list(self.catalog.names())[self.own :]
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Iterator[Plugins]:
+    (tmp_path / "vault").mkdir()
+    found = Plugins(tmp_path / "tools", tmp_path / "vault")
+    yield found
+    found.loader.clear()
+
+
+def test_without_a_folder_there_are_no_tools(plugins: Plugins) -> None:
+    plugins.loader.refresh()
+    assert plugins.added() == []
+    assert plugins.loader.problems == {}
+
+
+def test_a_file_brings_its_tools_under_their_own_names(plugins: Plugins) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    assert plugins.added() == ["greet"]
+    assert plugins.says("greet") == "hello"
+    assert plugins.loader.tools()[0].group == "mine"
+
+
+def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: Plugins) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    heard = []
+    plugins.catalog.listen(lambda: heard.append(1))
+    plugins.loader.refresh()
+    assert heard == []
+    plugins.write("mine.py", "greet", "good day")
+    assert plugins.says("greet") == "good day"
+    assert heard
+    plugins.write("mine.py", "bow", "silently")
+    assert plugins.added() == ["bow"]
+
+
+def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    plugins.write("other.py", "bow", "silently")
+    (plugins.folder / "mine.py").unlink()
+    plugins.loader.refresh()
+    assert plugins.added() == ["bow"]
+    assert "vaultbridge_plugin_mine" not in sys.modules
+    with pytest.raises(NoteNotFound):
+        plugins.says("greet")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def broken(:", "line 1"),
+        ("x = 1\nraise ValueError('no')", "line 2: ValueError: no"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+        ("import sys\nsys.exit(3)", "SystemExit"),
+        (GOOD.format(name="read_note", says="x"), "'read_note' is taken"),
+        (GOOD.format(name="notes", says="x"), "'notes' is taken"),
+        (GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"), "'broken' is taken"),
+        ("from vaultbridge.app.plugin_tool import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
+    ],
+)
+def test_a_bad_file_is_reported_and_harms_nobody(plugins: Plugins, text: str, says: str) -> None:
+    plugins.write("good.py", "greet", "hello")
+    plugins.raw("broken.py", text)
+    assert says in plugins.loader.problems["broken.py"]
+    assert plugins.added() == ["greet"]
+    assert plugins.says("greet") == "hello"
+    plugins.write("broken.py", "bow", "silently")
+    assert plugins.loader.problems == {}
+    assert set(plugins.added()) == {"greet", "bow"}
+
+
+def test_a_file_that_breaks_keeps_the_tools_it_had(plugins: Plugins) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    plugins.raw("mine.py", "def greet(:")
+    assert "mine.py" in plugins.loader.problems
+    assert plugins.says("greet") == "hello"
+
+
+def test_two_files_cannot_bring_the_same_tool(plugins: Plugins) -> None:
+    plugins.write("a.py", "greet", "first")
+    plugins.write("b.py", "greet", "second")
+    assert plugins.says("greet") == "first"
+    assert "taken" in plugins.loader.problems["b.py"]
+
+
+def test_a_folder_inside_a_vault_is_not_loaded(tmp_path: Path) -> None:
+    """An assistant may write into the vault, and would so run code."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    plugins = Plugins(vault / "tools", vault)
+    plugins.write("mine.py", "greet", "hello")
+    assert plugins.added() == []
+    assert "inside a vault" in plugins.loader.problems["tools"]
+
+
+def test_a_link_into_a_vault_is_not_loaded(plugins: Plugins, tmp_path: Path) -> None:
+    (tmp_path / "vault" / "trap.py").write_text(GOOD.format(name="greet", says="trapped"))
+    plugins.folder.mkdir()
+    (plugins.folder / "mine.py").symlink_to(tmp_path / "vault" / "trap.py")
+    plugins.loader.refresh()
+    assert plugins.added() == []
+    assert "leads into a vault" in plugins.loader.problems["mine.py"]
+
+
+def test_a_file_that_everybody_may_write_is_not_loaded(plugins: Plugins) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    (plugins.folder / "other.py").write_text(GOOD.format(name="bow", says="x"))
+    (plugins.folder / "other.py").chmod(0o666)
+    plugins.loader.refresh()
+    assert plugins.added() == ["greet"]
+
+
+def test_hidden_and_private_files_are_left_alone(plugins: Plugins) -> None:
+    plugins.write("_helper.py", "greet", "hello")
+    plugins.write(".hidden.py", "bow", "hello")
+    plugins.raw("notes.txt", "no code")
+    assert plugins.added() == []
+
+
+def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: Path) -> None:
+    plugins = Plugins(tmp_path / "tools", tmp_path / "vault", ToolsConfig(disable=("greet", "other")))
+    plugins.write("mine.py", "greet", "hello")
+    plugins.write("other.py", "bow", "silently")
+    plugins.write("third.py", "wave", "hi")
+    assert plugins.added() == ["wave"]
+    plugins.switches.change(
+        ToolsConfig(enable=("greet", "notes")), (*STANDARD_TOOLS, *plugins.loader.tools())
+    )
+    assert "greet" in plugins.catalog.names()
+    assert "wave" not in plugins.catalog.names()
+    assert "obsidian_read_note" in plugins.catalog.names()
+    assert "obsidian_search" not in plugins.catalog.names()
+    plugins.loader.clear()
+
+
+def test_names_in_the_configuration_that_nothing_has_are_known(tmp_path: Path) -> None:
+    switches = Switches(standard_catalog(), ToolsConfig(disable=("delet_note", "notes"), enable=("x",)))
+    assert switches.unknown(STANDARD_TOOLS) == ["delet_note", "x"]
+
+
+def test_no_standard_tool_is_named_like_a_group_of_others() -> None:
+    """Tools and groups are switched by the same word."""
+    for tool in STANDARD_TOOLS:
+        assert not [one.name for one in STANDARD_TOOLS if one.group == tool.name and one is not tool]
+
+
+def test_a_package_brings_tools_by_entry_point(
+    plugins: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site"
+    about = site / "stars-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stars\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(
+        "[vaultbridge.tools]\nstars = stars_pkg\nbad = stars_pkg:missing\n"
+    )
+    (site / "stars_pkg.py").write_text(GOOD.format(name="twinkle", says="*"))
+    monkeypatch.syspath_prepend(str(site))
+    plugins.loader.load_packages()
+    assert plugins.says("twinkle") == "*"
+    assert plugins.loader.tools()[0].group == "stars"
+    assert "AttributeError" in plugins.loader.problems["bad"]
