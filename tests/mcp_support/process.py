@@ -28,7 +28,7 @@ class Process:
 
     def __init__(self, command: list[str] | None = None, **options: Any) -> None:
         self._command = command or FIXTURE
-        self._options = options
+        self._options = {"env": environment(), **options}
         self._next_id = 0
         self.inner: asyncio.subprocess.Process
 
@@ -38,7 +38,6 @@ class Process:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment(),
             limit=64 * 1024 * 1024,
             **self._options,
         )

@@ -39,6 +39,9 @@ nobody."""
 ASK_SECONDS: Final = 1.0
 """How often the index is asked while another process keeps it: one short read."""
 
+UNKNOWN: Final = -1
+"""Stands for a version and a list of files that cannot be compared with any."""
+
 Signature = tuple[int, int, int] | None
 """Modification time, size and identity of a watched file; None when it is gone."""
 
@@ -172,6 +175,10 @@ class VaultChanges:
         differ = False
         for name, engine in engines.items():
             before = self._files.get(name)
+            if not engine.ask.status.complete:
+                # What was listed meanwhile came from the disk; when the index knows all, that is news.
+                self._files[name] = (UNKNOWN, UNKNOWN)
+                continue
             version = files_version(engine)
             if before is not None and before[0] == version:
                 continue
@@ -184,7 +191,6 @@ class VaultChanges:
     async def _ask(self) -> None:
         """While another process keeps an index: notice by its counter that something was written."""
         while True:
-            await asyncio.sleep(ASK_SECONDS)
             for name, engine in tuple(self._engines.items()):
                 if engine.freshness.is_keeper:
                     continue
@@ -193,9 +199,11 @@ class VaultChanges:
                 except VaultbridgeError as error:
                     log.debug("the index cannot be asked: %s", error)
                     continue
-                if self._generations.setdefault(name, now) != now:
+                # The first answer counts as news: something may have been written since the opening.
+                if self._generations.get(name) != now:
                     self._generations[name] = now
                     self._hear(name, None)
+            await asyncio.sleep(ASK_SECONDS)
 
 
 def files_version(engine: Engine) -> int:

@@ -50,7 +50,7 @@ def tool_info(tool: ListedTool) -> ToolInfo:
         description=tool.description,
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
-        annotations=msgspec.convert(tool.annotations, ToolAnnotations),
+        annotations=msgspec.convert(tool.annotations, ToolAnnotations) if tool.annotations else None,
     )
 
 
