@@ -35,7 +35,7 @@ def run_active(bench: Bench, arguments: Active) -> Answer:
     if focus is not None and focus.selected is not None and focus.selected.text:
         selected = focus.selected
         lines.append(f"Selected, lines {selected.first_line}-{selected.last_line}:")
-        lines.append(cut(selected.text, start=arguments.start, max_chars=arguments.max_chars))
+        lines.append(cut(selected.text, start=arguments.start, max_chars=arguments.max_chars).rstrip("\n"))
     elif focus is not None and focus.selected is not None:
         lines.append(f"Cursor in line {focus.selected.first_line}")
     if files:

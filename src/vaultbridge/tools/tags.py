@@ -33,21 +33,34 @@ class Tags(ReadTags, frozen=True, kw_only=True):
 
 
 def run(bench: Bench, arguments: Tags) -> Answer:
-    if arguments.action in ("add", "remove", "rename"):
-        return _change(bench, arguments)
-    rows = _notes(bench, arguments) if arguments.action == "notes" else _tags(bench, arguments)
-    what = "notes" if arguments.action == "notes" else "tags"
+    match arguments.action:
+        case "add" | "remove" | "rename":
+            return _change(bench, arguments)
+        case "notes":
+            return _notes(bench, arguments)
+        case "list":
+            rows = _tags(bench, arguments)
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    notes = building(bench.engine)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
+    # A single note is read from disk, whatever the index knows yet.
+    notes = [] if arguments.name else building(bench.engine)
+    return read(page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
 
 
-def _notes(bench: Bench, arguments: Tags) -> list[str]:
+def _notes(bench: Bench, arguments: Tags) -> Answer:
+    from vaultbridge.note.tag_edit import tag_name
+
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
-    # What the app leaves out of its tag view is not counted in the list either.
-    ignored = bench.engine.settings.ignored
-    return [str(path) for path in bench.engine.ask.notes_with_tag(arguments.tag) if not ignored(path)]
+    found = bench.engine.ask.search(
+        f"tag:#{tag_name(arguments.tag)}",
+        limit=arguments.limit,
+        offset=arguments.offset,
+        sort="path",
+        matches_per_note=0,
+    )
+    rows = (hit.path for hit in found.hits)
+    notes = building(bench.engine)
+    return read(page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes))
 
 
 def _tags(bench: Bench, arguments: Tags) -> list[str]:

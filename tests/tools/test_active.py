@@ -1,0 +1,148 @@
+"""`active` and `open`."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
+from vaultbridge.tools.obsidian_app import ObsidianApp, address_of
+from vaultbridge.tools.workshop import Focused, Opened, Selected
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+
+def workspace(*paths: str) -> str:
+    tabs = [
+        {"id": f"t{n}", "type": "leaf", "state": {"type": "markdown", "state": {"file": path}}}
+        for n, path in enumerate(paths)
+    ]
+    tree = {
+        "main": {"id": "m", "type": "split", "children": [{"id": "g", "type": "tabs", "children": tabs}]},
+        "active": "t0",
+    }
+    return msgspec.json.encode(tree).decode()
+
+
+class Editor:
+    """A connected editor, as far as the tools know one."""
+
+    def focus(self, vault: str) -> Focused | None:
+        assert vault == "vault"
+        return Focused("A.md", Selected("one\ntwo\nthree\n", 3, 5))
+
+    def open_files(self, vault: str) -> Sequence[Opened]:
+        return [Opened("A.md", dirty=True), Opened("B.md")]
+
+
+class Shown:
+    """An app that is always there."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str, str]] = []
+
+    def show(self, vault: str, path: str, subpath: str) -> None:
+        self.asked.append((vault, path, subpath))
+
+
+def test_what_is_open_comes_from_the_workspace_file(small: Small) -> None:
+    desk = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": workspace("A.md", "B.md")})
+    assert desk.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
+
+
+def test_without_one_nothing_is_known(small: Small) -> None:
+    assert small({}).rows("active") == ["(no active note is known)"]
+
+
+def test_a_connected_editor_knows_the_selection(small: Small) -> None:
+    desk = small({"A.md": ""}).with_shop(editor=Editor())
+    assert desk.rows("active") == [
+        "Active: A.md",
+        "Selected, lines 3-5:",
+        "one",
+        "two",
+        "three",
+        "Open:",
+        "A.md  (unsaved)",
+        "B.md",
+    ]
+    assert "one\n[cut; go on with start=4]" in desk.text("active", max_chars=6)
+    assert "Selected, lines 3-5:\ntwo" in desk.text("active", start=4)
+    assert desk.refused(InvalidArgument, "active", start=99).argument == "start"
+
+
+def test_a_private_note_is_never_the_active_one(small: Small) -> None:
+    files = {"P.md": "", "B.md": "", ".obsidian/workspace.json": workspace("P.md", "B.md")}
+    desk = small(files, scope=Scope(deny=("P.md",)))
+    assert desk.rows("active") == ["(no active note is known)", "Open:", "B.md"]
+    assert "A.md" not in small({}, scope=Scope(deny=("A.md",))).with_shop(editor=Editor()).text("active")
+
+
+def test_a_note_is_shown_in_the_app(small: Small) -> None:
+    app = Shown()
+    desk = small({"f/N.md": ""}).with_shop(app=app)
+    answer = desk.call("open", name="N")
+    assert answer.data == {"success": True, "data": {"path": "f/N.md", "opened": True}}
+    assert not answer.changed
+    desk.call("open", name="N", heading="A B")
+    desk.call("open", path="f/N", block="^b")
+    assert app.asked == [("vault", "f/N.md", ""), ("vault", "f/N.md", "#A B"), ("vault", "f/N.md", "#^b")]
+    assert desk.refused(InvalidArgument, "open", name="N", heading="A", block="b").argument == "block"
+    desk.refused(NoteNotFound, "open", name="Q")
+
+
+def test_open_without_the_app_is_refused_with_the_seeds_words(
+    small: Small, monkeypatch: Any, tmp_path: Path
+) -> None:
+    """Seed 004, "Response: Error"."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    error = small({"N.md": ""}).refused(ObsidianNotRunning, "open", name="N")
+    assert error.code == "OBSIDIAN_NOT_RUNNING"
+    assert str(error) == "Obsidian application is not running. Please start Obsidian and try again."
+
+
+def running(tmp_path: Path, script: str) -> dict[str, str]:
+    """An environment in which the app runs (this process holds its lock) and `xdg-open` is `script`."""
+    lock = tmp_path / "config/obsidian/SingletonLock"
+    lock.parent.mkdir(parents=True)
+    lock.symlink_to(f"{socket.gethostname()}-{os.getpid()}")
+    opener = tmp_path / "bin/xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(f"#!/bin/sh\n{script}\n")
+    opener.chmod(0o755)
+    return {
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "HOME": str(tmp_path),
+        "PATH": f"{opener.parent}:/usr/bin:/bin",
+    }
+
+
+def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: Any, capfd: Any) -> None:
+    environ = running(tmp_path, f'echo noise; printf %s "$1" > {tmp_path}/asked')
+    monkeypatch.setenv("PATH", environ["PATH"])
+    ObsidianApp(environ, platform="linux").show("My vault", "f/Ä & b.md", "#^b")
+    address = "obsidian://open?vault=My%20vault&file=f%2F%C3%84%20%26%20b.md%23%5Eb"
+    assert (tmp_path / "asked").read_text() == address
+    assert address == address_of("My vault", "f/Ä & b.md", "#^b")
+    assert capfd.readouterr() == ("", ""), "our own output belongs to the protocol"
+
+
+def test_an_opener_that_fails_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    environ = running(tmp_path, "exit 3")
+    monkeypatch.setenv("PATH", environ["PATH"])
+    try:
+        ObsidianApp(environ, platform="linux").show("v", "a.md", "")
+    except EngineFailure as error:
+        assert "xdg-open failed (3)" in str(error)
+        assert str(tmp_path) not in str(error)
+    else:
+        raise AssertionError("the failure was swallowed")

@@ -1,0 +1,109 @@
+"""`attachment`."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, PermissionDenied
+from vaultbridge.tools.answer import Answer, Blob, Image
+from vaultbridge.tools.attachment import FILE_BYTES
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
+def b64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def test_a_picture_is_given_to_look_at(sample: Desk) -> None:
+    answer = sample.call("attachment", name="m81-sketch.png")
+    data = (sample.folder / "Attachments/m81-sketch.png").read_bytes()
+    assert answer == Answer((Image(data, "image/png", "sample-vault", "Attachments/m81-sketch.png"),))
+    assert answer.text == ""
+
+
+def test_other_files_are_given_as_they_are(small: Small) -> None:
+    desk = small({"d.pdf": b"%PDF", "i.bmp": b"BM"})
+    assert desk.call("attachment", path="d.pdf").content == (
+        Blob(b"%PDF", "application/pdf", "vault", "d.pdf"),
+    )
+    assert isinstance(desk.call("attachment", name="i.bmp").content[0], Blob), "assistants see no BMP"
+
+
+def test_text_is_given_as_text_in_pieces(small: Small) -> None:
+    desk = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
+    assert desk.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
+    assert desk.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; go on with start=4]"
+    assert desk.text("attachment", name="t.csv", start=4) == "[t.csv]\n1,2\n"
+    assert desk.text("attachment", name="i.svg").endswith(SVG)
+
+
+def test_facts_without_the_content(sample: Desk) -> None:
+    assert sample.text("attachment", action="info", name="m81-sketch.png") == (
+        "Attachments/m81-sketch.png  image/png  2506 bytes  linked from 4 notes"
+    )
+
+
+def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: Desk) -> None:
+    data = sample.data("attachment", action="add", name="star.png", data=b64(b"star"), note="Algol")
+    assert {key: data[key] for key in ("path", "link", "bytes")} == {
+        "path": "Attachments/star.png",
+        "link": "![[star.png]]",
+        "bytes": 4,
+    }
+    assert (sample.folder / "Attachments/star.png").read_bytes() == b"star"
+    again = sample.data("attachment", action="add", name="star.png", data=b64(b"other"))
+    assert again["path"] == "Attachments/star 1.png"
+    assert sample.data("attachment", action="add", name="x/y.bin", data=b64(b"1"))["path"] == "x/y.bin"
+    sample.data("history", action="undo")
+    assert not (sample.folder / "x/y.bin").exists()
+
+
+def test_a_folder_beside_the_note_is_honoured(small: Small) -> None:
+    desk = small({".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": ""})
+    assert (
+        desk.data("attachment", action="add", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
+    )
+
+
+def test_wrong_calls_are_named(small: Small) -> None:
+    desk = small({"d.pdf": b"x" * 100, "N.md": ""})
+
+    def argument(**arguments: object) -> str:
+        named: str = desk.refused(InvalidArgument, "attachment", **arguments).argument
+        return named
+
+    assert argument() == "name"
+    assert argument(name="d.pdf", max_bytes=99) == "max_bytes"
+    assert argument(name="d.pdf", max_bytes=FILE_BYTES + 1) == "max_bytes"
+    assert argument(action="add", name="a.png") == "data"
+    assert argument(action="add", name="a.png", data="not base64!") == "data"
+    assert argument(action="add", name="a.md", data=b64(b"a")) == "name"
+    assert argument(action="add", name="noending", data=b64(b"a")) == "name"
+    assert argument(action="steal", name="d.pdf") == "action"
+    desk.refused(NoteNotFound, "attachment", name="q.png")
+    desk.refused(NoteNotFound, "attachment", action="add", name="a.png", data=b64(b"a"), note="Q")
+    desk.refused(InvalidPath, "attachment", action="add", name="../a.png", data=b64(b"a"))
+
+
+def test_more_than_a_message_can_carry_is_not_taken(small: Small) -> None:
+    desk = small({})
+    too_much = "A" * (FILE_BYTES * 4 // 3 + 8)
+    assert (
+        desk.refused(InvalidArgument, "attachment", action="add", name="a.bin", data=too_much).argument
+        == "data"
+    )
+
+
+def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) -> None:
+    desk = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
+    desk.refused(NoteNotFound, "attachment", name="f/s.png")
+    with pytest.raises(PermissionDenied):
+        desk.call("attachment", action="add", name="f/s.png", data=b64(b"x"))

@@ -1,0 +1,105 @@
+"""`daily_note`. It is Sunday, 15 March 2026, a quarter past nine in the evening."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+
+def test_a_note_that_is_there_is_read(sample: Desk) -> None:
+    text = sample.text("daily_note", date="2026-03-14")
+    assert text.startswith("[Daily/2026-03-14.md | hash ")
+    assert sample.text("daily_note", date="yesterday") == text
+    assert sample.text("daily_note", date="-1") == text
+    assert "[cut; go on with start=" in sample.text("daily_note", date="-1", max_chars=60)
+    assert sample.text("daily_note", date="-1", start=20).count("\n") < text.count("\n")
+    assert "# Saturday" in sample.text("daily_note", date="-1", heading="Saturday, 14 March 2026")
+
+
+def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: Desk) -> None:
+    error = sample.refused(NoteNotFound, "daily_note")
+    assert str(error) == (
+        "No daily note named 'Daily/2026-03-15.md'. It does not exist yet: append or create makes it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({}, "Daily/2026-03-15.md  (does not exist yet)"),
+        ({"date": "tomorrow"}, "Daily/2026-03-16.md  (does not exist yet)"),
+        ({"date": "2026-03-12"}, "Daily/2026-03-12.md"),
+        ({"period": "weekly"}, "2026-W12.md  (does not exist yet)"),
+        ({"period": "weekly", "date": "+1"}, "2026-W13.md  (does not exist yet)"),
+        ({"period": "monthly", "date": "-3"}, "2025-12.md  (does not exist yet)"),
+        ({"period": "quarterly"}, "2026-Q1.md  (does not exist yet)"),
+        ({"period": "yearly", "date": "1"}, "2027.md  (does not exist yet)"),
+    ],
+)
+def test_the_path_of_any_period(sample: Desk, arguments: dict[str, str], path: str) -> None:
+    assert sample.text("daily_note", action="path", **arguments) == path
+
+
+def test_appending_makes_the_note_from_its_template_in_one_change(sample: Desk) -> None:
+    data = sample.data("daily_note", action="append", content="- saw a comet")
+    assert data["path"] == "Daily/2026-03-15.md"
+    assert data["created"] is True
+    text = sample.read("Daily/2026-03-15.md")
+    assert "# Sunday, 15 March 2026" in text
+    assert text.rstrip().endswith("- saw a comet")
+    again = sample.data("daily_note", action="append", content="- and another")
+    assert again["created"] is False
+    sample.data("history", action="undo")
+    sample.data("history", action="undo")
+    assert not (sample.folder / "Daily/2026-03-15.md").exists()
+
+
+def test_another_days_note_is_made_for_that_day(sample: Desk) -> None:
+    sample.data("daily_note", action="create", date="2026-03-20")
+    assert "# Friday, 20 March 2026" in sample.read("Daily/2026-03-20.md")
+    answer = sample.call("daily_note", action="create", date="2026-03-20")
+    assert answer.data is not None
+    assert answer.data["data"]["unchanged"] is True
+    assert not answer.changed
+
+
+def test_content_goes_first_or_under_a_heading(small: Small) -> None:
+    desk = small({"2026-03-15.md": "# Log\nold\n# Ideas\n"})
+    desk.data("daily_note", action="prepend", content="top")
+    desk.data("daily_note", action="append", heading="Log", content="new")
+    text = desk.read("2026-03-15.md")
+    assert text.startswith("top\n")
+    assert text.index("new") < text.index("# Ideas")
+    desk.refused(EditRefused, "daily_note", action="append", heading="Nope", content="x")
+
+
+def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Small) -> None:
+    desk = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
+    data = desk.data("daily_note", action="create")
+    assert data["notices"] == ["The template 'Gone' of the daily notes was not found."]
+    assert desk.read("2026-03-15.md") == ""
+
+
+def test_wrong_calls_are_named(sample: Desk) -> None:
+    def argument(**arguments: object) -> str:
+        named: str = sample.refused(InvalidArgument, "daily_note", **arguments).argument
+        return named
+
+    assert argument(action="append") == "content"
+    assert argument(date="someday") == "date"
+    assert argument(date="2026-02-30") == "date"
+    assert argument(period="hourly") == "period"
+    assert argument(action="burn") == "action"
+
+
+def test_a_hidden_daily_note_is_neither_read_nor_made(small: Small) -> None:
+    desk = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
+    assert "secret" not in str(desk.refused(NoteNotFound, "daily_note"))
+    desk.refused(PermissionDenied, "daily_note", action="append", content="x")

@@ -1,0 +1,110 @@
+"""`properties`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+FILES = {
+    ".obsidian/types.json": '{"types":{"due":"date"}}',
+    "A.md": "---\nstatus: open\ndue: 2026-01-02\nn: 3\n---\n",
+    "B.md": "---\nStatus: done\n---\n",
+    "C.md": "---\nstatus: [open, urgent]\n---\n",
+}
+
+
+def test_the_vaults_properties_with_type_count_and_examples(small: Small) -> None:
+    assert small(FILES).rows("properties") == [
+        "due  date  notes 1  e.g. 2026-01-02",
+        "n  number  notes 1  e.g. 3",
+        "status  text|list  notes 3  e.g. open, done, urgent",
+        "(properties: 3)",
+    ]
+
+
+def test_what_each_note_says_under_one_name(small: Small) -> None:
+    assert small(FILES).rows("properties", property="STATUS") == [
+        'A.md: "open"',
+        'B.md: "done"',
+        'C.md: ["open","urgent"]',
+        "(notes: 3)",
+    ]
+
+
+def test_one_notes_properties_with_its_hash(small: Small) -> None:
+    desk = small(FILES)
+    head, *rows = desk.rows("properties", name="A")
+    assert head == f"[A.md | hash {content_hash(FILES['A.md'].encode())}]"
+    assert rows == ['status: "open"', 'due: "2026-01-02"  (date)', "n: 3", "(properties: 3)"]
+    assert desk.rows("properties", name="A", property="N")[1:] == ["n: 3", "(properties: 1)"]
+
+
+def test_pages(small: Small) -> None:
+    desk = small(FILES)
+    assert desk.rows("properties", limit=1, offset=1) == [
+        "n  number  notes 1  e.g. 3",
+        "(properties 2-2 of 3; go on with offset=2)",
+    ]
+    assert desk.rows("properties", name="A", limit=1)[-1] == "(properties 1-1 of 3; go on with offset=1)"
+
+
+def test_set_remove_and_rename(small: Small) -> None:
+    desk = small(FILES)
+    seen = content_hash(FILES["A.md"].encode())
+    data = desk.data("properties", action="set", name="A", property="due", value="2026-02-03", expected=seen)
+    assert data["path"] == "A.md"
+    assert data["hash"] == content_hash((desk.folder / "A.md").read_bytes())
+    desk.data("properties", action="remove", name="A", property="n")
+    desk.data("properties", action="rename", name="A", property="status", to="state")
+    assert desk.read("A.md") == "---\nstate: open\ndue: 2026-02-03\n---\n"
+
+
+def test_a_dry_run_changes_nothing(small: Small) -> None:
+    desk = small(FILES)
+    data = desk.data("properties", action="set", name="A", property="n", value=4, dry_run=True)
+    assert "+n: 4" in data["diff"]
+    assert desk.read("A.md") == FILES["A.md"]
+
+
+def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
+    error = small(FILES).refused(
+        InvalidArgument, "properties", action="set", name="A", property="due", value="soon"
+    )
+    assert error.argument == "value"
+
+
+def test_wrong_calls_are_named(small: Small) -> None:
+    desk = small(FILES)
+
+    def argument(**arguments: object) -> str:
+        named: str = desk.refused(InvalidArgument, "properties", **arguments).argument
+        return named
+
+    assert argument(action="set", name="A", value=1) == "property"
+    assert argument(action="set", name="A", property="x") == "value"
+    assert argument(action="set", property="x", value=1) == "name"
+    assert argument(action="rename", name="A", property="n", to="") != ""
+    assert argument(action="remove", name="A", property="n", value=1) == "value"
+    assert argument(action="set", name="A", property="n", value=1, to="m") == "to"
+    assert argument(action="paint") == "action"
+    desk.refused(NoteNotFound, "properties", name="Q")
+    desk.refused(EditRefused, "properties", action="remove", name="B", property="n")
+    desk.refused(StaleWrite, "properties", action="remove", name="A", property="n", expected="0" * 16)
+
+
+def test_unreadable_properties_are_told_and_never_rewritten(small: Small) -> None:
+    desk = small({"A.md": "---\na: [1\n---\n"})
+    assert "cannot be read" in desk.text("properties", name="A")
+    desk.refused(EditRefused, "properties", action="set", name="A", property="b", value=1)
+
+
+def test_hidden_notes_count_nowhere(small: Small) -> None:
+    desk = small(FILES, scope=Scope(deny=("C.md",)))
+    assert desk.rows("properties")[2] == "Status  text  notes 2  e.g. done, open"
+    assert "C.md" not in desk.text("properties", property="status")

@@ -1,0 +1,83 @@
+"""`tags`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tools_support.desk import Desk
+from vaultbridge.errors import InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+FILES = {
+    ".obsidian/app.json": '{"userIgnoreFilters":["Templates/"]}',
+    "A.md": "---\ntags: [work]\n---\n#work/now #work/now\n",
+    "B.md": "#home #work\n",
+    "Templates/T.md": "#work\n",
+}
+
+
+def test_tags_with_counts_by_name_or_by_count(small: Small) -> None:
+    desk = small(FILES)
+    assert desk.rows("tags") == [
+        "#home  notes 1, places 1",
+        "#work  notes 2, places 4",
+        "#work/now  notes 1, places 2",
+        "(tags: 3)",
+    ]
+    assert desk.rows("tags", sort="count", limit=1)[0] == "#work  notes 2, places 4"
+    assert desk.rows("tags", tag="#Work")[:-1] == ["#work  notes 2, places 4", "#work/now  notes 1, places 2"]
+    assert desk.rows("tags", limit=1, offset=2)[-1] == "(tags 3-3 of 3; that is all)"
+
+
+def test_the_tags_of_a_note_and_the_notes_of_a_tag(small: Small) -> None:
+    desk = small(FILES)
+    assert desk.rows("tags", name="A") == ["#work", "#work/now", "(tags: 2)"]
+    assert desk.rows("tags", action="notes", tag="work") == ["A.md", "B.md", "(notes: 2)"]
+    assert desk.rows("tags", action="notes", tag="#work/now")[:-1] == ["A.md"]
+
+
+def test_add_and_remove(small: Small) -> None:
+    desk = small(FILES)
+    desk.data("tags", action="add", name="B", tag="#new")
+    assert desk.rows("tags", name="B")[:-1] == ["#new", "#home", "#work"]
+    desk.data("tags", action="remove", name="B", tag="home")
+    assert "#home" not in desk.read("B.md")
+
+
+def test_rename_in_one_note_or_everywhere(small: Small) -> None:
+    desk = small(FILES)
+    assert desk.data("tags", action="rename", name="B", tag="work", to="job")["path"] == "B.md"
+    assert desk.read("B.md") == "#home #job\n"
+    dry = desk.data("tags", action="rename", tag="work", to="job", dry_run=True)
+    assert "+#job/now #job/now" in dry["diff"]
+    data = desk.data("tags", action="rename", tag="work", to="job")
+    assert [file["path"] for file in data["files"]] == ["A.md", "Templates/T.md"]
+    assert desk.read("A.md") == "---\ntags: [job]\n---\n#job/now #job/now\n"
+
+
+def test_wrong_calls_are_named(small: Small) -> None:
+    desk = small(FILES)
+
+    def argument(**arguments: object) -> str:
+        named: str = desk.refused(InvalidArgument, "tags", **arguments).argument
+        return named
+
+    assert argument(action="notes") == "tag"
+    assert argument(action="add", name="A") == "tag"
+    assert argument(action="add", tag="x") == "name"
+    assert argument(action="rename", tag="work") == "to"
+    assert argument(action="add", name="A", tag="two words") == "tag"
+    assert argument(action="nothing") == "action"
+    assert argument(sort="size") == "sort"
+    assert desk.refused(NoteNotFound, "tags", action="rename", tag="nope", to="x").name == "nope"
+    desk.refused(StaleWrite, "tags", action="add", name="A", tag="x", expected="0" * 16)
+
+
+def test_hidden_notes_have_no_tags(small: Small) -> None:
+    desk = small(FILES, scope=Scope(deny=("B.md",)))
+    assert "#home" not in desk.text("tags")
+    assert desk.rows("tags", action="notes", tag="work")[:-1] == ["A.md"]
+    desk.data("tags", action="rename", tag="work", to="job")
+    assert desk.read("B.md") == FILES["B.md"]

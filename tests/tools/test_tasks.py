@@ -1,0 +1,99 @@
+"""`tasks`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+FILES = {
+    "f/A.md": "- [ ] late 📅 2026-02-01\n- [x] done #t\n- [/] half\n",
+    "B.md": "- [ ] soon #t 📅 2026-01-01\n",
+}
+LATE, DONE, HALF = (
+    "f/A.md:1: [ ] late 📅 2026-02-01",
+    "f/A.md:2: [x] done #t",
+    "f/A.md:3: [/] half",
+)
+SOON = "B.md:1: [ ] soon #t 📅 2026-01-01"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rows"),
+    [
+        ({}, [SOON, LATE, DONE, HALF]),
+        ({"status": "any"}, [SOON, LATE, DONE, HALF]),
+        ({"status": "open"}, [SOON, LATE]),
+        ({"status": "todo"}, [SOON, LATE]),
+        ({"status": "done"}, [DONE, HALF]),
+        ({"status": "/"}, [HALF]),
+        ({"text": "LAT"}, [LATE]),
+        ({"tag": "#t"}, [SOON, DONE]),
+        ({"name": "A"}, [LATE, DONE, HALF]),
+        ({"path": "f/A.md"}, [LATE, DONE, HALF]),
+        ({"name": "f/"}, [LATE, DONE, HALF]),
+        ({"due_before": "2026-01-15"}, [SOON]),
+        ({"due_after": "2026-01-15"}, [LATE]),
+    ],
+)
+def test_tasks_are_found_by_each_filter(small: Small, arguments: dict[str, object], rows: list[str]) -> None:
+    assert small(FILES).rows("tasks", **arguments) == [*rows, f"(tasks: {len(rows)})"]
+
+
+def test_pages(small: Small) -> None:
+    assert small(FILES).rows("tasks", limit=1, offset=1) == [LATE, "(tasks 2-2 of 4; go on with offset=2)"]
+
+
+def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> None:
+    desk = small(FILES)
+    data = desk.data("tasks", action="set", name="f/A.md:1")
+    assert data["path"] == "f/A.md"
+    assert desk.rows("tasks", status="open")[:-1] == [SOON]
+
+
+@pytest.mark.parametrize(
+    ("status", "mark"), [("", "x"), ("toggle", "x"), ("done", "x"), ("-", "-"), ("open", " "), ("todo", " ")]
+)
+def test_a_status_is_a_word_or_a_character(small: Small, status: str, mark: str) -> None:
+    desk = small(FILES)
+    desk.data("tasks", action="set", name="A", text="late", status=status)
+    assert desk.read("f/A.md").startswith(f"- [{mark}] late")
+
+
+def test_by_line_and_dry(small: Small) -> None:
+    desk = small(FILES)
+    assert "+- [x] late" in desk.data("tasks", action="set", name="A", line=1, dry_run=True)["diff"]
+    assert desk.read("f/A.md") == FILES["f/A.md"]
+
+
+def test_wrong_calls_are_named(small: Small) -> None:
+    desk = small(FILES)
+
+    def argument(**arguments: object) -> str:
+        named: str = desk.refused(InvalidArgument, "tasks", **arguments).argument
+        return named
+
+    assert argument(status="almost") == "status"
+    assert argument(due_before="tomorrow") == "due_before"
+    assert argument(due_after="2026-1-1") == "due_after"
+    assert argument(action="set") == "name"
+    assert argument(action="set", name="A") == "line"
+    assert argument(action="set", name="A", line=1, status="xx") == "status"
+    assert argument(action="forget") == "action"
+    desk.refused(NoteNotFound, "tasks", name="Q")
+    desk.refused(NoteNotFound, "tasks", name="q/")
+    desk.refused(EditRefused, "tasks", action="set", name="A", line=9)
+    desk.refused(EditRefused, "tasks", action="set", name="A", text="nothing like it")
+    desk.refused(StaleWrite, "tasks", action="set", name="A", line=1, expected="0" * 16)
+
+
+def test_hidden_tasks_are_not_counted(small: Small) -> None:
+    desk = small(FILES, scope=Scope(deny=("f/",)))
+    assert desk.rows("tasks") == [SOON, "(tasks: 1)"]
+    desk.refused(NoteNotFound, "tasks", name="f/")

@@ -1,0 +1,94 @@
+"""`vault_info`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tools_support.desk import Desk
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+SICK: dict[str, str | bytes] = {
+    ".obsidian/app.json": '{"userIgnoreFilters":["Old/","Private/"],"useMarkdownLinks":true}',
+    ".obsidian/bookmarks.json": (
+        '{"items":[{"type":"file","path":"A.md"},{"type":"file","path":"Private/S.md"}]}'
+    ),
+    ".obsidian/daily-notes.json": '{"folder":"D","template":"Private/S"}',
+    "A.md": "[[Gone]] [[Gone]] [[Lost]]\n",
+    "f/A.md": "---\na: [\n---\n",
+    "g/A.md": "x ^b\n\ny ^b\n",
+    "B (conflicted copy 2026-01-02 101010).md": "",
+    "B.md": "---\nk: 1\nk: 2\n---\n",
+    "C.canvas": "[",
+    "Private/S.md": "---\nz: [\n---\n[[Secret]]\n",
+    "Private/B.md": "",
+    "p.png": b"p",
+}
+
+
+def test_the_summary_of_a_healthy_vault(sample: Desk) -> None:
+    rows = sample.rows("vault_info")
+    assert rows[0] == "Vault sample-vault: 31 notes, 1 canvases, 1 bases, 1 attachments"
+    assert "2 broken links to 2 names" in rows[2]
+    assert "0 notes with unreadable properties" in rows[2]
+    assert "New notes go to Inbox" in rows
+    assert "Daily notes: Daily, YYYY-MM-DD, template Templates/Daily" in rows
+    assert "Obsidian is not running" in rows
+
+
+def test_each_section_of_a_sick_one(small: Small) -> None:
+    desk = small(SICK, scope=Scope(deny=("Private/",)))
+    summary = desk.text("vault_info")
+    assert "3 broken links to 2 names" in summary
+    assert "2 notes with unreadable properties" in summary
+    assert "1 duplicate block ids" in summary
+    assert "1 other problems" in summary
+    assert "1 duplicate names, 1 conflict copies" in summary
+    assert desk.rows("vault_info", section="links") == [
+        "A.md: [[Gone]]",
+        "A.md: [[Lost]]",
+        "(broken links: 2)",
+    ]
+    problems = desk.rows("vault_info", section="problems")
+    assert [row.split(":")[0] for row in problems[:-1]] == ["B.md", "C.canvas", "f/A.md", "g/A.md"]
+    assert ": duplicate-key: " in problems[0]
+    assert desk.rows("vault_info", section="duplicates") == [
+        "A.md | f/A.md | g/A.md",
+        "(names that stand twice: 1)",
+    ]
+    assert desk.rows("vault_info", section="conflicts")[0] == (
+        "B (conflicted copy 2026-01-02 101010).md  a copy of B.md, by nextcloud"
+    )
+    assert desk.rows("vault_info", section="problems", limit=1, offset=1)[-1] == (
+        "(problems 2-2 of 4; go on with offset=2)"
+    )
+
+
+def test_settings_name_no_hidden_note(small: Small) -> None:
+    desk = small(SICK, scope=Scope(deny=("Private/",)))
+    text = desk.text("vault_info", section="settings") + desk.text("vault_info")
+    assert "Bookmark: A.md (file)" in text
+    assert "Excluded from search: Old/" in text
+    assert "Links: shortest, Markdown" in text
+    assert "Private" not in text
+
+
+def test_hidden_notes_count_nowhere(small: Small) -> None:
+    desk = small(SICK, scope=Scope(deny=("Private/",)))
+    everything = "".join(
+        desk.text("vault_info", section=section)
+        for section in ("summary", "links", "problems", "duplicates", "conflicts", "settings")
+    )
+    assert "Secret" not in everything
+    assert "5 notes, 1 canvases" in everything
+
+
+def test_read_only_is_told(small: Small) -> None:
+    assert "Open read-only" in small({}, scope=Scope(read_only=True)).text("vault_info")
+    assert "Open read-only" in small({}, name="v2").with_shop(read_only=True).text("vault_info")
+
+
+def test_wrong_calls_are_named(small: Small) -> None:
+    assert small({}).refused(InvalidArgument, "vault_info", section="mood").argument == "section"
