@@ -306,3 +306,10 @@ def test_200_random_edits_and_200_undos_give_back_the_identical_bytes(
     for change in reversed(done):
         engine.undo(change)
     assert contents(engine) == before
+
+
+def test_a_note_with_bytes_that_are_no_text_is_read_with_the_problem_reported(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": b"---\nx: [\n---\n# H\n\xff [[B]]\n", "B.md": ""})
+    view = engine.view("A")
+    assert {problem.code for problem in view.note.problems} == {"invalid-utf8", "bad-yaml"}
+    assert [link.target for link in view.note.links] == ["B"]

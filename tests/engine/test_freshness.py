@@ -17,9 +17,11 @@ import pytest
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Move
 from vaultbridge.index.files import dump
+from vaultbridge.index.owner import Keeper
 from vaultbridge.index.store import Index
 from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.watch import VaultLost
 
 from .conftest import MakeVault
 
@@ -190,3 +192,47 @@ def test_indexing_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
     engine.freshness.refresh()
     engine.ask.search("alpha")
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")} == before
+
+
+def test_the_first_question_of_a_keeper_knows_what_changed_while_nobody_watched(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault({"A.md": "old"})
+    assert engine.ask.search("old").total == 1
+    engine.close()
+    (engine.root.folder / "A.md").write_text("entirely new")
+    again = make_vault()
+    again.freshness.keep()
+    assert again.ask.search("entirely").total == 1
+
+
+def test_a_question_waits_for_another_process_that_compares(make_vault: MakeVault, tmp_path: Path) -> None:
+    """Two commands at once: the second must not answer from before the first one's comparison."""
+    engine = make_vault({"A.md": "old"})
+    assert engine.ask.search("old").total == 1
+    other = Keeper(engine.cache)
+    assert other.claim()
+    (engine.root.folder / "A.md").write_text("entirely new")
+    second = make_vault()
+    asked = threading.Event()
+    answers: list[int] = []
+
+    def ask() -> None:
+        asked.set()
+        answers.append(second.ask.search("entirely").total)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    assert asked.wait(BOUND)
+    other.release()
+    thread.join(BOUND)
+    assert answers == [1]
+
+
+def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeVault) -> None:
+    engine = keeping(make_vault({"A.md": "old"}))
+    assert engine.freshness._watcher is not None
+    engine.freshness._watcher.stop()
+    engine.freshness._follow(VaultLost("the system allows no more watches"))
+    (engine.root.folder / "B.md").write_text("entirely new")
+    assert engine.ask.search("entirely").total == 1

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.engine.committing import described, draft_of
 from vaultbridge.engine.freshness import Freshness
@@ -165,6 +166,8 @@ class Engine:
         content = read_place(self._place(path), path, limit=self.scope.max_note_bytes)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
+        if decoded.problems:
+            note = replace(note, problems=decoded.problems + note.problems)
         return FileView(path, decoded.text, note, content.hash, content.signature.mtime_ns / 1e9)
 
     def excerpt(self, name: str, part: Part = WHOLE) -> tuple[FileView, Excerpt]:

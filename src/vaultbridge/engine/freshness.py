@@ -3,7 +3,7 @@
 One process per vault and machine, the keeper, holds a lock in the vault's cache folder, watches the
 vault and follows every change; the others read the same index and one of them takes over when the keeper
 goes. A process that only asks a question or two does not keep: it compares the vault by stat before it asks,
-unless a keeper does. Whoever writes a note brings that note's rows up to date at once.
+unless a keeper watches. Whoever writes a note brings that note's rows up to date at once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ class Freshness:
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
-        self._building = threading.Event()
+        self._taken = threading.Event()
+        """The keeper's lock came to us by a question: whoever stands by need not wait for its next turn."""
+        self._watching = False
         self._compared = -TRUSTED_SECONDS
         self._listeners: list[Listener] = []
         self.problem = ""
@@ -96,12 +98,12 @@ class Freshness:
     # For one question.
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
-        """Compare the whole vault now, unless another process keeps the index fresh."""
+        """Compare the whole vault now, unless another process watches it. Waits for one that compares."""
         from vaultbridge.index.sync import SyncReport
 
         with self._syncing:
             borrowed = not self._keeper.ours
-            if borrowed and not self._keeper.claim():
+            if borrowed and not self._borrow():
                 return SyncReport()
             try:
                 report = self._synchroniser().full(progress, self._stop.is_set)
@@ -110,18 +112,32 @@ class Freshness:
             finally:
                 if borrowed and self._thread is None:
                     self._keeper.release()
+                else:
+                    self._taken.set()
+
+    def _borrow(self) -> bool:
+        """Take the keeper's lock for one comparison. False when its holder watches the vault, is building the
+        index for the first time (the answer says so), or does not let go."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while not self._keeper.claim():
+            if self._keeper.watched or not self.index.status().complete:
+                return False
+            if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
+                return False
+        return True
 
     def settle(self) -> None:
         """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
-        keeps the index. Does not wait for a first build: the answer then says that it is partial."""
-        if self._building.is_set():
+        watches it. Does not wait for a first build: the answer then says that it is partial."""
+        if self._thread is not None and not self.index.status().complete:
             return
-        if self._thread is not None:
-            if self._syncing.acquire(timeout=SETTLE_SECONDS):
-                self._syncing.release()
+        if not self._syncing.acquire(timeout=SETTLE_SECONDS):
             return
-        if time.monotonic() - self._compared >= TRUSTED_SECONDS:
-            self.refresh()
+        try:
+            if not self._watching and time.monotonic() - self._compared >= TRUSTED_SECONDS:
+                self.refresh()
+        finally:
+            self._syncing.release()
 
     def wrote(self, paths: Iterable[VaultPath]) -> None:
         """This process has changed these files: bring their rows up to date before anybody asks."""
@@ -151,12 +167,12 @@ class Freshness:
     def keep(self) -> None:
         """Keep the index fresh from now on, or stand by while another process does. Returns at once."""
         if self._thread is None:
-            self._building.set()
             self._thread = threading.Thread(target=self._stand_by, name="vault-keeper", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
         self._stop.set()
+        self._taken.set()
         if self._watcher is not None:
             self._watcher.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -173,18 +189,17 @@ class Freshness:
                 if self._keeper.claim():
                     self._watch()
                     return
-                self._building.clear()
-                self._stop.wait(TAKEOVER_SECONDS)
+                self._taken.wait(TAKEOVER_SECONDS)
+                self._taken.clear()
         except Exception:
             log.exception("Keeping the index fresh failed; questions will compare with the disk themselves.")
-            self._building.clear()
+            self._watching = False
             self._thread = None
             self._keeper.release()
 
     def _watch(self) -> None:
         from vaultbridge.vault.watch import Watcher
 
-        self._building.set()
         self._watcher = Watcher(self._root, self._follow)
         self._watcher.start()
         while not self._stop.wait(HEAL_SECONDS):
@@ -201,16 +216,27 @@ class Freshness:
             case Rescan():
                 self.problem = ""
                 self._compare_all()
+                self._tell_watching(watching=True)
             case VaultLost(why=why):
+                self._tell_watching(watching=False)
                 self.problem = why
                 log.warning("The vault cannot be watched: %s", why)
             case _:
                 self._tell(frozenset())
 
+    def _tell_watching(self, *, watching: bool) -> None:
+        """While the watch fails, questions compare with the disk themselves, ours and those of others."""
+        self._watching = watching
+        if not watching:
+            self._compared = -TRUSTED_SECONDS
+        if self._keeper.ours:
+            self._keeper.tell_watching(watching=watching)
+
     def _compare_all(self) -> None:
         with self._syncing:
             report = self._guarded(lambda: self._synchroniser().full(None, self._stop.is_set))
-        self._building.clear()
+            if report is not None:
+                self._compared = time.monotonic()
         if report:
             self._tell(None)
 

@@ -2,6 +2,7 @@
 
 One process a machine walks and watches a vault: the one that holds a lock file in the vault's cache folder.
 The system releases the lock when that process dies, however it dies, and the next that asks takes over.
+A process may also hold it for one comparison only; a mark beside the lock says that its holder watches.
 Every process may write the rows of files that it changed itself."""
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ TAKEOVER_SECONDS: Final = 2.0
 """How often a process that is not the keeper should ask again: a dead keeper is then missed for no longer."""
 
 _LOCK_FILE: Final = "keeper.lock"
+_WATCH_MARK: Final = "keeper.watches"
 
 
 class Keeper:
     """The claim to keep one vault's index. Hold it as long as you walk and watch."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ("_lock", "_mark")
 
     def __init__(self, folder: Path) -> None:
         self._lock = FileLock(folder / _LOCK_FILE)
+        self._mark = folder / _WATCH_MARK
 
     @property
     def ours(self) -> bool:
@@ -31,7 +34,27 @@ class Keeper:
 
     def claim(self) -> bool:
         """Become the keeper unless another process is. True when we are."""
-        return self._lock.try_acquire()
+        if self._lock.held:
+            return True
+        if not self._lock.try_acquire():
+            return False
+        # Left by one that died: whoever holds the lock watches only when it says so itself.
+        self._mark.unlink(missing_ok=True)
+        return True
 
     def release(self) -> None:
+        if self._lock.held:
+            self._mark.unlink(missing_ok=True)
         self._lock.release()
+
+    def tell_watching(self, *, watching: bool) -> None:
+        """For the keeper: whether the index follows every change from now on."""
+        if watching:
+            self._mark.touch()
+        else:
+            self._mark.unlink(missing_ok=True)
+
+    @property
+    def watched(self) -> bool:
+        """Whether the holder of the lock, if there is one, watches the vault."""
+        return self._mark.exists()
