@@ -1,0 +1,340 @@
+"""`select`, `mention`, `diffs`, `status` and `doctor` beside a real `vaultbridge serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from editor.bridge import WAIT, Client
+from editor.process import START, Served, served
+
+NOTE = "My Folder/Käse Note.md"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    """Behind a symlink, with a space and an accent in its real path."""
+    real = tmp_path / "Mein Tresor é"
+    for path, text in {
+        "Plain.md": "one\ntwo 𝄞 [[Nowhere]]\nthree\n",
+        NOTE: "alpha\nbeta\ngamma\n",
+        "Private/Diary.md": "dear diary\n",
+    }.items():
+        place = real / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, "utf-8")
+    link = tmp_path / "link"
+    link.symlink_to(real)
+    return link
+
+
+@pytest.fixture
+async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path / "home", vault, "--deny", "Private/", "--log-level", "debug") as server:
+        yield server
+
+
+def absolute(vault: Path, note: str) -> str:
+    return os.path.realpath(vault / note)
+
+
+async def test_select_shows_lines_and_columns_to_the_assistant(server: Served, vault: Path) -> None:
+    async with server.client() as client:
+        code, out, _ = await server.command("select", vault, "Plain:1-2")
+        assert (code, out) == (0, "Plain.md is selected; 1 assistant(s) connected.\n")
+        told = await client.next("selection_changed")
+        assert told == {
+            "text": "one\ntwo 𝄞 [[Nowhere]]",
+            "filePath": absolute(vault, "Plain.md"),
+            "fileUrl": Path(absolute(vault, "Plain.md")).as_uri(),
+            # The clef is one character for the person and two units on the wire.
+            "selection": {
+                "start": {"line": 0, "character": 0},
+                "end": {"line": 1, "character": 18},
+                "isEmpty": False,
+            },
+        }
+        answer = await server.answer("select", vault, f"{NOTE}:2:2-3:1")
+        assert (answer["path"], answer["selection"]["text"]) == (NOTE, "eta\n")
+        told = await client.next("selection_changed")
+        assert (told["filePath"], told["text"]) == (absolute(vault, NOTE), "eta\n")
+        # What the person selected is what the seeds' own methods and the IDE's tools answer too.
+        assert await client.request("getCurrentFile") == NOTE
+        assert (await client.request("workspace/selection"))["cursor"] == {"line": 2, "character": 0}
+        [current] = await client.tool("getCurrentSelection")
+        assert json.loads(current)["text"] == "eta\n"
+
+
+async def test_mention_reaches_who_is_there_and_waits_for_who_comes(server: Served, vault: Path) -> None:
+    code, out, _ = await server.command("mention", vault, f"{NOTE}#L1-L2")
+    assert code == 0 and out.startswith("No assistant is connected; one that connects within 10 s")
+    async with server.client() as client:
+        told = await client.next("at_mentioned")
+        assert told == {"filePath": absolute(vault, NOTE), "lineStart": 0, "lineEnd": 1}
+        assert (await server.answer("mention", vault, "Plain"))["assistants"] == 1
+        assert await client.next("at_mentioned") == {"filePath": absolute(vault, "Plain.md")}
+    assert "Sent at-mention" in server.log.read_text("utf-8")
+
+
+async def test_what_may_not_or_cannot_be_shown_is_refused(server: Served, vault: Path) -> None:
+    for command, place, says in (
+        ("select", "Private/Diary", "No note named"),
+        ("mention", "Private/Diary.md", "No note named"),
+        ("select", "../Outside", "No note named"),
+        ("select", "Plain:9", "lines 1 to 4, not 9"),
+        ("select", "Plain:0", "counted from 1"),
+        ("mention", "Plain#L0", "counted from 1"),
+    ):
+        code, out, err = await server.command(command, vault, place)
+        assert (code, out) == (1, ""), place
+        assert err.startswith("vaultbridge: ") and err.count("\n") == 1 and says in err
+
+
+async def test_without_a_bridge_each_command_says_how_to_start_one(tmp_path: Path, vault: Path) -> None:
+    nobody = Served(tmp_path / "home")
+    for name, *rest in (
+        ["select", "Plain"],
+        ["mention", "Plain"],
+        ["diffs"],
+        ["diffs", "--watch"],
+        ["doctor"],
+    ):
+        code, out, err = await nobody.command(name, vault, *rest)
+        assert (code, out) == (1, ""), name
+        assert (
+            err == "vaultbridge: No bridge is running for this vault. Start one with `vaultbridge serve`.\n"
+        )
+
+
+async def test_status_names_bridges_clients_and_their_last_messages(server: Served, vault: Path) -> None:
+    async with server.client() as client, server.editor("my-editor") as editor:
+        await editor.request("focus", path="Plain.md")
+        await client.next("selection_changed")
+        status = await server.answer("status")
+        assert (status["port"], status["pid"], status["focus"]) == (server.port, server.pid, "Plain.md")
+        [shown] = status["clients"]
+        assert (shown["software"], shown["pid"]) == ("claude-code", 4242)
+        names = [(message["direction"], message["name"]) for message in shown["messages"]]
+        assert names[:3] == [("<", "initialize"), ("<", "notifications/initialized"), ("<", "ide_connected")]
+        assert names[-1] == (">", "selection_changed")
+        _, out, _ = await server.command("status")
+        assert re.search(rf"^Mein Tresor é  port {server.port}  pid {server.pid}  version ", out)
+        assert "open: Plain.md; 0 diff(s) waiting" in out and "(my-editor)" in out
+        assert re.search(r"client claude-1: claude-code, pid 4242\n(.*\n)*?.* > selection_changed", out)
+    assert await server.end() == 0
+    code, out, _ = await server.command("status")
+    assert (code, out) == (0, "No bridge is running. `vaultbridge serve VAULT` starts one.\n")
+
+
+async def test_a_killed_bridge_is_not_reported_as_running(server: Served, vault: Path) -> None:
+    await server.kill()
+    code, out, _ = await server.command("status")
+    assert (code, out) == (0, "No bridge is running. `vaultbridge serve VAULT` starts one.\n")
+    code, _, err = await server.command("select", vault, "Plain")
+    assert code == 1 and "No bridge is running" in err
+
+
+async def test_doctor_finds_a_healthy_bridge_and_a_dead_one(server: Served, vault: Path) -> None:
+    code, out, _ = await server.command("doctor", vault, cwd=vault)
+    assert code == 0 and all(line.startswith("ok  ") for line in out.splitlines()), out
+    assert server.token not in out
+    await server.kill()
+    code, out, _ = await server.command("doctor", vault, "--json", cwd=vault)
+    checks = {check["name"]: check for check in map(json.loads, out.splitlines())}
+    assert code == 1
+    assert checks["server is listening"]["standing"] == "bad"
+    assert checks["locks of dead processes"]["standing"] == "warning"
+    assert all(check["advice"] for check in checks.values() if check["standing"] in ("bad", "warning"))
+
+
+# diffs
+
+
+async def proposed(client: Client, vault: Path, name: str, text: str) -> asyncio.Future[dict[str, Any]]:
+    place = absolute(vault, name)
+    return await client.begin(
+        "tools/call",
+        name="openDiff",
+        arguments={
+            "old_file_path": place,
+            "new_file_path": place,
+            "new_file_contents": text,
+            "tab_name": f"tab {name}",
+        },
+    )
+
+
+async def decided(client: Client, asked: asyncio.Future[dict[str, Any]]) -> list[str]:
+    return [block["text"] for block in (await client.end(asked))["content"]]
+
+
+async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
+    server: Served, vault: Path
+) -> None:
+    async with server.client() as client, server.editor(diffs=True) as page:
+        assert (await server.command("diffs", vault))[1] == "No diff is waiting.\n"
+        first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        await page.next("diffOpened")
+        second = await proposed(client, vault, "New.md", "new\n")
+        await page.next("diffOpened")
+        _, out, _ = await server.command("diffs", vault)
+        assert out == "d1  Plain.md  (tab Plain.md)\nd2  New.md  (tab New.md)\n"
+        _, out, _ = await server.command("diffs", vault, "d1")
+        assert "-two 𝄞 [[Nowhere]]" in out and "+2" in out
+        assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "accepted\n")
+        assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
+        assert await server.answer("diffs", vault, "d2", "--reject") == {"id": "d2", "accepted": False}
+        assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
+        code, _, err = await server.command("diffs", vault, "d1", "--accept")
+        assert code == 1 and "No diff 'd1' is waiting" in err
+        code, _, err = await server.command("diffs", vault, "--accept")
+        assert code == 2 and "Give its ID" in err
+    # The client writes the file after an acceptance; the bridge never does.
+    assert (vault / "Plain.md").read_text("utf-8").startswith("one\ntwo")
+
+
+class Watch:
+    """`vaultbridge diffs VAULT --watch` with a person or a program at its pipes."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def until(self, text: str) -> str:
+        assert self.process.stdout is not None
+        return (await asyncio.wait_for(self.process.stdout.readuntil(text.encode()), START)).decode()
+
+    async def event(self) -> dict[str, Any]:
+        event: dict[str, Any] = json.loads(await self.until("\n"))
+        return event
+
+    def type(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode())
+
+    async def interrupted(self) -> int:
+        """Ctrl-C; gives the exit code."""
+        self.process.send_signal(signal.SIGINT)
+        return await asyncio.wait_for(self.process.wait(), WAIT)
+
+
+@pytest.fixture
+async def watches(server: Served, vault: Path) -> AsyncIterator[Any]:
+    opened: list[asyncio.subprocess.Process] = []
+
+    async def watch(*options: str) -> Watch:
+        process = await server.open_command("diffs", vault, "--watch", *options)
+        opened.append(process)
+        return Watch(process)
+
+    yield watch
+    for process in opened:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    watch = await watches()
+    await watch.until("Waiting for diffs. Ctrl-C ends.\n")
+    async with server.client() as client:
+        first = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        assert "+2" in await watch.until("accept d1? [y/N] ")
+        watch.type("y\n")
+        assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
+        await watch.until("accepted\n")
+        second = await proposed(client, vault, "New.md", "new\n")
+        assert "d1" not in await watch.until("accept d2? [y/N] ")
+        watch.type("\n")
+        assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
+        await watch.until("rejected\n")
+    assert await watch.interrupted() == 130
+
+
+async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    async with server.client() as client, server.editor(diffs=True) as page:
+        asked = await proposed(client, vault, "Plain.md", "x\n")
+        await page.next("diffOpened")
+        watch = await watches("--json")
+        opened = await watch.event()
+        assert (opened["event"], opened["id"], opened["newText"]) == ("opened", "d1", "x\n")
+        watch.type("accept d1\n")
+        assert await decided(client, asked) == ["FILE_SAVED", "x\n"]
+        assert await watch.event() == {"event": "closed", "id": "d1", "reason": "accepted"}
+
+
+async def test_a_program_decides_by_id_in_any_order(server: Served, vault: Path, watches: Any) -> None:
+    async with server.client() as client, server.editor(diffs=True):
+        watch = await watches("--json")
+        first = await proposed(client, vault, "One.md", "1\n")
+        assert (await watch.event())["id"] == "d1"
+        second = await proposed(client, vault, "Two.md", "2\n")
+        assert (await watch.event())["id"] == "d2"
+        watch.type("nonsense\naccept d9\naccept d2\n")
+        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+        problems = [await watch.event(), await watch.event()]
+        assert [problem["event"] for problem in problems] == ["problem", "problem"]
+        assert "accept ID" in problems[0]["message"] and "d9" in problems[1]["message"]
+        assert (await watch.event())["reason"] == "accepted"
+        assert not first.done()
+        watch.type("reject d1\n")
+        assert await decided(client, first) == ["DIFF_REJECTED", "tab One.md"]
+
+
+async def test_an_answer_meant_for_a_withdrawn_diff_decides_nothing_else(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    """The person types `y` while the diff on the screen is being withdrawn: the next one must not get it."""
+    watch = await watches()
+    await watch.until("Ctrl-C ends.\n")
+    async with server.client() as client:
+        first = await proposed(client, vault, "One.md", "1\n")
+        await watch.until("accept d1? [y/N] ")
+        assert await client.tool("close_tab", tab_name="tab One.md") == ["TAB_CLOSED"]
+        assert await decided(client, first) == ["DIFF_REJECTED", "tab One.md"]
+        await watch.until("press Enter to go on ")
+        second = await proposed(client, vault, "Two.md", "2\n")
+        watch.type("y\n")
+        await watch.until("accept d2? [y/N] ")
+        assert not second.done()
+        watch.type("yes\n")
+        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+
+
+async def test_a_watch_whose_input_has_ended_still_shows_and_never_decides(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    watch = await watches("--json")
+    assert watch.process.stdin is not None
+    watch.process.stdin.close()
+    async with server.client() as client:
+        while True:
+            # The watch joins when it joins; before that nobody can show a diff.
+            asked = await proposed(client, vault, "One.md", "1\n")
+            done, _ = await asyncio.wait(
+                {asked, event := asyncio.ensure_future(watch.event())}, return_when=asyncio.FIRST_COMPLETED
+            )
+            if event in done:
+                break
+            event.cancel()
+        assert event.result()["event"] == "opened" and not asked.done()
+        assert (await server.command("diffs", vault, event.result()["id"], "--accept"))[1] == "accepted\n"
+        assert await decided(client, asked) == ["FILE_SAVED", "1\n"]
+
+
+async def test_a_watch_ends_when_the_bridge_does(server: Served, vault: Path, watches: Any) -> None:
+    watch = await watches()
+    await watch.until("Ctrl-C ends.\n")
+    await server.end()
+    assert await asyncio.wait_for(watch.process.wait(), START) == 1
