@@ -46,7 +46,9 @@ def derived_schema(arguments: type[Struct]) -> dict[str, Any]:
     slim = _slim(whole, definitions)
     assert isinstance(slim, dict), "a Struct is an object"
     required = slim.pop("required", [])
-    slim.setdefault("properties", {})
+    properties = slim.pop("properties", {})
+    # What a call cannot do without comes first: that is how a reader meets it.
+    slim["properties"] = {name: properties[name] for name in [*required, *properties]}
     return {**slim, "required": required} if required else slim
 
 
@@ -70,8 +72,7 @@ def _slim(node: Any, definitions: dict[str, Any]) -> Any:
         else:
             short[key] = _slim(value, definitions)
     if "enum" in short:
-        # Order as declared, not as sorted, so that related words stand together.
-        short.pop("type", None)
+        short.pop("type", None)  # The values show it.
     return short
 
 

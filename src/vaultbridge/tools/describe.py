@@ -1,0 +1,109 @@
+"""The catalog as a page for people: each tool with its arguments, their kinds, bounds and defaults.
+
+`docs/tools.md` holds it between two marks; after a change of a tool write it anew:
+
+    python -m vaultbridge.tools.describe docs/tools.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import NODEFAULT, UnsetType
+from msgspec.structs import FieldInfo
+
+from vaultbridge.tools.standard import STANDARD_TOOLS
+from vaultbridge.tools.tool import Tool
+
+BEGIN: Final = "<!-- reference: made by vaultbridge.tools.describe -->"
+END: Final = "<!-- end of reference -->"
+
+_EFFECTS: Final = {"reads": "reads", "adds": "reads and adds", "changes": "changes"}
+
+_SHARED: Final = {
+    "start": "Where the former answer said to go on",
+    "max_chars": "The most characters of the answer",
+    "max_bytes": "The largest file to give",
+    "limit": "The most rows of the answer",
+    "offset": "Rows to leave out: where the former answer said to go on",
+    "action": "What to do",
+    "op": "What to do; see above",
+    "properties": "The note's properties",
+    "frontmatter": "With the properties",
+    "query": "See the description",
+}
+"""What an assistant knows from an argument's name, and a person would like to read."""
+
+
+def reference() -> str:
+    return "\n".join(line for tool in STANDARD_TOOLS for line in _section(tool))
+
+
+def _section(tool: Tool) -> Iterator[str]:
+    does = (
+        "reads and changes"
+        if tool.reading is not None and tool.effect == "changes"
+        else _EFFECTS[tool.effect]
+    )
+    profiles = "core, full" if tool.core else "full"
+    read_only = tool.effect == "reads" or tool.reading is not None
+    yield f"### {tool.name}"
+    yield ""
+    yield f"{tool.description}."
+    yield ""
+    part = " (without its changing arguments)" if tool.reading is not None else ""
+    yield f"*{does}; profiles: {profiles}{f', read-only{part}' if read_only else ''}; group: {tool.group}*"
+    yield ""
+    yield "| argument | kind | default | meaning |"
+    yield "|---|---|---|---|"
+    definition = msgspec.json.schema(tool.arguments)["$defs"][tool.arguments.__name__]
+    for field in sorted(msgspec.structs.fields(tool.arguments), key=lambda field: not field.required):
+        yield _row(field, definition["properties"][field.name])
+    yield ""
+
+
+def _row(field: FieldInfo, schema: dict[str, Any]) -> str:
+    meaning = schema.get("description", _SHARED.get(field.name, "")).replace("|", "\\|")
+    return f"| `{field.name}` | {_kind(schema)} | {_default(field)} | {meaning} |"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    kind = str(schema.get("type", "any JSON"))
+    if "maximum" in schema:
+        return f"{kind}, {schema.get('minimum', 0)} to {schema['maximum']}"
+    if "minimum" in schema:
+        return f"{kind}, at least {schema['minimum']}"
+    return f"{kind}, at most {schema['maxItems']}" if "maxItems" in schema else kind
+
+
+def _default(field: FieldInfo) -> str:
+    if field.required:
+        return "required"
+    value = field.default if field.default is not NODEFAULT else None
+    if isinstance(value, UnsetType) or value in ("", (), None):
+        return ""
+    return f"`{msgspec.json.encode(value).decode()}`"
+
+
+def with_reference(page: str) -> str:
+    """The page with the part between the marks made anew."""
+    head, begin, rest = page.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    assert begin and end, "the page has no place for the reference"
+    return f"{head}{BEGIN}\n\n{reference()}\n{END}{tail}"
+
+
+def main(argv: list[str]) -> None:
+    page = Path(argv[0])
+    page.write_text(with_reference(page.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])

@@ -1,0 +1,40 @@
+"""A canvas by name, edited as one change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.canvases import canvas_view, edit_canvas
+from vaultbridge.errors import NoteNotFound, StaleWrite
+from vaultbridge.note.canvas_edit import CanvasEdit, NewText, add_card
+
+MakeVault = Callable[..., Engine]
+
+
+def card(text: str) -> CanvasEdit:
+    return add_card(text, NewText("hi"), random_bytes=lambda count: b"\x01" * count)
+
+
+def test_a_note_of_the_same_name_is_not_the_canvas(make_vault: MakeVault) -> None:
+    engine = make_vault({"f/C.canvas": "{}", "C.md": "", "Only.md": ""})
+    assert canvas_view(engine, "C").path == "f/C.canvas"
+    with pytest.raises(NoteNotFound):
+        canvas_view(engine, "Only")
+
+
+def test_an_edit_is_written_and_can_be_undone(make_vault: MakeVault) -> None:
+    engine = make_vault({"C.canvas": ""})
+    view, edited, outcome = edit_canvas(engine, "C", card)
+    assert edited.id == "01" * 8
+    assert '"hi"' in engine.view("C.canvas").text
+    engine.undo(int(outcome.change_id))
+    assert engine.view("C.canvas").hash == view.hash
+
+
+def test_an_edit_of_another_state_is_refused(make_vault: MakeVault) -> None:
+    engine = make_vault({"C.canvas": ""})
+    with pytest.raises(StaleWrite):
+        edit_canvas(engine, "C", card, expected="0" * 16)

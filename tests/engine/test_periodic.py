@@ -1,0 +1,78 @@
+"""Which periodic note is meant, and what adding to it does. Today is Sunday, 15 March 2026."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from tools_support.desk import open_desk, write_files
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Create, Prepend
+from vaultbridge.engine.periodic import adding, periodic_note
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.vault.settings import Period
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    folder = tmp_path / "vault"
+    write_files(
+        folder,
+        {
+            ".obsidian/daily-notes.json": '{"folder":"D","template":"T"}',
+            "T.md": "{{title}} {{date:dddd}} {{time}}\n",
+            "D/2026-03-14.md": "there\n",
+        },
+    )
+    desk = open_desk(tmp_path, folder)
+    yield desk.engine
+    desk.engine.close()
+
+
+@pytest.mark.parametrize(
+    ("period", "when", "day"),
+    [
+        ("daily", "", date(2026, 3, 15)),
+        ("daily", "Today", date(2026, 3, 15)),
+        ("daily", "-15", date(2026, 2, 28)),
+        ("weekly", "1", date(2026, 3, 22)),
+        ("monthly", "-3", date(2025, 12, 1)),
+        ("monthly", "10", date(2027, 1, 1)),
+        ("quarterly", "+1", date(2026, 6, 1)),
+        ("yearly", "-1", date(2025, 3, 1)),
+        ("yearly", "2020-02-29", date(2020, 2, 29)),
+    ],
+)
+def test_the_day_that_is_meant(engine: Engine, period: Period, when: str, day: date) -> None:
+    assert periodic_note(engine, period, when).day == day
+
+
+@pytest.mark.parametrize("when", ["soon", "2026-13-01", "99999", "-99999999", "1.5"])
+def test_what_is_no_date_is_refused(engine: Engine, when: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        periodic_note(engine, "yearly", when)
+    assert caught.value.argument == "date"
+
+
+def test_a_new_note_is_made_from_its_template_before_it_is_added_to(engine: Engine) -> None:
+    note = periodic_note(engine, "daily", "2026-03-20")
+    assert not note.exists
+    made, notices = adding(engine, note, "x", first=True)
+    assert made == [
+        Create(note="D/2026-03-20.md", content="2026-03-20 Friday 21:15\n"),
+        Prepend(note="D/2026-03-20.md", content="x"),
+    ]
+    assert notices == ()
+
+
+def test_a_note_that_is_there_is_only_added_to(engine: Engine) -> None:
+    note = periodic_note(engine, "daily", "yesterday")
+    assert note.exists
+    assert adding(engine, note, "x", heading="H") == (
+        [Append(note="D/2026-03-14.md", content="x", heading="H")],
+        (),
+    )
+    assert adding(engine, note, "") == ([], ())

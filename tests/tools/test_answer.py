@@ -1,0 +1,29 @@
+"""What a tool gives back."""
+
+from __future__ import annotations
+
+from vaultbridge.tools.answer import Answer, Image, Text, done, read
+from vaultbridge.tools.media import SHOWN_IMAGES, media_type
+
+
+def test_reading_answers_in_text_alone() -> None:
+    assert read("hi") == Answer((Text("hi"),), None, changed=False)
+
+
+def test_changing_answers_in_the_seeds_envelope() -> None:
+    answer = done({"path": "ä.md"})
+    assert answer.text == '{"success":true,"data":{"path":"ä.md"}}'
+    assert answer.data == {"success": True, "data": {"path": "ä.md"}}
+    assert answer.changed
+    assert not done({}, changed=False).changed
+
+
+def test_the_text_of_an_answer_leaves_pictures_out() -> None:
+    assert Answer((Text("a"), Image(b"", "image/png", "v", "p.png"), Text("b"))).text == "a\nb"
+
+
+def test_kinds_of_content_by_ending() -> None:
+    assert media_type("a/b.PNG") == "image/png"
+    assert media_type("x.md") == "text/markdown"
+    assert media_type("noending") == "application/octet-stream"
+    assert media_type("i.jpg") in SHOWN_IMAGES

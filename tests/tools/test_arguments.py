@@ -1,0 +1,102 @@
+"""From JSON to filled-in arguments: whatever comes, the error names the argument and what is wanted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET, Meta, UnsetType
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.arguments import converted, one_note_name, shown
+from vaultbridge.tools.fields import Arguments
+
+
+class Wanted(Arguments, frozen=True, kw_only=True):
+    name: str
+    size: Annotated[int, Meta(ge=1, le=9)] = 1
+    least: Annotated[int, Meta(ge=1)] = 1
+    mode: Literal["a", "b"] = "a"
+    some: Annotated[tuple[int, ...], Meta(max_length=2)] = ()
+    deep: bool = False
+    thing: dict[str, Any] | UnsetType = UNSET
+    value: Any = UNSET
+
+
+@pytest.mark.parametrize(
+    ("given_", "argument", "said"),
+    [
+        ({}, "name", "name is missing. It should be text."),
+        ({"name": 1}, "name", "name is 1. It should be text."),
+        ({"name": "x", "size": 10}, "size", "size is 10. It should be a whole number from 1 to 9."),
+        ({"name": "x", "size": "3"}, "size", 'size is "3". It should be a whole number from 1 to 9.'),
+        ({"name": "x", "size": True}, "size", "size is true. It should be a whole number from 1 to 9."),
+        ({"name": "x", "least": 0}, "least", "least is 0. It should be a whole number of at least 1."),
+        ({"name": "x", "mode": "c"}, "mode", 'mode is "c". It should be one of: a, b.'),
+        ({"name": "x", "mode": 3}, "mode", "mode is 3. It should be one of: a, b."),
+        ({"name": "x", "some": [1, 2, 3]}, "some", "some is [1,2,3]. It should be a list of at most 2."),
+        ({"name": "x", "some": [1, "b"]}, "some[1]", 'some[1] is "b". It should be a whole number.'),
+        ({"name": "x", "deep": "yes"}, "deep", 'deep is "yes". It should be true or false.'),
+        ({"name": "x", "thing": []}, "thing", "thing is []. It should be an object."),
+        (
+            {"name": "x", "nmae": 1},
+            "nmae",
+            "There is no argument nmae. Did you mean name? "
+            "There are: name, size, least, mode, some, deep, thing, value.",
+        ),
+    ],
+)
+def test_an_error_names_the_argument_what_came_and_what_is_wanted(
+    given_: dict[str, Any], argument: str, said: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        converted(given_, Wanted)
+    assert caught.value.argument == argument
+    assert str(caught.value) == said
+
+
+def test_a_place_within_a_call_is_part_of_the_name() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        converted({"name": "x", "size": 0}, Wanted, where="operations[3]")
+    assert caught.value.argument == "operations[3].size"
+
+
+def test_null_is_a_value_only_where_any_value_is() -> None:
+    filled = converted({"name": "x", "size": None, "mode": None, "value": None}, Wanted)
+    assert (filled.size, filled.mode, filled.value) == (1, "a", None)
+    with pytest.raises(InvalidArgument, match="no argument other"):
+        converted({"name": "x", "other": None}, Wanted)
+
+
+def test_path_is_another_word_for_the_note() -> None:
+    assert one_note_name({"path": "p"}, "name") == {"name": "p"}
+    assert one_note_name({"path": "p", "name": None}, "name") == {"name": "p"}
+    assert one_note_name({"path": "p", "name": "p"}, "name") == {"name": "p"}
+    assert one_note_name({"path": "p"}, "") == {"path": "p"}
+    with pytest.raises(InvalidArgument) as caught:
+        one_note_name({"path": "p", "name": "n"}, "name")
+    assert str(caught.value) == 'name is "n" and path is "p": they name two notes. Give one of name and path.'
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    assert len(shown("x" * 1000)) == 80
+    assert shown(object()).startswith("<object")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-100, 100) | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*Wanted.__struct_fields__, "other"]), JSON))
+def test_nothing_but_a_named_refusal_comes_of_any_json(given_: dict[str, Any]) -> None:
+    try:
+        filled = converted(given_, Wanted)
+    except InvalidArgument as error:
+        assert error.argument.split("[")[0] in given_ or error.argument == "name"
+    else:
+        assert isinstance(filled.name, str)

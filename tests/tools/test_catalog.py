@@ -1,0 +1,255 @@
+"""The catalog: what is shown to whom, and how a call finds its tool."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tools_support.desk import Desk, open_desk, write_files
+from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.tools.answer import Answer, read
+from vaultbridge.tools.catalog import TOOLS, Catalog
+from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+from vaultbridge.tools.tool import ForeignTool, hints_of
+from vaultbridge.tools.workshop import Workshop
+from vaultbridge.vault.scope import Scope
+
+Small = Callable[..., Desk]
+
+
+def greeter(name: str = "greet", **more: Any) -> ForeignTool:
+    def run(shop: Workshop, arguments: dict[str, Any]) -> Answer:
+        return read(f"hello {arguments.get('who', 'you')} from {shop.actor}")
+
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}}
+    return ForeignTool(
+        name=name,
+        description="Greet",
+        input_schema=schema,
+        run=run,
+        group=more.pop("group", "plugin:x"),
+        **more,
+    )
+
+
+def test_the_order_of_tools_is_always_the_same() -> None:
+    names = standard_catalog().names()
+    assert names == standard_catalog().names()
+    assert names[0] == "obsidian_create_note"
+    assert len(names) == 21
+    assert standard_catalog().names("") == tuple(tool.name for tool in STANDARD_TOOLS)
+    assert [tool.name for tool in standard_catalog().listing()] == list(names)
+
+
+def test_a_tool_is_called_with_or_without_the_prefix(small: Small) -> None:
+    desk = small({"A.md": "a"})
+    assert desk.text("read_note", name="A") == desk.text("obsidian_read_note", name="A")
+
+
+def test_an_unknown_tool_is_told_with_the_closest(small: Small) -> None:
+    desk = small({})
+    assert desk.refused(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
+    assert desk.refused(NoteNotFound, "raed_note").closest[0] == "read_note"
+
+
+def test_profiles_choose_the_tools() -> None:
+    catalog = standard_catalog()
+    core = {tool.name for tool in catalog.listing(profile="core", prefix="")}
+    assert core == {
+        "create_note",
+        "read_note",
+        "edit_note",
+        "move_note",
+        "delete_note",
+        "list_files",
+        "search",
+        "links",
+        "daily_note",
+        "vault_info",
+    }
+    reading = {tool.name: tool for tool in catalog.listing(profile="read-only", prefix="")}
+    assert not set(reading) & {"create_note", "edit_note", "move_note", "delete_note", "batch"}
+    assert all(tool.annotations == {"readOnlyHint": True} for tool in reading.values())
+    assert catalog.listing(read_only=True) == catalog.listing(profile="read-only")
+
+
+def test_tools_that_do_both_show_only_their_reading_half_where_nothing_may_change() -> None:
+    catalog = standard_catalog()
+    half = {tool.name: tool for tool in catalog.listing(read_only=True, prefix="")}["tags"]
+    whole = {tool.name: tool for tool in catalog.listing(prefix="")}["tags"]
+    assert half.input_schema["properties"]["action"] == {"enum": ["list", "notes"]}
+    assert "to" not in half.input_schema["properties"]
+    assert "rename" in whole.input_schema["properties"]["action"]["enum"]
+    assert "rename" not in half.description
+
+
+def test_a_tool_outside_the_profile_cannot_be_called(small: Small) -> None:
+    desk = small({"A.md": "a"}).with_shop(profile="core")
+    assert "a" in desk.text("read_note", name="A")
+    desk.refused(NoteNotFound, "tags")
+
+
+WRITES: list[tuple[str, dict[str, Any]]] = [
+    ("create_note", {"name": "N"}),
+    ("edit_note", {"name": "A", "op": "append", "content": "x"}),
+    ("move_note", {"name": "A", "to": "B"}),
+    ("delete_note", {"name": "A"}),
+    ("batch", {"operations": [{"op": "delete", "name": "A"}]}),
+    ("properties", {"action": "set", "name": "A", "property": "p", "value": 1}),
+    ("tags", {"action": "add", "name": "A", "tag": "t"}),
+    ("tasks", {"action": "set", "name": "A", "line": 1}),
+    ("daily_note", {"action": "append", "content": "x"}),
+    ("template", {"action": "insert", "template": "A", "name": "A"}),
+    ("canvas", {"action": "create", "name": "C"}),
+    ("attachment", {"action": "add", "name": "a.png", "data": "YQ=="}),
+    ("history", {"action": "undo"}),
+]
+
+
+@pytest.mark.parametrize("shop", [{"read_only": True}, {"profile": "read-only"}])
+def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, shop: dict[str, Any]) -> None:
+    desk = small({"A.md": "- [ ] a\n"})
+    desk.data("edit_note", name="A", op="append", content="once")
+    narrow = desk.with_shop(**shop)
+    for name, arguments in WRITES:
+        narrow.refused(PermissionDenied, name, **arguments)
+    assert "[ ] a" in narrow.text("read_note", name="A")
+    assert narrow.text("tags") == "(tags: none)"
+
+
+def test_nothing_is_changed_where_the_scope_is_read_only(small: Small) -> None:
+    small({"A.md": "- [ ] a\n"}).data("edit_note", name="A", op="append", content="once")
+    desk = small({}, scope=Scope(read_only=True))
+    for name, arguments in WRITES:
+        desk.refused(PermissionDenied, name, **arguments)
+
+
+def test_every_changing_tool_is_in_the_list_above() -> None:
+    assert {name for name, _ in WRITES} == {tool.name for tool in STANDARD_TOOLS if tool.effect != "reads"}
+
+
+def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> None:
+    desk = small({})
+    heard: list[int] = []
+    stop = desk.catalog.listen(lambda: heard.append(len(desk.catalog.names())))
+    desk.catalog.add(greeter())
+    assert desk.catalog.names()[-1] == "greet", "a foreign tool's name is its own"
+    assert desk.text("greet", who="me") == "hello me from test"
+    desk.catalog.remove("greet")
+    desk.catalog.remove("greet")
+    assert heard == [22, 21]
+    stop()
+    desk.catalog.add(greeter())
+    assert heard == [22, 21]
+
+
+def test_a_group_goes_as_a_whole() -> None:
+    catalog = Catalog([greeter("a"), greeter("b"), greeter("c", group="plugin:y")])
+    catalog.remove("plugin:x")
+    assert catalog.names() == ("c",)
+
+
+def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
+    desk = small({"A.md": "a"})
+    heard: list[None] = []
+    desk.catalog.listen(lambda: heard.append(None))
+    desk.catalog.switch("read_note", on=False)
+    desk.refused(NoteNotFound, "read_note", name="A")
+    desk.catalog.switch("metadata", on=False)
+    desk.catalog.switch("metadata", on=False)
+    assert "obsidian_tags" not in desk.catalog.names()
+    assert "obsidian_tags" not in {tool.name for tool in desk.catalog.listing()}
+    desk.catalog.switch("metadata", on=True)
+    desk.catalog.switch("read_note", on=True)
+    assert desk.catalog.names() == standard_catalog().names()
+    assert len(heard) == 4, "switching off what is off is no news"
+
+
+def test_a_name_is_given_once_and_there_is_a_most() -> None:
+    catalog = Catalog([greeter()])
+    with pytest.raises(InvalidArgument, match="already"):
+        catalog.add(greeter())
+    full = Catalog(greeter(f"g{number}") for number in range(TOOLS))
+    with pytest.raises(InvalidArgument, match="500"):
+        full.add(greeter())
+
+
+def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small) -> None:
+    desk = small({}).with_shop(read_only=True)
+    desk.catalog.add(greeter())
+    desk.catalog.add(greeter("look", effect="reads"))
+    desk.refused(PermissionDenied, "greet")
+    assert desk.text("look").startswith("hello")
+    assert [tool.name for tool in desk.catalog.listing(read_only=True)][-1] == "look"
+
+
+def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
+    desks = []
+    for name in ("one", "two"):
+        write_files(tmp_path / name, {"A.md": name})
+        desks.append(open_desk(tmp_path, tmp_path / name))
+    catalog = standard_catalog()
+    shop = Workshop(engines={desk.engine.name: desk.engine for desk in desks})
+    assert shop.vaults == ("one", "two")
+    listed = catalog.listing(vaults=shop.vaults)
+    assert all(tool.input_schema["properties"]["vault"] == {"enum": ["one", "two"]} for tool in listed)
+    assert all("vault" in tool.input_schema["required"] for tool in listed)
+    assert catalog.call("read_note", {"name": "A", "vault": "two"}, shop).text.endswith("\ntwo")
+    with pytest.raises(InvalidArgument, match="one, two") as missing:
+        catalog.call("read_note", {"name": "A"}, shop)
+    assert missing.value.argument == "vault"
+    with pytest.raises(VaultNotFound, match="Open are: one, two"):
+        catalog.call("read_note", {"name": "A", "vault": "three"}, shop)
+    with pytest.raises(InvalidArgument):
+        catalog.call("read_note", {"name": "A", "vault": 3}, shop)
+    for desk in desks:
+        desk.engine.close()
+
+
+def test_one_vault_needs_no_argument_and_may_be_named_all_the_same(small: Small) -> None:
+    desk = small({"A.md": "a"})
+    assert all(
+        "vault" not in tool.input_schema["properties"] for tool in desk.catalog.listing(vaults=("vault",))
+    )
+    assert desk.text("read_note", name="A", vault="vault").endswith("a")
+
+
+def test_without_a_vault_every_call_says_so() -> None:
+    with pytest.raises(VaultNotFound, match="No vault is open"):
+        standard_catalog().call("vault_info", {}, Workshop(engines={}))
+
+
+def test_the_listing_is_made_once_and_anew_after_a_change() -> None:
+    catalog = standard_catalog()
+    assert catalog.listing() is catalog.listing()
+    before = catalog.listing()
+    catalog.switch("open", on=False)
+    assert len(catalog.listing()) == len(before) - 1
+
+
+def test_listings_asked_for_while_tools_change_are_never_stale() -> None:
+    catalog = standard_catalog()
+    stop = threading.Event()
+
+    def change() -> None:
+        while not stop.is_set():
+            catalog.switch("open", on=False)
+            catalog.switch("open", on=True)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    for _ in range(300):
+        catalog.listing()
+    stop.set()
+    thread.join()
+    assert catalog.listing()[-1].name == "obsidian_open"
+
+
+def test_hints_say_what_differs_from_the_protocols_defaults() -> None:
+    assert hints_of("reads", idempotent=True) == {"readOnlyHint": True}
+    assert hints_of("adds", idempotent=False) == {"destructiveHint": False}
+    assert hints_of("changes", idempotent=True) == {"idempotentHint": True}
+    assert hints_of("changes", idempotent=False) == {}

@@ -1,0 +1,63 @@
+"""Rows within bounds, long texts in pieces, and the line about an index that is not complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tools_support.desk import Desk
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.pages import PAGE_CHARS, ROW_CHARS, building, cut, page
+
+Small = Callable[..., Desk]
+
+
+def test_a_row_that_is_too_long_is_cut() -> None:
+    text = page(["x" * 5000], total=1, offset=0, what="rows")
+    assert text == "x" * (ROW_CHARS - 1) + "…\n(rows: 1)"
+
+
+def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
+    rows = ["y" * 1000] * 100
+    text = page(rows, total=100, offset=0, what="rows", head="head", notes=["note"])
+    shown = text.count("\n" + "y" * 1000)
+    assert text.endswith(f"(rows 1-{shown} of 100; go on with offset={shown})\nnote")
+    assert len(text) <= PAGE_CHARS + 200
+
+
+def test_lone_surrogates_never_leave() -> None:
+    assert page(["a\udce9"], total=1, offset=0, what="rows").startswith("a\ufffd")
+
+
+@given(st.text(st.sampled_from("ab\n"), max_size=60), st.integers(1, 20))
+def test_pieces_of_a_text_join_to_the_whole(text: str, size: int) -> None:
+    pieces, start = [], 0
+    while True:
+        piece = cut(text, start=start, max_chars=size)
+        head, mark, after = piece.rpartition("\n[cut; go on with start=")
+        if not mark:
+            pieces.append(piece)
+            break
+        stop = int(after.removesuffix("]"))
+        assert start < stop <= start + size
+        assert head == text[start:stop].rstrip()
+        pieces.append(text[start:stop])
+        start = stop
+    assert "".join(pieces) == text
+
+
+def test_a_start_beyond_the_text_is_refused() -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        cut("abc", start=4, max_chars=5)
+    assert caught.value.argument == "start"
+
+
+def test_an_index_that_is_not_complete_is_told(small: Small) -> None:
+    """As it is before the first comparison with the disk."""
+    desk = small({"A.md": "needle"})
+    assert building(desk.engine) == ["(index is still being built: 0 of 0 notes so far)"]
+    assert desk.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
+    assert building(desk.engine) == []

@@ -1,0 +1,111 @@
+"""What all our tools together cost and promise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import msgspec
+import pytest
+
+from vaultbridge.tools.describe import END, with_reference
+from vaultbridge.tools.keep_schemas import schemas
+from vaultbridge.tools.schema import KEPT, derived_schema, input_schema
+from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+
+LISTING_BYTES = 14_000
+"""Issue text: `tools/list` for all tools within this."""
+
+PAGE = Path(__file__).parents[2] / "docs" / "tools.md"
+
+
+def test_the_listing_of_all_tools_stays_within_its_bytes() -> None:
+    listing = msgspec.json.encode({"tools": [tool.wire() for tool in standard_catalog().listing()]})
+    assert len(listing) <= LISTING_BYTES
+
+
+def test_create_note_shows_the_seeds_schema_and_two_more() -> None:
+    """Seed 004, "Response: tools/list"."""
+    tool = standard_catalog().listing()[0].wire()
+    assert tool["name"] == "obsidian_create_note"
+    assert tool["description"] == "Create a new note in the vault"
+    properties = tool["inputSchema"]["properties"]
+    assert tool["inputSchema"]["type"] == "object"
+    assert tool["inputSchema"]["required"] == ["name"]
+    assert {key: properties[key] for key in ("name", "content", "overwrite")} == {
+        "name": {"type": "string", "description": "Note name (without .md extension) or exact path"},
+        "content": {"type": "string", "description": "Initial note content (markdown)"},
+        "overwrite": {"type": "boolean", "description": "Overwrite if file exists"},
+    }
+    assert set(properties) == {"name", "content", "overwrite", "template", "properties"}
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_every_schema_is_one_that_clients_can_read(read_only: bool) -> None:
+    for tool in standard_catalog().listing(read_only=read_only, vaults=("a", "b")):
+        jsonschema.Draft202012Validator.check_schema(tool.input_schema)
+        assert tool.input_schema["type"] == "object"
+        assert "$ref" not in str(tool.input_schema)
+        assert tool.title
+        assert tool.description
+        if tool.output_schema is not None:
+            jsonschema.Draft202012Validator.check_schema(tool.output_schema)
+
+
+def test_tools_that_always_answer_with_data_say_in_which_form() -> None:
+    """MCP: a tool with an output schema must always give structured content."""
+    with_schema = {tool.name for tool in STANDARD_TOOLS if tool.output_schema is not None}
+    assert with_schema == {"create_note", "edit_note", "move_note", "delete_note", "batch"}
+    assert all(
+        tool.reading is None and tool.effect == "changes" for tool in STANDARD_TOOLS if tool.output_schema
+    )
+
+
+def test_every_reading_tool_has_a_size_and_a_way_to_go_on() -> None:
+    for tool in standard_catalog().listing(read_only=True, prefix=""):
+        if tool.name == "open":
+            continue  # Gives nothing to read.
+        arguments = set(tool.input_schema["properties"])
+        assert arguments & {"limit", "max_chars"}, tool.name
+        assert arguments & {"offset", "start", "before"}, tool.name
+
+
+def test_the_kept_schemas_are_those_of_the_code() -> None:
+    assert KEPT.read_bytes() == schemas(), "run: python -m vaultbridge.tools.keep_schemas"
+    for tool in STANDARD_TOOLS:
+        assert input_schema(tool.arguments) == derived_schema(tool.arguments)
+
+
+def test_the_page_about_tools_holds_the_reference_of_the_code() -> None:
+    page = PAGE.read_text("utf-8")
+    assert END in page
+    assert page == with_reference(page), "run: python -m vaultbridge.tools.describe docs/tools.md"
+
+
+def test_the_page_explains_every_tool_op_and_profile() -> None:
+    from typing import get_args
+
+    from vaultbridge.tools.edits import BatchOp
+    from vaultbridge.tools.workshop import Profile
+
+    prose, _, reference = PAGE.read_text("utf-8").partition("## Reference")
+    for tool in STANDARD_TOOLS:
+        assert f"### {tool.name}\n\n{tool.description}.\n" in reference
+        for field in msgspec.structs.fields(tool.arguments):
+            assert f"| `{field.name}` |" in reference
+    for word in (*get_args(BatchOp), *get_args(Profile)):
+        assert f"`{word}`" in prose
+
+
+def test_importing_the_catalog_loads_nothing_heavy() -> None:
+    """A client waits for the first listing: the engine, the index and YAML come with the first call."""
+    heavy = ("yaml", "sqlite3", "watchfiles", "aiohttp", "multiprocessing", "difflib")
+    ours = tuple(f"vaultbridge.{part}" for part in ("engine", "index", "bases", "vault"))
+    code = (
+        "import sys; from vaultbridge.tools.standard import standard_catalog; standard_catalog().listing();"
+        f"print(*[m for m in sys.modules if m.split('.')[0] in {heavy} or m.startswith({ours})])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == ""
