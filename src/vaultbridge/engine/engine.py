@@ -134,7 +134,38 @@ class Engine:
         or AmbiguousName with the candidates."""
         if not name.strip():
             raise InvalidArgument("Which note? Give its name or path.", argument="name")
-        return self._on_disk(name) or self.ask.find(name)
+        found = self._exactly(name)
+        if found is not None:
+            return found
+        try:
+            return self.ask.find(name)
+        except NoteNotFound:
+            # The index may not know it yet. Last, because another spelling is found by reading whole folders.
+            if (found := self._on_disk(name)) is not None:
+                return found
+            if not self.ask.status.complete:
+                from vaultbridge.engine.unindexed import find_unindexed
+
+                if (found := find_unindexed(self.root, name, self.scope.visible)) is not None:
+                    return found
+            raise
+
+    def _exactly(self, name: str) -> VaultPath | None:
+        """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
+        for spelled in (name, f"{name}.md"):
+            try:
+                path = vault_path(spelled)
+            except InvalidArgument:
+                continue
+            if self.root.spells(path) and self.scope.visible(path) and self._is_file(path):
+                return path
+        return None
+
+    def _is_file(self, path: VaultPath) -> bool:
+        try:
+            return self._place(path).is_file()
+        except NoteNotFound:
+            return False
 
     def _on_disk(self, name: str) -> VaultPath | None:
         """A path that is there, whatever the index knows yet."""

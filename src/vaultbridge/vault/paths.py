@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import unicodedata
 from pathlib import Path
 from typing import Final, NewType
@@ -173,6 +174,10 @@ class Root:
             raise PermissionDenied(f"{path} lies behind a link that leads back into the vault.")
         return found.joinpath(*rest) if rest else found
 
+    def spells(self, path: VaultPath) -> bool:
+        """Whether something is stored under exactly this spelling."""
+        return os.path.lexists(self._prefix + path)
+
     def exists(self, path: VaultPath) -> bool:
         return not self._descend(path)[1]
 
@@ -222,7 +227,7 @@ class Root:
         return self.path_of(os.path.realpath(place))
 
     def _inside(self, place: Path, path: str) -> None:
-        real = os.path.realpath(place)
+        real = self._real(place)
         if real == str(place) or self.is_part(real):
             return
         if not self.allow_outside_links or self.holds(real):
@@ -231,13 +236,30 @@ class Root:
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
             )
 
+    def _real(self, place: Path) -> str:
+        """`os.path.realpath`, which asks about every folder up to the root of the disk, without asking about
+        those above the vault: its own folder is real already."""
+        text = str(place)
+        if os.name == "nt" or not text.startswith(self._prefix):
+            return os.path.realpath(place)
+        end = len(self._prefix) - 1
+        while end >= 0:
+            end = text.find("/", end + 1)
+            try:
+                about = os.lstat(text if end < 0 else text[:end])
+            except OSError:
+                return os.path.realpath(place)
+            if stat.S_ISLNK(about.st_mode):
+                return os.path.realpath(place)
+        return text
+
     def is_part(self, real: str) -> bool:
         """Whether a real path is in the vault and beneath none of its hidden folders."""
         return self.holds(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
 
     def _loops(self, place: Path) -> bool:
         """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
-        if os.path.realpath(place) == str(place):
+        if self._real(place) == str(place):
             return False
         folder = place if place.is_dir() else place.parent
         real = os.path.realpath(folder)
