@@ -6,7 +6,9 @@ module is run again, no threads are forked, and it ends by itself when the paren
 
 from __future__ import annotations
 
+import os
 import queue
+import stat
 import sys
 import threading
 from typing import BinaryIO, Final
@@ -19,7 +21,7 @@ from vaultbridge.index.rows import Rows, parse_rows, rows_of, terms_of
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.note.model import Note, Problem
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.read import Signature, read_file
+from vaultbridge.vault.read import FileContent, Signature, read_file, read_place
 
 _HEADER: Final = 8
 """Bytes of a message's length: more than any chunk needs, and simple to read."""
@@ -68,19 +70,48 @@ _decode_chunk = msgspec.msgpack.Decoder(Chunk).decode
 _decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
 
 
+class _Places:
+    """Where files lie. A folder's real path is looked at once a chunk, not once a file: it is most of the
+    cost of finding a small note. Whatever is not plainly in its place is left to `Root.locate`."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._prefix = str(root.folder).rstrip(os.sep) + os.sep
+        self._plain: dict[str, bool] = {}
+
+    def read(self, path: str) -> FileContent:
+        folder = path.rpartition("/")[0]
+        plain = self._plain.get(folder)
+        if plain is None:
+            place = self._prefix + folder.replace("/", os.sep) if folder else str(self._root.folder)
+            plain = self._plain[folder] = os.path.realpath(place) == place
+        place = self._prefix + path
+        if plain and _is_ordinary(place):
+            return read_place(place, path, limit=NOTE_PARSE_BYTES)
+        return read_file(self._root, VaultPath(path), limit=NOTE_PARSE_BYTES)
+
+
+def _is_ordinary(place: str) -> bool:
+    """A file, not a link to one, and stored under just this name."""
+    try:
+        return stat.S_ISREG(os.lstat(place).st_mode)
+    except OSError:
+        return False
+
+
 def run_chunk(chunk: Chunk) -> ChunkResult:
-    root = Root(chunk.folder, allow_outside_links=chunk.allow_outside_links)
+    places = _Places(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     terms: set[str] = set()
     results: list[FileResult] = []
     for job in chunk.jobs:
-        result = _run_job(root, job)
+        result = _run_job(places, job)
         if chunk.terms and result.rows is not None:
             terms |= terms_of(result.rows, job.path)
         results.append(result)
     return ChunkResult(results, list(terms))
 
 
-def _run_job(root: Root, job: FileJob) -> FileResult:
+def _run_job(places: _Places, job: FileJob) -> FileResult:
     if job.placeholder:
         return _unread(
             job, "placeholder", "The file is not downloaded: its content lies with the cloud service."
@@ -89,7 +120,7 @@ def _run_job(root: Root, job: FileJob) -> FileResult:
         message = f"The file has {job.size} bytes; content above {NOTE_PARSE_BYTES} is not searched."
         return _unread(job, "too-large", message)
     try:
-        content = read_file(root, VaultPath(job.path), limit=NOTE_PARSE_BYTES)
+        content = places.read(job.path)
     except NoteNotFound:
         return FileResult(job.id, job.path, None, None, gone=True)
     except VaultbridgeError as error:
