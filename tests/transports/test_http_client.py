@@ -64,8 +64,8 @@ async def fetch(
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi and more", 200, b"hi"),
         (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", 200, b"until the end"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=1\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: 1\r\n\r\n",
-         200, b"abc0123456789"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=1\r\nabc\r\nA\r\n0123456789\r\n"
+         b"0\r\nT: 1\r\n\r\n", 200, b"abc0123456789"),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 404, b""),
         (b"HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n", 304, b""),
         (b"HTTP/1.1 204\r\n\r\n", 204, b""),
@@ -138,7 +138,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
         await held.wait()
 
     async with listening(silent) as port:
-        with pytest.raises(TimedOut, match="did not answer within 0.05 s"):
+        with pytest.raises(TimedOut, match=r"did not answer within 0\.05 s"):
             await fetch(port, seconds=0.05)
         held.set()
 
