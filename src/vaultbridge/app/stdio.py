@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.app.vault_choice import UNNAMED, known_to_obsidian, named
 from vaultbridge.dialects.mcp import mcp_dialect
@@ -21,15 +22,16 @@ from vaultbridge.dialects.mcp_provider import Provider
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.dialects.vault_provider import ProviderSettings, VaultProvider, offer_for
 from vaultbridge.errors import VaultNotFound
-from vaultbridge.limits import CALL_SECONDS, NOTE_READ_BYTES
+from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.transports.stdio import serve_stdio
 
 if TYPE_CHECKING:
-    from vaultbridge.app.config import Config, LogLevel
+    from vaultbridge.app.config import Config, LogLevel, VaultConfig
     from vaultbridge.dialects.mcp_server import ToolErrors
     from vaultbridge.engine import Engine
     from vaultbridge.tools.catalog import Catalog
     from vaultbridge.tools.workshop import Profile
+    from vaultbridge.vault.scope import Scope
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter while another wants it. While an index is being built beside
@@ -54,25 +56,36 @@ class StdioOptions(Struct, frozen=True, kw_only=True):
 
 
 class VaultPlan(Struct, frozen=True, kw_only=True):
-    """One vault to open: the text that finds it, and what may be seen and done there."""
+    """One vault to open: the text that finds it, and what may be seen and done there. The command line's
+    limits and those of the configuration all hold at once."""
 
     text: str
     read_only: bool = False
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
-    note_bytes: int = NOTE_READ_BYTES
-    outside_links: bool = False
+    config: Config | None = None
+    configured: VaultConfig | None = None
+
+    def scope(self) -> Scope:
+        """Raises InvalidArgument for a pattern that cannot be read."""
+        from vaultbridge.vault.scope import Scope
+
+        own = Scope(read_only=self.read_only, allow=self.allow, deny=self.deny)
+        if self.config is None:
+            return own
+        from vaultbridge.app.config import VaultConfig
+        from vaultbridge.app.scopes import LiveScope, parts_of
+
+        vault = self.configured or VaultConfig(path=self.text or UNNAMED)
+        return LiveScope(own, *parts_of(self.config, vault))
 
     def open(self, environ: Mapping[str, str]) -> Engine:
         """Raises VaultNotFound, naming the vaults that Obsidian knows."""
         from vaultbridge.app.wiring import open_engine
-        from vaultbridge.vault.scope import Scope
 
-        scope = Scope(
-            read_only=self.read_only, allow=self.allow, deny=self.deny, max_note_bytes=self.note_bytes
-        )
+        outside = self.configured is not None and self.configured.outside_links
         return open_engine(
-            self.text, scope=scope, actor="mcp", allow_outside_links=self.outside_links, environ=environ
+            self.text, scope=self.scope(), actor="mcp", allow_outside_links=outside, environ=environ
         )
 
 
@@ -109,88 +122,55 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
 def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     """The command line above the environment above the configuration. Raises InvalidArgument."""
     config = _config(environ) if may_be_configured(environ) else None
-    given = options.vaults
-    if not given and config is None:
-        given = tuple(text for text in environ.get("VAULTBRIDGE_VAULT", "").split(os.pathsep) if text)
-    everywhere = VaultPlan(text="", read_only=options.read_only, allow=options.allow, deny=options.deny)
-    if options.allow or options.deny:
-        _check_patterns(options)
-    if config is None:
-        plans = {name: _at(everywhere, text) for name, text in named(given).items()}
-        settings = _settings(options, plans, everywhere, options.profile or "full", quick=True)
-        return StdioPlan(
-            vaults=plans,
-            everywhere=everywhere,
-            settings=settings,
-            tool_errors=options.tool_errors or "auto",
-            log_level=options.log_level or "info",
-            call_seconds=options.call_seconds or CALL_SECONDS,
-            name=options.name,
-        )
-    return _configured(options, config, everywhere)
-
-
-def _configured(options: StdioOptions, config: Config, own: VaultPlan) -> StdioPlan:
-    """A vault's own list of allowed folders stands above the general one, and the command line's above both;
-    what is denied anywhere is denied."""
     everywhere = VaultPlan(
-        text="",
-        read_only=own.read_only or config.scope.read_only,
-        allow=own.allow or config.scope.allow,
-        deny=(*own.deny, *config.scope.deny),
-        note_bytes=config.limits.note_bytes,
+        text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
     )
-    texts = options.vaults or tuple(vault.path for vault in config.vaults)
-    by_text = {vault.path: vault for vault in config.vaults}
-    plans: dict[str, VaultPlan] = {}
-    for name, text in named(texts).items():
-        vault = by_text.get(text)
-        plans[name] = _at(everywhere, text)
-        if vault is not None:
-            plans[name] = VaultPlan(
-                text=text,
-                read_only=everywhere.read_only or vault.read_only,
-                allow=own.allow or vault.allow or config.scope.allow,
-                deny=(*everywhere.deny, *vault.deny),
-                note_bytes=everywhere.note_bytes,
-                outside_links=vault.outside_links,
-            )
-    quick = not (config.tools.enable or config.tools.disable)
-    return StdioPlan(
+    texts = options.vaults
+    if not texts and config is not None:
+        texts = tuple(vault.path for vault in config.vaults)
+    elif not texts:
+        texts = tuple(text for text in environ.get("VAULTBRIDGE_VAULT", "").split(os.pathsep) if text)
+    configured = {vault.path: vault for vault in config.vaults} if config is not None else {}
+    plans = {
+        name: replace(everywhere, text=text, configured=configured.get(text))
+        for name, text in named(texts).items()
+    }
+    chosen = StdioPlan(
         vaults=plans,
         everywhere=everywhere,
-        settings=_settings(options, plans, everywhere, options.profile or config.tools.profile, quick=quick),
+        settings=_settings(options, list(plans.values()) or [everywhere], config),
+        call_seconds=options.call_seconds or CALL_SECONDS,
+        tool_errors=options.tool_errors or "auto",
+        log_level=options.log_level or "info",
+        name=options.name,
+    )
+    if config is None:
+        return chosen
+    return replace(
+        chosen,
+        config=config,
+        call_seconds=options.call_seconds or config.limits.call_seconds,
         tool_errors=options.tool_errors or config.tools.errors,
         log_level=options.log_level or config.log.level,
-        call_seconds=options.call_seconds or config.limits.call_seconds,
-        name=options.name,
-        config=config,
     )
 
 
-def _settings(
-    options: StdioOptions,
-    plans: Mapping[str, VaultPlan],
-    everywhere: VaultPlan,
-    profile: Profile,
-    *,
-    quick: bool,
-) -> ProviderSettings:
-    every = list(plans.values()) or [everywhere]
+def _settings(options: StdioOptions, plans: list[VaultPlan], config: Config | None) -> ProviderSettings:
+    profile: Profile = options.profile or (config.tools.profile if config is not None else "full")
+    read_only, restricted = options.read_only, False
+    if config is not None or options.allow or options.deny:
+        # Only then: scopes cost an import. Bad patterns are refused here, before anything is answered.
+        scopes = [plan.scope() for plan in plans]
+        # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
+        read_only = all(scope.read_only for scope in scopes)
+        restricted = not all(scope.unrestricted for scope in scopes)
     return ProviderSettings(
         profile=profile,
-        # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
-        read_only=all(plan.read_only for plan in every),
-        restricted=any(plan.allow or plan.deny for plan in every),
+        read_only=read_only,
+        restricted=restricted,
         prompt_folder=options.prompts,
-        quick_list=quick,
+        quick_list=config is None or not (config.tools.enable or config.tools.disable),
     )
-
-
-def _at(plan: VaultPlan, text: str) -> VaultPlan:
-    from msgspec.structs import replace
-
-    return replace(plan, text=text)
 
 
 def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
@@ -209,10 +189,12 @@ def _openers(plan: StdioPlan, environ: Mapping[str, str]) -> dict[str, Callable[
     if not plans:
         try:
             found = named(known_to_obsidian(environ))
-            plans = {name: _at(plan.everywhere, text) for name, text in found.items()}
+            plans = {name: replace(plan.everywhere, text=text) for name, text in found.items()}
         except VaultNotFound:
             # Tried again with every call: the person may be setting up their first vault just now.
-            return {UNNAMED: lambda: _at(plan.everywhere, known_to_obsidian(environ)[0]).open(environ)}
+            return {
+                UNNAMED: lambda: replace(plan.everywhere, text=known_to_obsidian(environ)[0]).open(environ)
+            }
     return {name: (lambda one=one: one.open(environ)) for name, one in plans.items()}  # type: ignore[misc]
 
 
@@ -220,6 +202,8 @@ def _catalog(plan: StdioPlan, environ: Mapping[str, str]) -> Callable[[], Catalo
     """The standard tools, switched as the configuration says, and a person's own."""
 
     def make() -> Catalog:
+        from pathlib import Path
+
         from vaultbridge.app.config import EMPTY, config_file
         from vaultbridge.app.plugins import FOLDER, PluginTools
         from vaultbridge.app.switches import Switches
@@ -232,7 +216,7 @@ def _catalog(plan: StdioPlan, environ: Mapping[str, str]) -> Callable[[], Catalo
         plugins = PluginTools(
             catalog,
             config_file(environ).parent / FOLDER,
-            vaults=[],
+            vaults=[Path(one.text).expanduser() for one in plan.vaults.values()],
             reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
             switch=switches.apply,
         )
@@ -261,9 +245,3 @@ def _config(environ: Mapping[str, str]) -> Config:
     from vaultbridge.app.config import config_file, from_environment, load
 
     return from_environment(load(config_file(environ)), environ)
-
-
-def _check_patterns(options: StdioOptions) -> None:
-    from vaultbridge.vault.scope import Scope
-
-    Scope(allow=options.allow, deny=options.deny)

@@ -120,6 +120,7 @@ class VaultProvider:
         self._loaded: _Loaded | None = None
         self._changes = VaultChanges(self._workers, self._announce)
         self._warmer: asyncio.Task[None] | None = None
+        self._unlisten: Callable[[], None] | None = None
         self._closed = False
         self._shown: tuple[ToolInfo, ...] | None = None
         """The tools as they were last listed."""
@@ -218,6 +219,8 @@ class VaultProvider:
         self._warming.cancel()
         if self._warmer is not None:
             self._warmer.cancel()
+        if self._unlisten is not None:
+            self._unlisten()
         self._changes.close()
         self._workers.close()
         closer = Workers(1)
@@ -257,16 +260,19 @@ class VaultProvider:
         if self._loaded is not None:
             return self._loaded
         with self._loading:
+            first = self._loaded is None
             loaded = self._loaded or self._made()
             self._loaded = loaded
+        if first:
+            self._tools_moved()
         return loaded
 
     def _made(self) -> _Loaded:
         loaded = _Loaded(self._engines, self._settings, self._make_catalog)
         if self._furnish is not None:
             loaded.shop = self._furnish(loaded.shop)
-        loaded.catalog.listen(self._tools_moved)
-        self._tools_moved()
+        # Others may use the same catalog, and it may outlive us.
+        self._unlisten = loaded.catalog.listen(self._tools_moved)
         return loaded
 
     def _opened(self, name: str, engine: Engine) -> None:

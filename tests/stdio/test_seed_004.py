@@ -1,0 +1,111 @@
+"""The conversation of seed 004 with `vaultbridge stdio` on a real vault, word for word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mcp_support.vault import VaultProcess, small_vault
+
+pytestmark = pytest.mark.timeout(90)
+
+
+async def test_the_handshake_the_list_and_the_first_note(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        answer = await process.initialize("2024-11-05")
+        assert answer["result"]["protocolVersion"] == "2024-11-05"
+        assert "tools" in answer["result"]["capabilities"]
+        assert answer["result"]["serverInfo"]["name"] == "obsidian-mcp"
+        tools = {tool["name"]: tool for tool in (await process.result("tools/list"))["tools"]}
+        schema = tools["obsidian_create_note"]["inputSchema"]
+        assert tools["obsidian_create_note"]["description"] == "Create a new note in the vault"
+        shown = {
+            "name": {"type": "string", "description": "Note name (without .md extension) or exact path"},
+            "content": {"type": "string", "description": "Initial note content (markdown)"},
+            "overwrite": {"type": "boolean", "description": "Overwrite if file exists"},
+        }
+        assert {name: schema["properties"][name] for name in shown} == shown
+        assert schema["required"] == ["name"]
+        arguments = {"name": "Meeting Notes", "content": "# Meeting Notes\n\n- Agenda item 1"}
+        made = await process.text("create_note", **arguments)
+        assert made == '{"success":true,"data":{"path":"Meeting Notes.md","created":true}}'
+        assert (vault / "Meeting Notes.md").read_text() == arguments["content"]
+        await process.send({"jsonrpc": "2.0", "method": "exit"})
+        assert await process.wait() == 0
+
+
+async def test_the_application_errors_have_the_codes_of_the_table(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a", "X/S.md": "", "Y/S.md": ""})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin("2024-11-05")
+        for tool, arguments, code, word in (
+            ("open", {"name": "A"}, -32001, "OBSIDIAN_NOT_RUNNING"),
+            ("read_note", {"name": "Nope"}, -32003, "FILE_NOT_FOUND"),
+            ("read_note", {"name": "S"}, -32004, "AMBIGUOUS_NAME"),
+        ):
+            answer = await process.ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
+            assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (code, word), answer
+    async with VaultProcess(tmp_path, str(tmp_path / "missing")) as process:
+        await process.begin("2024-11-05")
+        answer = await process.ask("tools/call", {"name": "obsidian_tags", "arguments": {}})
+        assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32002, "VAULT_NOT_FOUND")
+    async with VaultProcess(tmp_path, str(vault), "--read-only") as process:
+        await process.begin("2024-11-05")
+        call = {"name": "obsidian_tags", "arguments": {"action": "add", "name": "A", "tags": ["x"]}}
+        answer = await process.ask("tools/call", call)
+        assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (
+            -32005,
+            "PERMISSION_DENIED",
+        )
+
+
+async def test_calls_before_the_handshake_are_refused(tmp_path: Path) -> None:
+    async with VaultProcess(tmp_path, str(small_vault(tmp_path, {"A.md": "a"}))) as process:
+        answer = await process.ask("tools/call", {"name": "obsidian_read_note", "arguments": {"name": "A"}})
+        assert answer["error"]["code"] == -32600
+        await process.begin()
+        assert "a" in await process.text("read_note", name="A")
+
+
+@pytest.mark.parametrize("how", ["exit", "end of input"])
+async def test_what_is_in_flight_at_the_end_is_written_and_answered(tmp_path: Path, how: str) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin("2024-11-05")
+        for number in range(5):
+            arguments = {"name": f"N{number}", "content": "x"}
+            params = {"name": "obsidian_create_note", "arguments": arguments}
+            await process.send(
+                {"jsonrpc": "2.0", "id": 100 + number, "method": "tools/call", "params": params}
+            )
+        if how == "exit":
+            await process.send({"jsonrpc": "2.0", "method": "exit"})
+        code, out, err = await process.end()
+    assert code == 0, err
+    answered = {json.loads(line)["id"] for line in out.splitlines() if b'"id"' in line}
+    assert answered == {100, 101, 102, 103, 104}
+    assert {place.name for place in vault.iterdir()} == {"A.md", *(f"N{number}.md" for number in range(5))}
+
+
+async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path) -> None:
+    """A plugin's tool that never comes back holds a thread, and nothing else."""
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "stuck.py").write_text(
+        "import threading\nfrom vaultbridge.app.plugin_tool import tool\n"
+        "@tool(effect='reads')\ndef stuck() -> str:\n    'Never ends.'\n"
+        "    threading.Event().wait()\n    return ''\n"
+    )
+    async with VaultProcess(tmp_path, str(vault), "--timeout", "1") as process:
+        await process.begin("2024-11-05")
+        assert "a" in await process.text("read_note", name="A")
+        await process.notification("notifications/tools/list_changed")
+        answer = await process.ask("tools/call", {"name": "stuck", "arguments": {}})
+        assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32006, "TIMEOUT")
+        assert "a" in await process.text("read_note", name="A")
+        code, _, _ = await process.end()
+        assert code == 0
