@@ -140,6 +140,7 @@ def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
         return modified
     born = getattr(status, "st_birthtime", None)
     if born is None:
-        # No birth time here: the older of the two times that there are is the nearest to it.
-        born = min(status.st_ctime, status.st_mtime)
+        # No birth time here: the older of the two times that there are is the nearest to it. Counted in
+        # nanoseconds, as the index counts, so that a file is never older than its own text.
+        born = min(status.st_ctime_ns, status.st_mtime_ns) / 1e9
     return datetime.fromtimestamp(born, UTC)
