@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 
 ORDER = [
     "errors", "limits", "note", "links", "vault", "index", "bases", "engine",
-    "editor", "tools", "rpc", "client", "dialects", "transports", "app", "cli", "__main__",
+    "editor", "tools", "rpc", "client", "dialects", "transports", "web", "app", "cli", "__main__",
 ]  # fmt: skip
 """A part may import itself and what stands before it."""
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "call": "list and call the tools of any MCP server",
     "select": "tell connected assistants what is selected",
     "mention": "mention a note to connected assistants",
+    "page": "the link to the page in which a person reviews changes",
     "diffs": "list, accept or reject proposed changes",
     "status": "running bridges and their clients",
     "doctor": "check that assistants can connect, and say what to do",

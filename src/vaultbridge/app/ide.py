@@ -24,6 +24,7 @@ from vaultbridge.editor.workspace_source import WorkspaceSource
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
 from vaultbridge.tools.workshop import Focused, Opened, Selected
+from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.ide_server import IdeServer, Page
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.running import obsidian_runs
@@ -44,7 +45,14 @@ class IdeSide:
     """Make it in the event loop; `start` when the port is served, `stop` before the server ends."""
 
     def __init__(
-        self, engine: Engine, server: McpServer, token: str, config: IdeConfig, *, share_selection: bool
+        self,
+        engine: Engine,
+        server: McpServer,
+        token: str,
+        config: IdeConfig,
+        *,
+        guard: HostGuard,
+        share_selection: bool,
     ) -> None:
         self._engine = engine
         self._loop = asyncio.get_running_loop()
@@ -53,7 +61,7 @@ class IdeSide:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
         ide = ClaudeIde(view, self.desk, server, options)
         editors = EditorServer(view, self.desk, ide, token)
-        self.sockets = IdeServer(token, ide.dialect, editors.dialect)
+        self.sockets = IdeServer(token, ide.dialect, editors.dialect, guard=guard)
         self._workspace = WorkspaceSource(engine.root, self.desk.state, obsidian_runs)
         self._looking: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None

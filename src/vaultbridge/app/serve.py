@@ -25,7 +25,6 @@ from aiohttp.abc import AbstractAccessLogger
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge import __version__
 from vaultbridge.app.access import Access
 from vaultbridge.app.config import Config, VaultConfig
 from vaultbridge.app.ide import DeskPort, IdeSide
@@ -41,6 +40,7 @@ from vaultbridge.transports.bridge_http import add_bridge_routes
 from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
 from vaultbridge.transports.mcp_http import add_mcp_routes
 from vaultbridge.transports.presence import Presence
+from vaultbridge.web.page import add_page_routes, page_link
 
 if TYPE_CHECKING:
     import ssl
@@ -68,12 +68,14 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 class Listening(Struct, frozen=True):
-    """Where a server is to be found, for people and programs on this machine."""
+    """Where a server is to be found, for people and programs on this machine. `page` is the link to the page
+    with the token in it: for this person's terminal, and never for a log."""
 
     url: str
     port: int
     vaults: tuple[ServedVault, ...]
     ide: bool
+    page: str
 
 
 @contextlib.asynccontextmanager
@@ -105,8 +107,14 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             ide_name=config.ide.name,
         )
         stack.callback(presence.socket.close)
+        guard = _guard(config)
         ide = IdeSide(
-            first, servers.full, presence.token, config.ide, share_selection=config.privacy.share_selection
+            first,
+            servers.full,
+            presence.token,
+            config.ide,
+            guard=guard,
+            share_selection=config.privacy.share_selection,
         )
         port.desk_of(first.name, ide.desk)
         access = Access(
@@ -117,7 +125,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         )
         live = LiveConfig(options, catalog, servers, access, ide.desk, [vault.folder for vault in vaults])
         await live.start()
-        await _serve_app(stack, _app(config, servers, access, ide), presence.socket, config)
+        await _serve_app(stack, _app(config, guard, servers, access, ide), presence.socket, config)
         ide.start()
         stack.push_async_callback(ide.stop)
         announced = config.ide.enabled and not config.server.tls_certificate
@@ -129,7 +137,8 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         stack.push_async_callback(_cancelled, watching)
         scheme = "https" if config.server.tls_certificate else "http"
         host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
-        yield Listening(f"{scheme}://{host}:{presence.port}", presence.port, vaults, announced)
+        url = f"{scheme}://{host}:{presence.port}"
+        yield Listening(url, presence.port, vaults, announced, page_link(url, presence.token))
 
 
 async def serve(
@@ -185,26 +194,22 @@ def check_reach(config: Config, tokens: TokenStore) -> None:
         )
 
 
-def _app(config: Config, servers: Servers, access: Access, ide: IdeSide) -> web.Application:
+def _guard(config: Config) -> HostGuard:
     server = config.server
-    guard = HostGuard(
+    return HostGuard(
         hosts=({server.host} - EVERYWHERE) | set(server.hosts),
         origins=server.origins,
         any_origin=server.cors == "any",
     )
+
+
+def _app(config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide) -> web.Application:
     app = web.Application()
     add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
     add_mcp_routes(
         app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
     )
-
-    async def page(request: web.Request) -> web.StreamResponse:
-        refusal = guard.refusal(request.headers.get("Host"), request.headers.get("Origin"))
-        if refusal is not None:
-            return web.Response(status=403, text=refusal + "\n")
-        return web.Response(text=f"vaultbridge {__version__}\n\n/mcp\n/sse\n/bridge/v1/openapi.json\n")
-
-    ide.add_routes(app, page)
+    ide.add_routes(app, add_page_routes(app, guard=guard))
     return app
 
 

@@ -136,6 +136,9 @@ def announce(listening: Listening, *, as_json: bool) -> None:
         say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp")
         say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
         say(f"  a client that spawns    vaultbridge stdio {folder}")
+        # The token is for the eyes of who started this, not for a service's log.
+        link = listening.page if sys.stdout.isatty() else f"vaultbridge page {folder}    prints the link"
+        say(f"  you, in a browser       {link}")
         say(f"  curl and scripts        curl {url}/bridge/v1/tools")
         say("\nCtrl+C stops.")
     sys.stdout.flush()

@@ -69,6 +69,7 @@ class EditorServer:
             "folder": str(self.view.folder),
             "shareSelection": state.shares_selection,
             "focus": None if focus is None else focus.path,
+            "selection": None if focus is None else wire.selection_form(focus.selection),
             "openFiles": [file.path for file in state.open_files()],
             "diffs": len(self.desk.diffs.waiting()),
             "editors": [{"name": name, "app": app} for name, app in state.sources()],

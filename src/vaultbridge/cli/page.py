@@ -1,0 +1,38 @@
+"""`vaultbridge page VAULT`: the link to the page of the bridge that serves a vault.
+
+The link holds the token, which is remembered in a file that only its owner can read; so it is printed for
+them alone. It is not handed to a browser from here: other users of the machine can see a program's arguments.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from vaultbridge.cli.bridge_call import cache_of
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser("page", "Print the link to the page in which changes are reviewed. Keep it to yourself.")
+    parser.add_vault()
+    return run(parser, argv, _page)
+
+
+def _page(args: argparse.Namespace) -> int:
+    import asyncio
+
+    from vaultbridge.editor.remote import bridge_of, visit
+    from vaultbridge.web.page import page_link
+
+    async def greet() -> None:
+        async with visit(where):
+            """Whether it really runs is known only by connecting."""
+
+    where = bridge_of(cache_of(args.vault))
+    asyncio.run(greet())
+    link = page_link(f"http://127.0.0.1:{where.port}", where.token)
+    if args.json:
+        emit({"page": link})
+    else:
+        say(link)
+    return OK

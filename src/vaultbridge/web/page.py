@@ -1,0 +1,120 @@
+"""Serves the page: a handful of static files, from memory, with headers that let nothing foreign in.
+
+    page = add_page_routes(app, guard=guard)        # `/page/…`; `page` is the handler for `/`
+
+The files hold no secret and are given to everybody whom the Host and Origin rules let in. What the page
+shows, it asks for itself with the token from its link: over `/editor` and Bridge v1, which check it. The
+token stands in the fragment of the link, which browsers do not send, so it is never seen here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from aiohttp import ETag, web
+from msgspec import Struct
+
+from vaultbridge.transports.http_guard import HostGuard
+
+BASE: Final = "/page"
+
+FRONT: Final = "index.html"
+
+MEDIA_TYPES: Final = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".svg": "image/svg+xml",
+}
+
+CONTENT_SECURITY_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        # `data:` for pictures of the vault, which come through Bridge v1. No other host: a picture in a note
+        # must not tell its author when it is read.
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        # Text never becomes markup: assigning to innerHTML and its like throws where browsers know this.
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+    )
+)
+
+HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    # Asked for each time and answered 304: after an update no part of the page is older than another.
+    "Cache-Control": "no-cache",
+}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def page_link(url: str, token: str) -> str:
+    """What a person opens. Whoever has it may do everything, so it is only for their own terminal."""
+    return f"{url}/#token={token}"
+
+
+class StaticFile(Struct, frozen=True):
+    body: bytes
+    media_type: str
+    etag: str
+
+
+def static_files(folder: Path | None = None) -> dict[str, StaticFile]:
+    """The page's files by name, read once: they are few and small."""
+    found = {}
+    for file in sorted((folder or Path(__file__).parent / "static").iterdir()):
+        media_type = MEDIA_TYPES.get(file.suffix)
+        if media_type is not None:
+            body = file.read_bytes()
+            found[file.name] = StaticFile(body, media_type, hashlib.blake2b(body, digest_size=8).hexdigest())
+    return found
+
+
+def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
+    """Serve `/page/…`, and give back the handler for `/`, a path that others share."""
+    files = static_files()
+
+    async def answer(request: web.Request, name: str) -> web.StreamResponse:
+        refusal = guard.refusal(request.headers.get("Host"), request.headers.get("Origin"))
+        if refusal is not None:
+            return _text(403, refusal)
+        file = files.get(name)
+        if file is None:
+            return _text(404, "There is nothing at this address. The page is at /.")
+        given = request.if_none_match or ()
+        if any(tag.value in (file.etag, "*") for tag in given):
+            response = web.Response(status=304, headers=HEADERS)
+        else:
+            response = web.Response(
+                body=file.body, content_type=file.media_type, charset="utf-8", headers=HEADERS
+            )
+        response.etag = ETag(file.etag)
+        return response
+
+    async def front(request: web.Request) -> web.StreamResponse:
+        return await answer(request, FRONT)
+
+    async def part(request: web.Request) -> web.StreamResponse:
+        return await answer(request, request.match_info["name"])
+
+    app.router.add_get(BASE + "/{name:.*}", part)
+    return front
+
+
+def _text(status: int, text: str) -> web.Response:
+    return web.Response(status=status, text=text + "\n", headers=HEADERS)

@@ -1,0 +1,30 @@
+// Makes elements. Text only ever becomes text: there is no way from here to markup.
+
+const $ = (id) => document.getElementById(id);
+
+/** An element; `props` are properties, `on…` listeners, and attributes (aria-…, data-…, role, for). */
+function el(tag, props = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (/^(aria|data)-|^(role|for|scope|colspan)$/.test(name)) node.setAttribute(name, value);
+    else node[name === 'class' ? 'className' : name] = value;
+  }
+  node.append(...children.filter((child) => child !== null));
+  return node;
+}
+
+const button = (text, onclick, props = {}) => el('button', { type: 'button', onclick, ...props }, text);
+
+/** Tells a person what happened, also one who listens instead of looking. */
+function say(text) {
+  $('said').textContent = text;
+}
+
+function notice(text, kind = 'bad') {
+  $('notice').hidden = !text;
+  $('notice').className = `notice ${kind}`;
+  $('notice').replaceChildren(...(text ? [text, ' ', button('Close', () => notice(''))] : []));
+}
+
+export { $, button, el, notice, say };

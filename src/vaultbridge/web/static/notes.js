@@ -1,0 +1,182 @@
+// Finding and reading notes, and pointing an assistant to one.
+
+import { $, button, el, notice } from './dom.js';
+import { render } from './markdown.js';
+
+const PIECE = 90000; // characters of a note that the tool gives at once
+const PIECES = 12; // of one note; a longer one is shown up to there
+const PICTURES = 20; // of one note
+const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
+const HEAD = /^\[(.+) \| hash ([0-9a-f]+) \| lines (\d+)-(\d+) of (\d+)\]\n/;
+const MORE = /\n\[cut; go on with start=(\d+)\]$/;
+const ENDING = /^\(notes(?:: | )(?:.*?of )?(\d+|none)/;
+
+class Notes {
+  #note = null;
+  #asked = 0;
+
+  constructor(bridge) {
+    this.bridge = bridge;
+    $('search').addEventListener('submit', (event) => (event.preventDefault(), this.search($('query').value)));
+    document.addEventListener('selectionchange', () => this.#selected());
+  }
+
+  async search(query) {
+    $('hits').replaceChildren();
+    $('found').textContent = query.trim() ? 'Searching…' : '';
+    const asked = ++this.#asked;
+    if (!query.trim()) return;
+    try {
+      const [{ text }] = await this.bridge.tool('search', { query, limit: 40 });
+      if (asked === this.#asked) this.#show(text.split('\n'));
+    } catch (error) {
+      if (asked === this.#asked) $('found').textContent = error.message;
+    }
+  }
+
+  #show(lines) {
+    const end = lines.findLastIndex((line) => ENDING.test(line));
+    const total = ENDING.exec(lines[end] ?? '')?.[1] ?? 'none';
+    const notes = new Map();
+    for (const line of lines.slice(0, end)) {
+      const [, path, number, text] = /^(.+?\.\w+):(\d+): (.*)$/.exec(line) ?? [null, line, '', ''];
+      notes.set(path, [...(notes.get(path) ?? []), ...(number ? [[Number(number), text]] : [])]);
+    }
+    const counted = `${total} note${total === '1' ? '' : 's'}${notes.size < Number(total) ? `, the first ${notes.size} shown` : ''}.`;
+    $('found').textContent = [total === 'none' ? 'No note fits.' : counted, ...lines.slice(end + 1)].join(' ');
+    $('hits').replaceChildren(...[...notes].map(([path, hits]) => el('li', {},
+      button(path, () => this.read(path), { class: 'link' }),
+      ...hits.map(([line, text]) => button(text.trim(), () => this.read(path, line), { class: 'snippet', 'data-no': line })))));
+  }
+
+  /** Tell a bridge that has just come what is open here. */
+  again() {
+    const { path, lines } = this.#note ?? {};
+    if (!path) return;
+    this.bridge.tell('focus', { path, selection: null });
+    this.bridge.tell('openFiles', { files: [{ path, lines: lines.length }] });
+  }
+
+  /** Show a note; `line` (from 1) is brought into view. True when it could be read. */
+  async read(name, line = 0, { focus = true } = {}) {
+    const asked = ++this.#asked;
+    try {
+      const note = await this.#text(name);
+      const links = await this.#links(note.path);
+      if (asked !== this.#asked) return true;
+      this.#note = { ...note, links, source: this.#note?.source ?? false };
+      this.#draw();
+      this.again();
+      const place = line && [...$('reader').querySelectorAll('[data-line]')].findLast((node) => Number(node.dataset.line) <= line);
+      (place || $('reader')).scrollIntoView({ block: place ? 'center' : 'start' });
+      if (place) place.classList.add('found');
+      if (focus) $('note-title').focus({ preventScroll: true });
+      return true;
+    } catch (error) {
+      notice(error.message);
+      return false;
+    }
+  }
+
+  async #text(name) {
+    let [lines, start, first, path] = [[], 0, null, name];
+    for (let piece = 0; piece < PIECES; piece++) {
+      const [{ text }] = await this.bridge.tool('read_note', { name: path, start, max_chars: PIECE });
+      const head = HEAD.exec(text);
+      if (!head) throw new Error(`${name} cannot be shown.`);
+      first ??= head;
+      if (head[2] !== first[2]) throw new Error(`${head[1]} changed while it was read. Open it again.`);
+      path = head[1];
+      // A note may end with words like these: it goes on only if something can be left.
+      const more = Number(head[4]) < Number(head[5]) || text.length > PIECE ? MORE.exec(text) : null;
+      const part = text.slice(head[0].length, more?.index).split(/\r\n|\r|\n/);
+      const at = Number(head[3]) - 1;
+      if (lines.length > at) lines[at] += part.shift(); // a line longer than a piece goes on
+      while (lines.length < at) lines.push(''); // blank lines before a cut are not told
+      for (const one of part) lines.push(one);
+      if (!more) return { path, lines, isCut: false };
+      start = Number(more[1]);
+    }
+    return { path, lines, isCut: true };
+  }
+
+  /** Where each link of the note leads, by the vault's own rules; null for nowhere. */
+  async #links(path) {
+    const found = new Map();
+    const [{ text }] = await this.bridge.tool('links', { kind: 'outgoing', name: path, limit: 500 }).catch(() => [{ text: '' }]);
+    for (const [, raw, to] of text.matchAll(/^\d+: (.+) -> (.+?)(?: \(ambiguous\))?$/gm)) found.set(raw, to === '(nothing)' ? null : to);
+    return found;
+  }
+
+  #draw() {
+    const note = this.#note;
+    const close = () => {
+      this.#note = null;
+      $('reader').hidden = true;
+      this.bridge.tell('focus', { path: null });
+      this.bridge.tell('openFiles', { files: [] });
+      $('query').focus();
+    };
+    let pictures = 0;
+    const link = (raw, target, text) => {
+      const to = note.links.has(raw) ? note.links.get(raw) : target.split('#')[0] || note.path;
+      if (to === null) return el('span', { class: 'missing', title: 'There is no such note' }, text);
+      if (raw.startsWith('!') && PICTURE.test(to) && pictures++ < PICTURES) return this.#picture(to, text);
+      return button(text, () => this.read(to), { class: 'link', title: to });
+    };
+    const body = note.source
+      ? el('ol', { class: 'source' }, ...note.lines.map((text, i) => el('li', { 'data-line': i + 1, 'data-end': i + 1 }, text || '\u200b')))
+      : el('div', { class: 'rendered' }, ...render(note.lines, { link }));
+    const mention = button('Mention to assistant', () => this.#mention(), { id: 'mention', class: 'accept' });
+    $('reader').replaceChildren(
+      el('header', {}, el('h3', { id: 'note-title', tabIndex: -1 }, note.path), el('div', { class: 'tools' }, mention,
+        button('Source', () => ((note.source = !note.source), this.#draw()), { 'aria-pressed': String(note.source) }), button('Close', close))),
+      body, note.isCut ? el('p', { class: 'quiet' }, 'The rest of this long note is not shown.') : '');
+    $('reader').hidden = false;
+  }
+
+  #picture(path, alt) {
+    const image = el('img', { alt });
+    this.bridge.tool('attachment', { name: path }).then(([{ data, mimeType }]) => {
+      if (/^image\/(png|jpeg|gif|webp)$/.test(mimeType)) image.src = `data:${mimeType};base64,${data}`;
+    }).catch((error) => image.replaceWith(el('span', { class: 'missing', title: error.message }, alt)));
+    return image;
+  }
+
+  /** The lines of the note that are selected, as [first, last] from 1, or null. */
+  #lines() {
+    const selection = getSelection();
+    if (!this.#note || selection.isCollapsed || !selection.rangeCount) return null;
+    const range = selection.getRangeAt(0);
+    const body = $('reader').querySelector('.rendered, .source');
+    if (!body?.contains(range.commonAncestorContainer)) return null;
+    const touched = [...body.querySelectorAll('[data-line]')].filter((node) => range.intersectsNode(node) && !node.querySelector('[data-line]'));
+    const lines = touched.flatMap((node) => [Number(node.dataset.line), Number(node.dataset.end)]);
+    return lines.length ? [Math.min(...lines), Math.max(...lines)] : null;
+  }
+
+  #selected() {
+    const lines = this.#lines();
+    if (!this.#note || String(lines) === String(this.#note.selected ?? null)) return;
+    this.#note.selected = lines;
+    if (!lines && document.activeElement?.id === 'mention') return;
+    const text = lines && this.#note.lines.slice(lines[0] - 1, lines[1]);
+    $('mention').textContent = lines ? `Mention line${lines[0] === lines[1] ? '' : 's'} ${[...new Set(lines)].join('–')}` : 'Mention to assistant';
+    const selection = lines && { start: { line: lines[0] - 1, character: 0 }, end: { line: lines[1] - 1, character: text.at(-1).length }, text: text.join('\n') };
+    this.bridge.tell('focus', { path: this.#note.path, selection });
+  }
+
+  async #mention() {
+    const lines = this.#lines();
+    try {
+      const where = lines ? { lineStart: lines[0] - 1, lineEnd: lines[1] - 1 } : {};
+      const { path, assistants } = await this.bridge.ask('mention', { note: this.#note.path, ...where });
+      const told = `${path}${lines ? `, lines ${lines.join('–')},` : ''} was mentioned to ${assistants} assistant${assistants === 1 ? '' : 's'}.`;
+      notice(assistants ? told : `No assistant is connected. One that connects within ten seconds is told of ${path}.`, 'good');
+    } catch (error) {
+      notice(error.message);
+    }
+  }
+}
+
+export { Notes };
