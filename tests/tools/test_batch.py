@@ -90,7 +90,7 @@ def test_many_changed_files_are_counted_rather_than_listed(small: Small) -> None
         ([{"op": "explode", "name": "A"}], "operations[0].op"),
         ([{"op": "delete", "name": "A", "to": "B"}], "operations[0].to"),
         ([{"op": "delete", "name": "A", "nmae": "B"}], "operations[0].nmae"),
-        ([{"op": "move", "name": "A", "path": "B", "to": "C"}], "path"),
+        ([{"op": "move", "name": "A", "path": "B", "to": "C"}], "operations[0].path"),
         ([{"op": "insert", "name": "A", "line": 1.5, "content": ""}], "operations[0].line"),
     ],
 )

@@ -141,6 +141,6 @@ def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
     born = getattr(status, "st_birthtime", None)
     if born is None:
         # No birth time here: the older of the two times that there are is the nearest to it. Counted in
-        # nanoseconds, as the index counts, so that a file is never older than its own text.
+        # nanoseconds, as the index counts, so that no file seems younger than its own text.
         born = min(status.st_ctime_ns, status.st_mtime_ns) / 1e9
     return datetime.fromtimestamp(born, UTC)

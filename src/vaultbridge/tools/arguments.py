@@ -38,8 +38,9 @@ def converted(given: dict[str, Any], wanted: type[S], *, where: str = "") -> S:
         raise _explained(str(error), kept, wanted, where) from None
 
 
-def one_note_name(given: dict[str, Any], note: str) -> dict[str, Any]:
-    """`path` taken as another word for the argument `note`. Raises InvalidArgument when the two disagree."""
+def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
+    """`path` taken as another word for the argument `note`. Raises InvalidArgument when the two disagree;
+    `where` names the place of `given` in the call."""
     if not note or "path" not in given:
         return given
     rest = {key: value for key, value in given.items() if key != "path"}
@@ -48,7 +49,7 @@ def one_note_name(given: dict[str, Any], note: str) -> dict[str, Any]:
     if given[note] != given["path"]:
         raise InvalidArgument(
             f"{note} is {shown(given[note])} and path is {shown(given['path'])}: they name two notes.",
-            argument="path",
+            argument=f"{where}.path" if where else "path",
             hint=f"Give one of {note} and path.",
         )
     return rest

@@ -108,7 +108,7 @@ def batch_item(value: Any, number: int) -> Operation:
     where = f"operations[{number}]"
     if not isinstance(value, dict):
         raise InvalidArgument(f"{where} is {shown(value)}.", argument=where, hint="It should be an object.")
-    item = converted(one_note_name(value, "name"), BatchItem, where=where)
+    item = converted(one_note_name(value, "name", where=where), BatchItem, where=where)
     name = item.name if isinstance(item.name, str) else ""
     expected = item.expected if isinstance(item.expected, str) else ""
     return operation(item.op, name, item, expected=expected, where=where)
