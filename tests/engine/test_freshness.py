@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shutil
@@ -15,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Move
+from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
+from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.files import dump
 from vaultbridge.index.owner import Keeper
 from vaultbridge.index.store import Index
@@ -165,6 +167,41 @@ def test_after_any_outside_changes_the_index_equals_a_rebuilt_one(
             engine.freshness.refresh()
     engine.freshness.refresh()
     assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / "rebuilt")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_after_own_and_outside_changes_mixed_the_index_equals_a_rebuilt_one(
+    make_vault: MakeVault, tmp_path: Path, seed: int
+) -> None:
+    """Own writes go into the index by path at once, the rest by comparing: together they must not differ from
+    a rebuild. Two engines stand for two processes."""
+    files = {f"{n}.md": f"# {n}\n[[{(n * 7) % 11}]] #t{n % 3}\n" for n in range(11)}
+    engines = [make_vault(files), make_vault()]
+    folder = engines[0].root.folder
+    chance = random.Random(seed)
+    for _ in range(40):
+        engine = chance.choice(engines)
+        notes = [place.relative_to(folder).as_posix() for place in folder.rglob("*.md")]
+        note = chance.choice(notes)
+        operation: Operation = chance.choice(
+            (
+                Append(note=note, content=f"[[{chance.randrange(11)}]] word{chance.randrange(9)}"),
+                Move(note=note, to=f"/{chance.choice(('', 'sub/', 'x/'))}{chance.randrange(14)}.md"),
+                RenameTag(tag="t1", to=f"t{chance.randrange(4)}"),
+                Delete(note=note),
+                Create(note=f"sub/{chance.randrange(14)}", content="#t1 [[3]]"),
+            )
+        )
+        with contextlib.suppress(VaultbridgeError):
+            engine.apply([operation])
+        if chance.random() < 0.2:
+            with contextlib.suppress(VaultbridgeError):
+                engine.undo(engine.last_change())
+        if chance.random() < 0.3:
+            _outside_change(folder, chance)
+    for engine in engines:
+        engine.freshness.refresh()
+        assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / f"rebuilt {id(engine)}")
 
 
 def _outside_change(folder: Path, chance: random.Random) -> None:

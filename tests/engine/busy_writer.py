@@ -1,0 +1,40 @@
+"""A process that edits a vault: `busy_writer.py VAULT CACHE NAME COUNT [keep]`; says what it did, as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Move, Operation
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.vault.trash import TrashCans
+
+NOTES = 3
+
+
+def main() -> None:
+    vault, cache, name, count, *options = sys.argv[1:]
+    done: list[str] = []
+    refused: list[str] = []
+    with Engine(Path(vault), cache=Path(cache), cans=TrashCans({"HOME": cache}), actor=name) as engine:
+        if "keep" in options:
+            engine.freshness.keep()
+        for number in range(int(count)):
+            mark = f"{name}-{number}."
+            operations: list[Operation] = [Append(note=f"n{number % NOTES}", content=mark)]
+            if number % 5 == 0:
+                # Each process moves a note of its own, and with it the links in everybody's notes.
+                operations.append(Move(note=f"{name} hub", to=("there/", "/")[number // 5 % 2]))
+                operations.append(Append(note=f"n{(number + 1) % NOTES}", content=mark))
+            try:
+                engine.apply(operations)
+                done.append(mark)
+            except VaultbridgeError as error:
+                refused.append(str(error))
+    sys.stdout.write(json.dumps({"done": done, "refused": refused}))
+
+
+if __name__ == "__main__":
+    main()

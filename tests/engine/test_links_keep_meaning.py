@@ -1,0 +1,168 @@
+"""Whatever is moved, every link of the vault still leads to the same file: on real files, through the engine.
+
+Told by reading the whole vault anew before and after, without the index."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Create, Move, Operation
+from vaultbridge.engine.parsing import parse_file
+from vaultbridge.errors import EditRefused
+from vaultbridge.links.resolve import FileTable, Resolved, resolve
+
+from .conftest import MakeVault, contents
+
+FOLDERS = ("", "a", "b", "a/deep", "b/deep")
+NAMES = ("One", "Two", "Three", "v1.2", "Ünïcode 中文", "pic.png", "board.canvas", "with (brackets)")
+PLACE = {"x": 0, "y": 0, "width": 1, "height": 1}
+
+
+def spelled(rng: random.Random, path: str, source: str) -> str:
+    """A link text that may mean `path`, in one of the ways people write it."""
+    name = path.rpartition("/")[2]
+    bare = name.removesuffix(".md")
+    whole = path.removesuffix(".md")
+    percent = path.replace(" ", "%20").replace("(", "%28").replace(")", "%29")
+    return rng.choice(
+        (
+            f"[[{bare}]]",
+            f"[[{whole}]]",
+            f"[[/{whole}|shown]]",
+            f"[[{bare}#Part|{bare}]]",
+            f"![[{name}|100]]",
+            f"[[{bare.lower()}#^id]]",
+            f"[text]({percent})",
+            f'[{bare}](<{path}> "title")',
+            f"![]({percent}#Part)",
+            f"[[{'../' * source.count('/')}{whole}]]",
+            f"`[[{bare}]]`",
+        )
+    )
+
+
+def make_files(rng: random.Random) -> dict[str, str | bytes]:
+    paths = sorted({"/".join(filter(None, (rng.choice(FOLDERS), rng.choice(NAMES)))) for _ in range(14)})
+    paths = [path if path.endswith((".png", ".canvas")) else f"{path}.md" for path in paths]
+    files: dict[str, str | bytes] = {}
+    for path in paths:
+        if path.endswith(".png"):
+            files[path] = b"png"
+        elif path.endswith(".canvas"):
+            cards = [
+                {"id": "1", "type": "file", "file": rng.choice(paths), **PLACE},
+                {"id": "2", "type": "text", "text": "see [[One]]", **PLACE},
+            ]
+            files[path] = json.dumps({"nodes": cards, "edges": []}, ensure_ascii=False)
+        else:
+            links = " ".join(spelled(rng, rng.choice(paths), path) for _ in range(rng.randrange(6)))
+            up = rng.choice(paths).removesuffix(".md")
+            end = rng.choice(("\n", "\r\n"))
+            files[path] = f'---\nup: "[[{up}]]"\n---\n# Part\n{links}\n\nx ^id\n[[Nowhere]]'.replace(
+                "\n", end
+            )
+    return files
+
+
+def meanings(engine: Engine) -> dict[str, list[str | None]]:
+    """Where each link of each file leads, by reading every file."""
+    files = contents(engine)
+    table = FileTable(files)
+    found: dict[str, list[str | None]] = {}
+    for path, data in files.items():
+        note = parse_file(path, data.decode())
+        targets = (resolve(link.target, path, table) for link in note.links)
+        found[path] = [target.path if isinstance(target, Resolved) else None for target in targets]
+    return found
+
+
+def random_move(rng: random.Random, files: list[str]) -> Move:
+    path = rng.choice(files)
+    if rng.random() < 0.3 and "/" in path:
+        folder = path.rpartition("/")[0]
+        return Move(note=folder + "/", to=rng.choice(("c", "a/deep/er", "Renamed", "b/x")))
+    name, dot, extension = path.rpartition("/")[2].rpartition(".")
+    new = rng.choice((name, "One", "Two", "Fresh", "v2.0", name.upper(), "Fresh (2)"))
+    folder = rng.choice((*FOLDERS, "new/place"))
+    return Move(note=path, to="/" + "/".join(filter(None, (folder, new + dot + extension))))
+
+
+def moved_to(before: list[str], move: Move, engine: Engine) -> dict[str, str]:
+    """Old path to new path, from the request alone."""
+    if not move.note.endswith("/"):
+        return {move.note: move.to.lstrip("/")}
+    parent = move.note.rstrip("/").rpartition("/")[0]
+    target = move.to if "/" in move.to else "/".join(filter(None, (parent, move.to)))
+    return {path: target + path[len(move.note) - 1 :] for path in before if path.startswith(move.note)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_link_leads_to_the_same_file_after_any_moves(make_vault: MakeVault, seed: int) -> None:
+    rng = random.Random(seed)
+    engine = make_vault(make_files(rng))
+    setting = rng.choice(("shortest", "relative", "absolute"))
+    config = engine.root.folder / ".obsidian"
+    config.mkdir()
+    (config / "app.json").write_text(json.dumps({"newLinkFormat": setting}))
+    start = contents(engine)
+    changes: list[int] = []
+    for _ in range(8):
+        before = meanings(engine)
+        where = {path: path for path in before}
+        operations: list[Operation] = []
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            now = sorted(where.values())
+            move = random_move(rng, now)
+            try:
+                engine.apply([*operations, move], dry_run=True)
+            except EditRefused:
+                continue  # Something is there already.
+            follow = moved_to(now, move, engine)
+            where = {old: follow.get(path, path) for old, path in where.items()}
+            operations.append(move)
+        if not operations:
+            continue
+        outcome = engine.apply(operations)
+        if outcome.change_id:
+            changes.append(int(outcome.change_id))
+        after = meanings(engine)
+        assert sorted(after) == sorted(where.values()), operations
+        for old, links in before.items():
+            wanted = [None if target is None else where[target] for target in links]
+            got = after[where[old]]
+            assert len(got) == len(wanted), (old, operations)
+            for number, (is_now, was) in enumerate(zip(got, wanted, strict=True)):
+                assert was is None or is_now == was, (old, number, operations, contents(engine)[where[old]])
+    for change in reversed(changes):
+        engine.undo(change)
+    assert contents(engine) == start
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_new_note_re_points_no_older_link(make_vault: MakeVault, seed: int) -> None:
+    rng = random.Random(seed)
+    engine = make_vault(make_files(rng))
+    for number in range(6):
+        before = meanings(engine)
+        name = "/".join(filter(None, (rng.choice(FOLDERS), rng.choice(NAMES[:5]))))
+        try:
+            engine.apply([Create(note=f"{name}.md" if "/" in name else f"/{name}.md", content=f"{number}")])
+        except EditRefused:
+            engine.apply([Append(note=f"{name}.md", content=f"{number}")])
+        after = meanings(engine)
+        for path, links in before.items():
+            for was, is_now in zip(links, after[path], strict=True):
+                assert was is None or is_now == was, (path, name)
+
+
+def test_the_whole_vault_is_told_apart_from_its_settings(make_vault: MakeVault, tmp_path: Path) -> None:
+    """The reading above sees a broken link: without this, the tests above could not fail."""
+    engine = make_vault({"A.md": "[[B]]", "B.md": ""})
+    assert meanings(engine) == {"A.md": ["B.md"], "B.md": []}
+    (engine.root.folder / "B.md").rename(engine.root.folder / "C.md")
+    assert meanings(engine)["A.md"] == [None]
