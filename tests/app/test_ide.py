@@ -48,7 +48,7 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
-def absolute(vault: Path, note: str) -> str:
+def absolute(vault: Path, note: str = "") -> str:
     return os.path.realpath(vault / note)
 
 
@@ -75,7 +75,7 @@ async def test_port_token_and_lock_survive_a_crash_and_the_client_comes_back(
     assert (server.port, server.token) == (port, token)
     assert server.locks[f"{port}.lock"] == {
         "pid": server.pid,
-        "workspaceFolders": [os.path.realpath(vault)],
+        "workspaceFolders": [absolute(vault)],
         "ideName": "Obsidian",
         "transport": "ws",
         "runningInWindows": False,
@@ -241,7 +241,7 @@ async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, v
         info = await client.request("getWorkspaceInfo")
         assert info == {
             "name": "Mein Tresor é",
-            "path": os.path.realpath(vault),
+            "path": absolute(vault),
             "fileCount": 4,
             "type": "obsidian-vault",
         }
@@ -254,8 +254,8 @@ async def test_the_methods_of_both_seeds_answer_from_the_vault(server: Served, v
         assert (await client.request("writeFile", path="New/Made.md", content="made\n"))["success"] is True
         assert (vault / "New" / "Made.md").read_text() == "made\n"
         await client.request("writeFile", path="Plain.md", content="overwritten\n")
-        history = await server.answer("history", vault)
-        assert history
+        _, history, _ = await server.command("history", vault, "--json")
+        assert [json.loads(line)["actor"] for line in history.splitlines()] == ["ide:claude-code"] * 2
         code, _, err = await server.command("undo", vault)
         assert code == 0, err
         assert (vault / "Plain.md").read_text().startswith("one\n")
@@ -290,6 +290,8 @@ async def test_errors_have_the_codes_and_words_of_the_seeds(server: Served) -> N
 
 async def test_diagnostics_have_exact_places(server: Served, vault: Path) -> None:
     async with server.client() as client:
+        # Counting waits for the first index; diagnostics never wait, and call no link broken before.
+        await client.request("getWorkspaceInfo")
         uri = "file://" + absolute(vault, "Plain.md")
         [answer] = await client.tool("getDiagnostics", uri=uri)
         [entry] = json.loads(answer)
@@ -412,6 +414,7 @@ async def test_a_polite_end_says_goodbye_to_everybody(server: Served) -> None:
 
 
 async def test_the_debug_log_tells_the_seeds_events_and_no_secret(server: Served, vault: Path) -> None:
+    token = server.token
     async with server.client() as client:
         await server.command("mention", vault, "Plain")
         await client.next("at_mentioned")
@@ -433,5 +436,5 @@ async def test_the_debug_log_tells_the_seeds_events_and_no_secret(server: Served
         "Refused a connection: the authentication token is missing or wrong",
     ):
         assert event in log
-    assert server.token not in log and "guessed-token" not in log and "Nowhere" not in log
+    assert token not in log and "guessed-token" not in log and "Nowhere" not in log
     assert all(line[:8].count(":") == 2 for line in log.splitlines()), log

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from editor.views import VaultView
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
+from vaultbridge.index.owner import Keeper
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
 
@@ -100,3 +102,35 @@ async def test_a_place_is_found_also_for_what_is_not_there(view: VaultView, vaul
     assert view.locate(vault_path("New/Note.md")) == vault / "New/Note.md"
     (vault / "out.md").symlink_to("/etc/hostname")
     assert view.locate(vault_path("out.md")) == vault / "out.md"
+
+
+async def test_lists_and_names_wait_for_a_first_build(vault: Path) -> None:
+    """They cannot say that they are partial, so they are not."""
+    for number in range(400):
+        (vault / f"n{number:03d}.md").write_text(f"[[n{(number + 1) % 400:03d}]]\n" * 50)
+    view = VaultView(vault)
+    try:
+        view.engine.freshness.keep()
+        found, count, listed = await asyncio.gather(
+            view.find("n399"), view.file_count(), view.list_files("n3*")
+        )
+        assert (found, count, len(listed)) == ("n399.md", 404, 100)
+    finally:
+        view.close()
+
+
+async def test_no_link_is_called_broken_while_the_files_are_not_all_known(vault: Path) -> None:
+    (vault / "Broken.md").write_text("---\na: [\n---\n[[Gone]]\n")
+    view = VaultView(vault)
+    try:
+        # Another process holds the place of the one that builds, and has not begun.
+        other = Keeper(view.engine.cache)
+        assert other.claim()
+        (told,) = await view.findings(vault_path("Broken.md"))
+        assert [finding.code for finding in told.findings] == ["bad-yaml"]
+        assert await view.findings(None) == []
+        other.release()
+        (told,) = await view.findings(vault_path("Broken.md"))
+        assert [finding.code for finding in told.findings] == ["bad-yaml", "broken-link"]
+    finally:
+        view.close()

@@ -20,20 +20,17 @@ from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.editor.desk import Desk
 from vaultbridge.editor.engine_view import EngineView
+from vaultbridge.editor.vault_source import follow_vault
 from vaultbridge.editor.workspace_source import WorkspaceSource
 from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
 from vaultbridge.tools.workshop import Focused, Opened, Selected
 from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.ide_server import IdeServer, Page
-from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.running import obsidian_runs
 
 if TYPE_CHECKING:
     from vaultbridge.vault.workspace import Workspace
-
-WORKSPACE_SECONDS: Final = 10.0
-"""How often we look whether Obsidian still runs, and what it has open, when nothing told us to."""
 
 DESK_SECONDS: Final = 2.0
 """How long a tool waits for the event loop, which does nothing long."""
@@ -71,8 +68,8 @@ class IdeSide:
 
     def start(self) -> None:
         self.sockets.start()
-        self._unlisten = self._engine.freshness.listen(self._vault_changed)
-        self._looking = asyncio.create_task(self._look())
+        self._unlisten = follow_vault(self._engine, self.desk.state)
+        self._looking = asyncio.create_task(self._workspace.follow())
 
     async def stop(self) -> None:
         if self._unlisten is not None:
@@ -82,28 +79,6 @@ class IdeSide:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._looking
         await self.sockets.stop()
-
-    async def _look(self) -> None:
-        while True:
-            self._workspace.refresh()
-            await asyncio.sleep(WORKSPACE_SECONDS)
-
-    def _vault_changed(self, paths: frozenset[VaultPath] | None) -> None:
-        """From the keeper's thread."""
-
-        def look() -> None:
-            self._workspace.refresh()
-            state = self.desk.state
-            focus = state.focus()
-            shown = {file.path for file in state.open_files()} | (
-                {focus.path} if focus is not None else set()
-            )
-            for path in shown if paths is None else shown & paths:
-                if not self._engine.root.exists(path):
-                    state.removed(path)
-
-        with contextlib.suppress(RuntimeError):  # The loop has closed: nobody is there any more.
-            self._loop.call_soon_threadsafe(look)
 
 
 class DeskPort:

@@ -108,6 +108,8 @@ class LiveConfig:
             self._desk.state.share_selection(share=config.privacy.share_selection)
         if any(key.startswith(("scope.", "vaults.")) for key in keys):
             self._servers.rescope(config)
+            # An assistant may have been told of a note that is private now.
+            self._desk.state.visibility_changed()
         if "tokens.required" in keys:
             server = config.server
             local = server.host in LOOPBACK and not server.behind_proxy

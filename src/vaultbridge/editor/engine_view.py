@@ -13,7 +13,8 @@ from vaultbridge.editor.ports import FindingsOf
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.parsing import parse_file
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.links.resolve import FileTable
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode, displayable
 from vaultbridge.vault.paths import VaultPath
@@ -51,7 +52,16 @@ class EngineView:
             return self._engine.root.folder / path
 
     async def find(self, name: str) -> VaultPath:
-        return await asyncio.to_thread(self._engine.find, name)
+        return await asyncio.to_thread(self._find, name)
+
+    def _find(self, name: str) -> VaultPath:
+        try:
+            return self._engine.find(name)
+        except NoteNotFound:
+            if self._engine.ask.status.complete:
+                raise
+        self._wait_for_first_build()
+        return self._engine.find(name)
 
     async def read_text(self, path: VaultPath) -> str:
         return displayable(decode(await asyncio.to_thread(self._engine.read_bytes, path)).text)
@@ -73,11 +83,20 @@ class EngineView:
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         wanted = Scope(allow=(pattern,)) if pattern else None
-        files = await asyncio.to_thread(self._engine.ask.files)
-        return [file.path for file in files if wanted is None or wanted.visible(file.path)]
+        paths = await asyncio.to_thread(self._paths)
+        return [path for path in paths if wanted is None or wanted.visible(path)]
 
     async def file_count(self) -> int:
-        return len(await asyncio.to_thread(self._engine.ask.files))
+        return len(await asyncio.to_thread(self._paths))
+
+    def _paths(self) -> list[VaultPath]:
+        self._wait_for_first_build()
+        return [file.path for file in self._engine.ask.files()]
+
+    def _wait_for_first_build(self) -> None:
+        """These answers have no place to say that they are partial. Raises TimedOut."""
+        self._engine.freshness.settle()
+        self._engine.freshness.wait_complete()
 
     async def findings(self, path: VaultPath | None) -> Sequence[FindingsOf]:
         return await asyncio.to_thread(self._findings, path)
@@ -85,7 +104,10 @@ class EngineView:
     def _findings(self, path: VaultPath | None) -> list[FindingsOf]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
-        table = self._engine.ask.table()
+        table: FileTable | None = self._engine.ask.table()
+        if not self._engine.ask.status.complete:
+            # Half of the files are not known yet: every second link would look broken.
+            table = None
         told = []
         for one in paths:
             read = self._note_of(one)

@@ -40,11 +40,12 @@ def findings(
     path: VaultPath,
     text: str,
     note: Note,
-    table: FileTable,
+    table: FileTable | None,
     visible: Callable[[VaultPath], bool],
     note_of: NoteOf,
 ) -> tuple[Finding, ...]:
-    """All faults of one note, in the order of its text. A target that is not `visible` does not exist."""
+    """All faults of one note, in the order of its text. A target that is not `visible` does not exist.
+    Without a table nothing is known about links, and nothing is said about them."""
     found = [
         Finding(
             problem.message, _SEVERITY.get(problem.code, "warning"), problem.code, problem.start, problem.end
@@ -53,6 +54,8 @@ def findings(
     ]
     known: dict[VaultPath, tuple[str, Note] | None] = {path: (text, note)}
     for link in note.links:
+        if table is None:
+            break
         found.extend(_of_link(link, path, table, visible, note_of, known))
         if len(found) >= FINDINGS_PER_NOTE:
             break

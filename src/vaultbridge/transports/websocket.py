@@ -80,7 +80,7 @@ class Door:
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
         refusal = self._refusal(request)
         if refusal is not None:
-            log.warning("Refused a connection: %s", refusal.text)
+            log.warning("Refused a connection: %s", (refusal.text or "").strip())
             return refusal
         self._entering += 1
         try:
@@ -136,7 +136,7 @@ class Door:
     async def check_health(self, *, overslept: bool = False) -> None:
         """One beat. After a sleep nobody is judged by the silence before it."""
         if log.isEnabledFor(logging.DEBUG):
-            log.debug("Health check: %d active connections", len(self._open))
+            log.debug("Health check: %d active connections (%s)", len(self._open), self.rules.name)
         for socket in self.sockets:
             if overslept:
                 socket.forgive_silence()
