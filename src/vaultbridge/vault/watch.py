@@ -92,8 +92,10 @@ class Watcher:
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
 
     def start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="vault-watch", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="vault-watch", daemon=True)
+        thread.start()
+        # Only now: `stop` may come from another thread at any time, and cannot wait for one not yet started.
+        self._thread = thread
 
     def stop(self) -> None:
         """Ends the watch and waits for its thread, which takes at most a settling time."""
