@@ -23,7 +23,9 @@ UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 def main(argv: list[str]) -> int:
     parser = Parser("token", "Make, list and revoke access tokens.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="make | list | revoke")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="make | list | revoke", parser_class=argparse.ArgumentParser
+    )
     make = commands.add_parser("make", help="make a token and show it, once")
     make.add_argument("name", help="whom or what it is for")
     make.add_argument("--read-only", action="store_true", help="nothing may be changed with it")

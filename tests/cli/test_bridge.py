@@ -1,0 +1,177 @@
+"""`vaultbridge bridge` as a client meets it: a process, its streams, and a server that comes and goes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_support.process import START_BOUND, Process
+from vaultbridge.cli.bridge import Options, read_options
+from vaultbridge.errors import InvalidArgument
+
+COMMAND = [sys.executable, "-m", "vaultbridge"]
+BOUND = START_BOUND
+
+
+@asynccontextmanager
+async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asyncio.subprocess.Process]]:
+    """A real `vaultbridge serve` in its own process; it is killed, not asked, at the end."""
+    environ = {
+        **os.environ,
+        "HOME": str(vault.parent / "home"),
+        "VAULTBRIDGE_CACHE": str(vault.parent / "cache"),
+        "VAULTBRIDGE_CONFIG": str(vault.parent / "config" / "config.toml"),
+    }
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "serve", str(vault), "--port", str(port), "--json", "--no-ide",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, env=environ,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), BOUND)
+        yield json.loads(line)["port"], process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "Hello.md").write_text("some text\n")
+    return folder
+
+
+async def changed(process: Process) -> None:
+    while (await process.read()).get("method") != "notifications/tools/list_changed":
+        pass
+
+
+async def names(process: Process) -> list[str]:
+    return [tool["name"] for tool in (await process.ask("tools/list"))["result"]["tools"]]
+
+
+async def call(process: Process, name: str, **arguments: Any) -> Any:
+    return (await process.ask("tools/call", {"name": name, "arguments": arguments}))["result"]
+
+
+async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) -> None:
+    """Seed 003's bridge, with the other side away at first, there, killed, and there again."""
+    async with serving(vault) as (port, _):
+        pass
+    async with Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
+        answer = await bridge.initialize("2025-11-25")
+        assert answer["result"]["serverInfo"]["name"] == "obsidian-bridge"
+        await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        assert await names(bridge) == ["bridge_status"]
+        async with serving(vault, port):
+            await changed(bridge)
+            listed = await names(bridge)
+            assert "read_note" in listed
+            read = await call(bridge, "read_note", path="Hello.md")
+            assert "some text" in read["content"][0]["text"]
+            missing = await call(bridge, "read_note", path="Nothing.md")
+            assert missing["isError"] is True
+        away = await call(bridge, "read_note", path="Hello.md")
+        assert away["isError"] is True
+        assert "cannot be reached" in away["content"][0]["text"]
+        assert await names(bridge) == listed
+        async with serving(vault, port):
+            again = await call(bridge, "read_note", path="Hello.md")
+            assert "some text" in again["content"][0]["text"]
+        code, out, _ = await bridge.end()
+        assert (code, out) == (0, b"")
+
+
+async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) -> None:
+    tools = vault.parent / "config" / "tools"
+    async with (
+        serving(vault) as (port, _),
+        Process([*COMMAND, "bridge", "--url", f"http://localhost:{port}"]) as bridge,
+    ):
+        await bridge.initialize("2025-11-25")
+        await bridge.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        assert "greet" not in await names(bridge)
+        tools.mkdir(parents=True)
+        (tools / "mine.py").write_text(
+            "from vaultbridge.app.plugin_tool import tool\n"
+            '@tool(effect="reads")\ndef greet() -> str:\n    """Greets."""\n    return "hello"\n'
+        )
+        await changed(bridge)
+        assert "greet" in await names(bridge)
+        assert (await call(bridge, "greet"))["content"] == [{"type": "text", "text": "hello"}]
+
+
+async def test_a_wrong_option_is_told_with_code_2() -> None:
+    async with Process([*COMMAND, "bridge", "--nothing"]) as bridge:
+        code, out, err = await bridge.end()
+        assert code == 2
+        assert out == b""
+        assert b"no option '--nothing'" in err
+
+
+@pytest.mark.parametrize(
+    ("argv", "environ", "url"),
+    [
+        ([], {}, "http://127.0.0.1:3000"),
+        ([], {"OBSIDIAN_MCP_HOST": "localhost", "OBSIDIAN_MCP_PORT": "4000"}, "http://localhost:4000"),
+        ([], {"OBSIDIAN_MCP_HOST": "::1"}, "http://[::1]:3000"),
+        ([], {"OBSIDIAN_MCP_HOST": "https://vault.example"}, "https://vault.example"),
+        (["--url", "http://a:1"], {"OBSIDIAN_MCP_PORT": "4000"}, "http://a:1"),
+        (["--url=http://a:1"], {}, "http://a:1"),
+    ],
+)
+def test_the_server_is_where_option_and_environment_say(
+    argv: list[str], environ: dict[str, str], url: str
+) -> None:
+    assert read_options(argv, environ).url == url
+
+
+def test_all_options() -> None:
+    assert read_options(["--timeout", "5", "--plain-http", "--verbose"], {}) == Options(
+        "http://127.0.0.1:3000", 5.0, True, True
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "environ"),
+    [
+        (["--timeout"], {}),
+        (["--timeout", "x"], {}),
+        (["--timeout", "0"], {}),
+        (["--verbose=1"], {}),
+        (["url"], {}),
+        ([], {"OBSIDIAN_MCP_PORT": "x"}),
+        ([], {"OBSIDIAN_MCP_PORT": "0"}),
+    ],
+)
+def test_wrong_options_are_refused(argv: list[str], environ: dict[str, str]) -> None:
+    with pytest.raises(InvalidArgument):
+        read_options(argv, environ)
+
+
+async def test_before_the_first_answer_no_http_library_is_loaded() -> None:
+    """The figures are in benchmarks/; this holds what they rest on."""
+    script = (
+        "import sys\n"
+        "from vaultbridge.cli import bridge\n"
+        "import vaultbridge.app.bridge, vaultbridge.app.bridge_client, vaultbridge.transports.stdio\n"
+        "import vaultbridge.dialects.mcp\n"
+        "heavy = {'aiohttp', 'http.client', 'argparse', 'yaml', 'watchfiles', 'sqlite3'} & set(sys.modules)\n"
+        "print(sorted(heavy))"
+    )
+    done = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    out, err = await asyncio.wait_for(done.communicate(), BOUND)
+    assert out.strip() == b"[]", (out, err)

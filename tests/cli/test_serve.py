@@ -1,0 +1,157 @@
+"""`vaultbridge serve` as a person and a program meet it: its first lines, its signals, its exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from cli.test_bridge import BOUND, COMMAND, serving
+from vaultbridge.app.config import Config, ServerConfig, VaultConfig
+from vaultbridge.cli import serve
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "HOME": str(folder / "home"),
+        "VAULTBRIDGE_CACHE": str(folder / "cache"),
+        "VAULTBRIDGE_CONFIG": str(folder / "config" / "config.toml"),
+    }
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "Hello.md").write_text("some text\n")
+    return folder
+
+
+async def started(vault: Path, *arguments: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *COMMAND, "serve", str(vault), *arguments,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment(vault.parent),
+    )  # fmt: skip
+
+
+async def ended(process: asyncio.subprocess.Process) -> tuple[int, str, str]:
+    out, err = await asyncio.wait_for(process.communicate(), BOUND)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> None:
+    process = await started(vault, "--port", "0", "--json")
+    assert process.stdout is not None
+    line = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))
+    lock = vault.parent / "home" / ".claude" / "ide" / f"{line['port']}.lock"
+    assert lock.exists()
+    assert line["vaults"] == [{"name": "Notes", "path": str(vault)}]
+    assert line["pid"] == process.pid
+    assert line["bridge"] == f"http://127.0.0.1:{line['port']}/bridge/v1"
+    process.send_signal(number)
+    code, _, err = await ended(process)
+    assert code == 0, err
+    assert not lock.exists()
+    assert "Traceback" not in err
+
+
+async def test_a_person_is_told_how_to_connect_each_assistant(vault: Path) -> None:
+    process = await started(vault, "--port", "0")
+    assert process.stdout is not None
+    said = b""
+    while b"Ctrl+C" not in said:
+        said += await asyncio.wait_for(process.stdout.readline(), BOUND)
+    text = said.decode()
+    for word in (
+        "/mcp",
+        "/sse",
+        "/bridge/v1/tools",
+        "claude mcp add --transport http",
+        "vaultbridge stdio",
+        "/ide",
+    ):
+        assert word in text
+    process.send_signal(signal.SIGTERM)
+    assert (await ended(process))[0] == 0
+
+
+async def test_a_killed_server_leaves_nothing_that_hinders_the_next(vault: Path) -> None:
+    async with serving(vault) as (port, process):
+        process.kill()
+        await process.wait()
+    async with serving(vault) as (again, _):
+        assert again == port
+
+
+async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
+    other = tmp_path / "Other"
+    other.mkdir()
+    async with serving(vault) as (port, _):
+        process = await started(other, "--port", str(port))
+        code, _, err = await ended(process)
+        assert code == 1
+        assert "No port could be opened" in err
+        assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--host", "0.0.0.0"], 2, "no TLS"),
+        (["--host", "0.0.0.0", "--behind-proxy"], 2, "need a token"),
+        (["--port", "99999"], 2, "0 to 65535"),
+        (["--deny", "../x"], 1, "contains '..'"),
+        (["--tls-key", "x"], 2, "belong together"),
+    ],
+)
+async def test_what_cannot_be_served_is_told_before_anything_is_opened(
+    vault: Path, arguments: list[str], code: int, says: str
+) -> None:
+    process = await started(vault, *arguments)
+    found, out, err = await ended(process)
+    assert (found, out) == (code, "")
+    assert says in err
+    assert "Traceback" not in err
+
+
+async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -> None:
+    file = vault.parent / "config" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("[server]\nprot = 1\n")
+    code, _, err = await ended(await started(vault))
+    assert code == 1
+    assert "config.toml, line 2: server.prot is not known. Did you mean port?" in err
+
+
+def parsed(*argv: str) -> argparse.Namespace:
+    caught: list[argparse.Namespace] = []
+    original = serve._serve
+    try:
+        serve._serve = lambda args: caught.append(args) or 0  # type: ignore[func-returns-value]
+        assert serve.main(list(argv)) == 0
+    finally:
+        serve._serve = original
+    return caught[0]
+
+
+def test_the_command_line_stands_above_the_file() -> None:
+    written = Config(
+        vaults=(VaultConfig(path="a", read_only=True),), server=ServerConfig(port=1, hosts=("one",))
+    )
+    args = parsed("a", "b", "--port", "2", "--allow-host", "two", "--read-only", "--deny", "x", "--no-ide")
+    config = serve.overridden(written, args)
+    assert config.vaults == (VaultConfig(path="a", read_only=True), VaultConfig(path="b"))
+    assert config.server.port == 2
+    assert config.server.hosts == ("one", "two")
+    assert config.scope.read_only
+    assert config.scope.deny == ("x",)
+    assert not config.ide.enabled
+    assert serve.overridden(written, parsed()) == written
