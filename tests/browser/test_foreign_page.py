@@ -1,0 +1,119 @@
+"""A page of a foreign site, in a real browser, can neither read nor call anything of a running server.
+
+Chromium is told that `evil.test` is this machine, so that the page truly has another origin; it tries every
+way that a page has and sends what it got to its own server. A page that may call is tried as well: a test
+whose page can never reach anything would prove nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from cli.test_bridge import BOUND, serving
+
+CHROMIUM = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
+]
+
+PAGE_SECONDS = 60.0
+"""A browser starts slowly on a busy machine."""
+
+PAGE = (Path(__file__).parent / "foreign_page.html").read_text("utf-8")
+
+
+@asynccontextmanager
+async def page_server(base: str) -> AsyncIterator[tuple[int, asyncio.Future[dict[str, Any]]]]:
+    """The foreign site: its page, and where the page tells what it got."""
+    told: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+
+    async def page(request: web.Request) -> web.Response:
+        return web.Response(text=PAGE.replace("BASE", base), content_type="text/html")
+
+    async def report(request: web.Request) -> web.Response:
+        if not told.done():
+            told.set_result(json.loads(await request.text()))
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_get("/", page)
+    app.router.add_post("/report", report)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield runner.addresses[0][1], told
+    finally:
+        await runner.cleanup()
+
+
+async def visited(page_host: str, base: str) -> dict[str, Any]:
+    """What a page on `page_host` got from the server at `base`."""
+    async with page_server(base) as (port, told):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+            environ = {**os.environ, "HOME": profile, "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+            browser = await asyncio.create_subprocess_exec(
+                str(CHROMIUM), "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+                "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                f"--user-data-dir={profile}", "--host-resolver-rules=MAP evil.test 127.0.0.1",
+                f"http://{page_host}:{port}/",
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, env=environ,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                return await asyncio.wait_for(asyncio.shield(told), PAGE_SECONDS)
+            finally:
+                # The whole browser: it is a session of its own with many processes.
+                os.killpg(browser.pid, 9)
+                await asyncio.wait_for(browser.wait(), BOUND)
+
+
+def names_in(vault: Path) -> list[str]:
+    return sorted(file.name for file in vault.rglob("*.md"))
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "Hello.md").write_text("some text\n")
+    return folder
+
+
+async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(vault: Path) -> None:
+    async with serving(vault) as (port, _):
+        for base in (f"http://127.0.0.1:{port}", f"http://localhost:{port}"):
+            got = await visited("evil.test", base)
+            for way, answer in got.items():
+                assert answer == "" or answer.startswith(("refused", "nothing came")), (way, answer)
+        # The page's own name, pointed at this machine: DNS rebinding.
+        rebound = await visited("evil.test", f"http://evil.test:{port}")
+        for way, answer in rebound.items():
+            assert "tools" not in answer and "success" not in answer and answer != "open", (way, answer)
+    assert names_in(vault) == ["Hello.md"]
+
+
+async def test_a_local_page_may_use_bridge_v1_and_nothing_else(vault: Path) -> None:
+    async with serving(vault) as (port, _):
+        got = await visited("localhost", f"http://127.0.0.1:{port}")
+    assert json.loads(got["tools"])["tools"][0]["name"]
+    assert json.loads(got["call"])["success"] is True
+    assert "A bearer token is needed" in got["mcp"] or got["mcp"].startswith("refused")
+    assert got["ide"] == "refused"
+    assert (vault / "Planted.md").read_text() == "by a page"
