@@ -1,9 +1,10 @@
 """Threads for work that blocks, beside an event loop: the engine's calls.
 
-A few threads take jobs in order. Who waits for a job may stop waiting (its time is over, the client
-cancelled): a job that has not begun is then dropped, and one that has is left to end by itself while another
-thread takes the place of its own, so that a stuck file system cannot use the threads up. All are daemons: a
-process that ends waits for none of them.
+One thread works through the jobs in order, and another joins in when something has had to wait: many short
+jobs are done fastest by one thread, because several would only pass the interpreter to and fro. Who waits for
+a job may stop waiting (its time is over, the client cancelled): a job that has not begun is then dropped, and
+one that has is left to end by itself while another thread takes the place of its own, so that a stuck file
+system cannot use the threads up. All are daemons: a process that ends waits for none of them.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any, Final, Generic, TypeVar
 
 THREADS: Final = 4
 """Jobs worked on at once. The engine waits for disks and locks, not for processors: more threads would only
 wait together."""
+
+HELP_SECONDS: Final = 0.002
+"""How long a job waits before another thread joins in: twenty short reads, or the beginning of a search."""
 
 MOST_THREADS: Final = 32
 """All threads, those left behind included. When so many are stuck, new work waits for them."""
@@ -41,12 +44,16 @@ class Workers:
 
     def __init__(self, threads: int = THREADS, *, most: int = MOST_THREADS) -> None:
         self._loop = asyncio.get_running_loop()
-        self._wanted = threads
+        self._threads = threads
         self._most = most
-        self._alive = 0
-        self._busy = 0
-        self._jobs: SimpleQueue[_Job[Any] | None] = SimpleQueue()
         self._guard = threading.Lock()
+        self._called = threading.Condition(self._guard)
+        self._jobs: deque[_Job[Any]] = deque()
+        self._idle = 0
+        self._working = 0
+        """Threads at work or called to it, without those left behind."""
+        self._left = 0
+        self._help_coming = False
         self._ended: deque[tuple[_Job[Any], Any, BaseException | None]] = deque()
         self._told = False
         self._closed = False
@@ -58,10 +65,12 @@ class Workers:
         future: asyncio.Future[T] = self._loop.create_future()
         job = _Job(work, future)
         with self._guard:
-            self._busy += 1
-            if self._alive < self._wanted and self._busy > self._alive:
-                self._start()
-        self._jobs.put(job)
+            self._jobs.append(job)
+            if not self._working:
+                self._call()
+            elif not self._help_coming:
+                self._help_coming = True
+                self._loop.call_later(HELP_SECONDS, self._help)
         try:
             return await future
         except asyncio.CancelledError:
@@ -69,43 +78,72 @@ class Workers:
             raise
 
     def close(self) -> None:
-        """Take no more work. Threads end with the job they are at."""
-        self._closed = True
+        """Take no more work. Threads end when what was given to them is done."""
         with self._guard:
-            for _ in range(self._alive):
-                self._jobs.put(None)
+            self._closed = True
+            self._called.notify_all()
 
-    def _start(self) -> None:
-        self._alive += 1
-        # A daemon: a stuck call must not keep the process alive.
-        threading.Thread(target=self._work, name="vault-work", daemon=True).start()
+    def _call(self) -> None:
+        """Get one more thread to work, if there is one to be had. With the guard held."""
+        if self._idle:
+            self._idle -= 1
+            self._working += 1
+            self._called.notify()
+        elif self._working < self._threads and self._working + self._left < self._most:
+            self._working += 1
+            # A daemon: a stuck call must not keep the process alive.
+            threading.Thread(target=self._work, name="vault-work", daemon=True).start()
+
+    def _help(self) -> None:
+        """Something has waited: let another thread join in."""
+        with self._guard:
+            self._help_coming = bool(self._jobs) and not self._closed
+            if self._help_coming:
+                self._call()
+                self._loop.call_later(HELP_SECONDS, self._help)
 
     def _leave(self, job: _Job[Any]) -> None:
         with self._guard:
-            if not job.begun or job.left or self._alive >= self._most or self._closed:
-                return
-            job.left = True
-            self._wanted += 1
-            self._start()
+            if job.begun and not job.left:
+                job.left = True
+                self._working -= 1
+                self._left += 1
+                if self._jobs:
+                    self._call()
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._next()) is not None:
+            result, error = _outcome(job.work)
+            self._ended.append((job, result, error))
+            if not self._told:
+                self._told = True
+                self._tell()
             with self._guard:
-                job.begun = not job.future.cancelled()
-            if job.begun:
-                result, error = _outcome(job.work)
-                self._ended.append((job, result, error))
-                if not self._told:
-                    self._told = True
-                    self._tell()
-            with self._guard:
-                self._busy -= 1
+                job.begun = False
                 if job.left:
-                    self._wanted -= 1
-                    break
-            del job
+                    self._left -= 1
+                    if self._working >= self._threads:
+                        # Its place has been taken.
+                        return
+                    self._working += 1
+            del job, result, error
+
+    def _next(self) -> _Job[Any] | None:
+        """The next job that somebody still waits for; None when there will be no more."""
         with self._guard:
-            self._alive -= 1
+            while True:
+                while self._jobs:
+                    job = self._jobs.popleft()
+                    if not job.future.cancelled():
+                        job.begun = True
+                        return job
+                self._working -= 1
+                if self._closed:
+                    return None
+                self._idle += 1
+                self._called.wait()
+                if self._closed and not self._jobs:
+                    return None
 
     def _tell(self) -> None:
         try:

@@ -1,0 +1,92 @@
+"""The official TypeScript client and the Inspector's command line against `vaultbridge stdio`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_support.node import NotInstallable, installed, node
+from mcp_support.process import ROOT, environment
+from mcp_support.vault import command, sample_vault, surroundings
+
+pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
+BOUND = 90.0
+SCRIPT = Path(__file__).parent / "vault_session.mjs"
+INSPECTOR = Path("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+
+
+@pytest.fixture(scope="module")
+def clients() -> Path:
+    try:
+        folder = installed("clients")
+        node(folder)
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+    # Node looks for packages beside the script, so the script goes beside the packages.
+    shutil.copy(SCRIPT, folder / SCRIPT.name)
+    return folder
+
+
+async def run(base: Path, folder: Path, *args: str) -> Any:
+    env = {**environment(PATH=os.environ["PATH"]), **surroundings(base)}
+    process = await asyncio.create_subprocess_exec(
+        node(folder),
+        *args,
+        cwd=folder,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=env,
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), BOUND)
+    except TimeoutError:
+        process.kill()
+        await process.communicate()
+        raise
+    assert process.returncode == 0, err.decode()
+    return json.loads(out)
+
+
+async def test_the_typescript_client_does_a_whole_session(tmp_path: Path, clients: Path) -> None:
+    vault = sample_vault(tmp_path)
+    seen = await run(tmp_path, clients, SCRIPT.name, str(vault / "Home.md"), *command(str(vault)))
+    assert seen.pop("tools") >= 21
+    uri = "obsidian://vault/Sample%20Vault/Home.md"
+    assert seen == {
+        "server": "obsidian-mcp",
+        "instructions": True,
+        "read": True,
+        "made": {"success": True, "data": {"path": "Garden/From TypeScript.md", "created": True}},
+        "failed": True,
+        "uri": uri,
+        "resource": "text/markdown",
+        "template": "obsidian://vault/Sample%20Vault/{+path}",
+        "prompts": True,
+        "prompt": True,
+        "completed": ["Targets"],
+        "updated": uri,
+        "errors": [],
+    }
+
+
+async def test_the_inspector_lists_calls_reads_and_prompts(tmp_path: Path, clients: Path) -> None:
+    target = ["-e", f"PYTHONPATH={ROOT / 'src'}", *command(str(sample_vault(tmp_path)))]
+
+    async def inspect(*args: str) -> Any:
+        return await run(tmp_path, clients, str(clients / INSPECTOR), "--cli", *target, *args)
+
+    tools = await inspect("--method", "tools/list")
+    assert "obsidian_read_note" in {tool["name"] for tool in tools["tools"]}
+    call = ["--method", "tools/call", "--tool-name", "obsidian_read_note", "--tool-arg", "name=Home"]
+    assert "Nightjar Hill" in (await inspect(*call))["content"][0]["text"]
+    uri = "obsidian://vault/Sample%20Vault/Home.md"
+    assert (await inspect("--method", "resources/read", "--uri", uri))["contents"][0]["uri"] == uri
+    prompts = await inspect("--method", "prompts/list")
+    assert "plan_a_night" in {prompt["name"] for prompt in prompts["prompts"]}
