@@ -20,6 +20,7 @@ import pytest
 from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
 from editor.bridge import TOKEN, Bridge, running
+from editor.process import Served
 from vaultbridge.editor.desk import ORDINARY
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
@@ -189,6 +190,66 @@ async def test_a_restart_of_the_bridge_is_survived(stage: Stage) -> None:
     async with stage.bridge(port) as again:
         again.desk.state.focus_on("person", PLAIN)
         await terminal.shows("In Plain.md")
+
+
+async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survived(stage: Stage) -> None:
+    """Everything as a person has it: the server is a process of its own, and the commands are typed."""
+    terminal, served = stage.terminal, Served(stage.home)
+    try:
+        await served.start(stage.vault, "--log-level", "debug")
+        port, token = served.port, served.token
+        terminal.start("--permission-mode", "default")
+        await terminal.shows("❯")
+        terminal.type("/ide")
+        terminal.press("Enter")
+        await terminal.shows("Select IDE", "Obsidian", "❯ ✔ None")
+        terminal.press("Up")
+        await terminal.shows("Obsidian", gone="❯ ✔ None")
+        await terminal.press_until("Enter", "Connected to Obsidian")
+        await served.command("select", stage.vault, f"{NOTE}:1-2")
+        await terminal.shows("2 lines selected")
+        await served.command("mention", stage.vault, f"{NOTE}#L2-L3")
+        await terminal.shows('@"My Folder/Käse Note.md#L2-3"')
+        await stage.submit("what is there?")
+        await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
+        assert stage.model.saw("beta-in-the-note")
+        async with _watching(served, stage.vault) as watch:
+            await _decided_at(watch, stage, "Accepted.md", "y", "accepted")
+            await _decided_at(watch, stage, "Rejected.md", "n", "rejected")
+        await terminal.shows("rejected")
+        assert (stage.real / "Accepted.md").exists() and not (stage.real / "Rejected.md").exists()
+        await served.kill()
+        await terminal.shows("❯", gone="2 lines selected")
+        await served.start(stage.vault, port=None)
+        assert (served.port, served.token) == (port, token)
+        await served.command("select", stage.vault, "Plain")
+        await terminal.shows("In Plain.md")
+    finally:
+        await served.kill()
+
+
+@asynccontextmanager
+async def _watching(served: Served, vault: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    watch = await served.open_command("diffs", vault, "--watch")
+    try:
+        assert watch.stdout is not None
+        await asyncio.wait_for(watch.stdout.readuntil(b"Ctrl-C ends.\n"), SCREEN_SECONDS)
+        yield watch
+    finally:
+        watch.kill()
+        await watch.communicate()
+
+
+async def _decided_at(
+    watch: asyncio.subprocess.Process, stage: Stage, name: str, answer: str, outcome: str
+) -> None:
+    """The model writes a note, and a person decides on it in another terminal."""
+    assert watch.stdout is not None and watch.stdin is not None
+    await stage.submit(f"WRITE {str(stage.real / name).replace(' ', '%20')} proposed-{outcome}")
+    shown = await asyncio.wait_for(watch.stdout.readuntil(b"? [y/N] "), SCREEN_SECONDS)
+    assert f"+proposed-{outcome}".encode() in shown
+    watch.stdin.write(f"{answer}\n".encode())
+    await asyncio.wait_for(watch.stdout.readuntil(f"{outcome}\n".encode()), SCREEN_SECONDS)
 
 
 async def _connected(bridge: Bridge) -> None:
