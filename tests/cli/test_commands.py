@@ -227,3 +227,17 @@ def test_a_closed_pipe_is_no_error(vault: Path, tmp_path: Path) -> None:
         child.stdout.close()
         assert child.stderr.read() == b""
         assert child.wait(60) == 0
+
+
+def test_a_damaged_index_is_rebuilt_with_a_warning_within_the_same_command(
+    run: Run, vault: Path, tmp_path: Path
+) -> None:
+    assert run("index", vault).returncode == 0
+    (index,) = (tmp_path / "cache").rglob("index.sqlite3")
+    with index.open("r+b") as file:
+        file.seek(8192)
+        file.write(b"\x00damaged" * 20_000)
+    done = run("search", vault, "task")
+    assert done.returncode == 0
+    assert done.stdout == "Two.md:7: - [ ] task\n"
+    assert "made anew" in done.stderr

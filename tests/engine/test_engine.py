@@ -27,8 +27,17 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
     Write,
+    parse_operations,
 )
-from vaultbridge.errors import EditRefused, InvalidPath, NoteNotFound, PermissionDenied, StaleWrite
+from vaultbridge.errors import (
+    EditRefused,
+    EngineFailure,
+    InvalidArgument,
+    InvalidPath,
+    NoteNotFound,
+    PermissionDenied,
+    StaleWrite,
+)
 from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault, contents
@@ -313,3 +322,38 @@ def test_a_note_with_bytes_that_are_no_text_is_read_with_the_problem_reported(ma
     view = engine.view("A")
     assert {problem.code for problem in view.note.problems} == {"invalid-utf8", "bad-yaml"}
     assert [link.target for link in view.note.links] == ["B"]
+
+
+def test_a_note_that_icloud_has_not_downloaded_is_told_as_such(make_vault: MakeVault) -> None:
+    engine = make_vault({".Far.md.icloud": b"bplist", "A.md": "[[Far]]"})
+    assert engine.find("Far") == "Far.md"
+    for action in (
+        lambda: engine.view("Far"),
+        lambda: engine.apply([Append(note="Far", content="x")]),
+        lambda: engine.apply([Move(note="Far", to="Near")]),
+    ):
+        with pytest.raises(EngineFailure, match="not downloaded"):
+            action()
+    with pytest.raises(EditRefused, match="exists already"):
+        engine.apply([Create(note="Far", content="x")])
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ({"op": "nope"}, "`op` is one of: create, write, append,"),
+        ({"note": "A"}, "`op` is one of: create,"),
+        ("append", "`op` is one of: create,"),
+        (
+            {"op": "append", "note": "A"},
+            "The fields of append: note, content, [heading], [block], [expected].",
+        ),
+        ([{"op": "delete", "note": "A", "sure": True}], "The fields of delete: note, [expected]."),
+    ],
+)
+def test_an_operation_that_cannot_be_read_is_refused_with_what_would_be_right(
+    value: object, hint: str
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        parse_operations(value)
+    assert caught.value.hint.startswith(hint)

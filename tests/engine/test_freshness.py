@@ -273,3 +273,8 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
     engine.freshness._follow(VaultLost("the system allows no more watches"))
     (engine.root.folder / "B.md").write_text("entirely new")
     assert engine.ask.search("entirely").total == 1
+
+
+def test_a_keeper_fills_an_index_that_somebody_met_damaged_and_threw_away(make_vault: MakeVault) -> None:
+    engine = keeping(make_vault({"A.md": "alpha"}))
+    when_told(engine, engine.freshness.index.rebuild, lambda: engine.ask.search("alpha").total == 1)

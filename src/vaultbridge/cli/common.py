@@ -48,7 +48,13 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        code = command(args)
+        try:
+            code = command(args)
+        except VaultbridgeError as error:
+            if not error.details.get("index_made_anew"):
+                raise
+            # Nothing was changed or said yet: a command that needs the index asks it first.
+            code = command(args)
         sys.stdout.flush()
         return code
     except VaultbridgeError as error:
@@ -58,6 +64,9 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         # `vaultbridge search … | head` is no failure; keep the interpreter from complaining at exit.
         sys.stdout = None
         return OK
+    except OSError as error:
+        sys.stderr.write(f"vaultbridge: the system refused: {error.strerror or error}.\n")
+        return FAILED
     except KeyboardInterrupt:
         sys.stderr.write("\n")
         return 130

@@ -33,8 +33,9 @@ from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
+from vaultbridge.vault.cloud import icloud_stand_in
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import read_place
+from vaultbridge.vault.read import not_downloaded, read_place
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.settings_read import SettingsReader
@@ -206,18 +207,27 @@ class Engine:
         return view, excerpt(view.text, view.note, part)
 
     def _place(self, path: VaultPath) -> Path:
-        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound."""
-        place = self.root.locate(path)
+        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
+        EngineFailure for one that is not downloaded."""
+        place = self._located(path)
         if not self.scope.unrestricted:
             real = self.root.real_path(place)
             if real is not None and not self.scope.visible(real):
                 raise NoteNotFound(path)
         return place
 
+    def _located(self, path: VaultPath) -> Path:
+        try:
+            return self.root.locate(path)
+        except NoteNotFound:
+            if icloud_stand_in(self.root.place(path)).exists():
+                raise not_downloaded(path) from None
+            raise
+
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: hidden notes and large ones too, since links in them follow a rename."""
         with unnamed(() if self.scope.visible(path) else (path,)):
-            return read_place(self.root.locate(path), path, limit=NOTE_READ_BYTES).data
+            return read_place(self._located(path), path, limit=NOTE_READ_BYTES).data
 
     def _check_named(self, path: VaultPath) -> None:
         """Raises NoteNotFound for a file that is on disk and leads to a hidden one, PermissionDenied for one

@@ -3,11 +3,12 @@
 One process per vault and machine, the keeper, holds a lock in the vault's cache folder, watches the
 vault and follows every change; the others read the same index and one of them takes over when the keeper
 goes. A process that only asks a question or two does not keep: it compares the vault by stat before it asks,
-unless a keeper watches. Whoever writes a note brings that note's rows up to date at once.
+unless a keeper watches. Whoever writes notes brings their rows up to date before the next question.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
@@ -30,8 +31,16 @@ TRUSTED_SECONDS: Final = 0.5
 HEAL_SECONDS: Final = 300.0
 """How often the keeper compares everything by stat, in case the system lost a notice without a word."""
 
+DAMAGE_SECONDS: Final = 10.0
+"""How often the keeper makes sure that the index is whole: another process may have met a damaged one and
+thrown it away, and only the keeper fills it again."""
+
 SETTLE_SECONDS: Final = 10.0
 """The longest a question waits for a change that is being indexed."""
+
+FOLLOWED_AT_ONCE: Final = 16
+"""Changed files whose rows are brought up to date before the change is answered: some milliseconds. More, as
+after the rename of a much linked note, follow in a thread, and whoever asks next waits for it."""
 
 COMPLETE_SECONDS: Final = 20.0
 """The longest a rename waits for a first build: below the time a call may take."""
@@ -62,8 +71,11 @@ class Freshness:
         self._stop = threading.Event()
         self._taken = threading.Event()
         """The keeper's lock came to us by a question: whoever stands by need not wait for its next turn."""
+        self._incomplete = threading.Event()
+        """Somebody asked an index that is not whole: wakes the keeper, should it not be building already."""
         self._watching = False
         self._compared = -TRUSTED_SECONDS
+        self._followers: list[threading.Thread] = []
         self._listeners: list[Listener] = []
         self.problem = ""
         """Why the vault cannot be watched at present, for people; empty when all is well."""
@@ -129,7 +141,9 @@ class Freshness:
     def settle(self) -> None:
         """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
         watches it. Does not wait for a first build: the answer then says that it is partial."""
+        self._await_followers()
         if self._thread is not None and not self.index.status().complete:
+            self._incomplete.set()
             return
         if not self._syncing.acquire(timeout=SETTLE_SECONDS):
             return
@@ -141,9 +155,17 @@ class Freshness:
 
     def wrote(self, paths: Iterable[VaultPath]) -> None:
         """This process has changed these files: bring their rows up to date before anybody asks."""
+        changed = frozenset(paths)
+        if len(changed) <= FOLLOWED_AT_ONCE:
+            self._follow_own(changed)
+            return
+        follower = threading.Thread(target=self._follow_own, args=(changed,), name="vault-follow")
+        self._followers.append(follower)
+        follower.start()
+
+    def _follow_own(self, changed: frozenset[VaultPath]) -> None:
         from vaultbridge.index.sync import Synchroniser
 
-        changed = frozenset(paths)
         with self._own_writes:
             # Not the keeper's synchroniser: a first build, which may take minutes, must not hold up an edit.
             # The index itself keeps the two writers apart.
@@ -151,6 +173,16 @@ class Freshness:
             # The notes are written; that the copy lags must not look like a failed edit.
             self._guarded(lambda: own.paths(changed))
         self._tell(changed)
+
+    def _await_followers(self) -> None:
+        """Wait for the rows of what this process has written itself."""
+        while self._followers:
+            follower = self._followers[0]
+            follower.join(SETTLE_SECONDS)
+            if follower.is_alive():
+                return
+            with contextlib.suppress(ValueError):
+                self._followers.remove(follower)
 
     def wait_complete(self) -> None:
         """Before a change that must know every link: wait for a first build. Raises TimedOut."""
@@ -173,10 +205,12 @@ class Freshness:
     def close(self) -> None:
         self._stop.set()
         self._taken.set()
+        self._incomplete.set()
         if self._watcher is not None:
             self._watcher.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
+        self._await_followers()
         with self._syncing:
             if self._index is not None:
                 self._index.close()
@@ -202,8 +236,20 @@ class Freshness:
 
         self._watcher = Watcher(self._root, self._follow)
         self._watcher.start()
-        while not self._stop.wait(HEAL_SECONDS):
-            self._compare_all()
+        compared = time.monotonic()
+        while not self._stop.is_set():
+            self._incomplete.wait(DAMAGE_SECONDS)
+            self._incomplete.clear()
+            if time.monotonic() - compared >= HEAL_SECONDS or self._is_incomplete():
+                self._compare_all()
+                compared = time.monotonic()
+
+    def _is_incomplete(self) -> bool:
+        try:
+            return not self.index.status().complete
+        except VaultbridgeError as error:
+            log.warning("The index could not be looked at: %s", error)
+            return True
 
     def _follow(self, event: WatchEvent) -> None:
         from vaultbridge.vault.watch import Changed, Rescan, VaultLost

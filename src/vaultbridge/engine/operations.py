@@ -1,7 +1,7 @@
 """What may be done to a vault, as a closed union of values.
 
 One operation is one sentence a person or an assistant would say. The command line, the tools and a batch
-all build these; `engine.drafts` carries them out on a draft of the vault. Nothing here reads or writes.
+all build these; `engine.operate` carries them out on a draft of the vault. Nothing here reads or writes.
 
 `note` is a note's name or path as the caller wrote it. `expected` is the content hash the caller saw: the
 operation is refused when the note is another by now. `heading` is a heading path (`"Plan#Week 1"`),
@@ -10,7 +10,7 @@ operation is refused when the note is another by now. `heading` is a heading pat
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -266,8 +266,19 @@ def parse_operations(value: Any) -> list[Operation]:
             operations.append(msgspec.convert(item, Operation))
         except msgspec.ValidationError as error:
             where = f"Operation {number}: " if isinstance(value, list) else ""
-            raise InvalidArgument(f"{where}{error}", argument="operations", hint=_HINT) from None
+            raise InvalidArgument(f"{where}{error}.", argument="operations", hint=_hint(item)) from None
     return operations
 
 
-_HINT = "An operation is an object with `op` and the fields of that operation."
+def _hint(item: Any) -> str:
+    """What would be right: the operations there are, or the fields of the one that was named."""
+    kinds = {str(kind.__struct_config__.tag): kind for kind in get_args(Operation)}
+    kind = kinds.get(item["op"]) if isinstance(item, dict) and isinstance(item.get("op"), str) else None
+    if kind is None:
+        return f"`op` is one of: {', '.join(kinds)}."
+    fields = [name if name in _required(kind) else f"[{name}]" for name in kind.__struct_fields__]
+    return f"The fields of {item['op']}: {', '.join(fields)}."
+
+
+def _required(kind: type[Struct]) -> set[str]:
+    return {field.name for field in msgspec.structs.fields(kind) if field.required}

@@ -258,7 +258,9 @@ class Index:
             log.warning("The search index is damaged and is made anew: %s.", error)
             self.rebuild()
             return EngineFailure(
-                "The search index was damaged and is being built again.", hint="Try again soon."
+                "The search index was damaged and is being built again.",
+                hint="Try again soon.",
+                index_made_anew=True,
             )
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return EngineFailure(

@@ -10,6 +10,7 @@ import errno
 import os
 import re
 from collections.abc import Container
+from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -31,6 +32,11 @@ def icloud_original(stored: str) -> str | None:
     if stored.startswith(".") and stored.endswith(_ICLOUD) and len(stored) > len(_ICLOUD) + 1:
         return stored[1 : -len(_ICLOUD)]
     return None
+
+
+def icloud_stand_in(place: Path) -> Path:
+    """Where iCloud's stand-in for a file lies while the file itself is not there."""
+    return place.with_name(f".{place.name}{_ICLOUD}")
 
 
 def is_placeholder(status: os.stat_result, place: str) -> bool:

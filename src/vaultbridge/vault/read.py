@@ -77,6 +77,13 @@ def read_place(place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES) ->
         raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
 
 
+def not_downloaded(path: str) -> EngineFailure:
+    return EngineFailure(
+        f"{path} is not downloaded yet: its content lies with the cloud service.",
+        hint="Open it in the service's app, or make the folder available offline.",
+    )
+
+
 def _read(place: str, path: str, limit: int) -> FileContent:
     for _ in range(READ_ATTEMPTS):
         # Not blocking, so that a named pipe in the vault cannot hold us; O_NONBLOCK means nothing for a file.
@@ -93,10 +100,7 @@ def _read(place: str, path: str, limit: int) -> FileContent:
                     limit=limit,
                 )
             if is_placeholder(before, place):
-                raise EngineFailure(
-                    f"{path} is not downloaded yet: its content lies with the cloud service.",
-                    hint="Open it in the service's app, or make the folder available offline.",
-                )
+                raise not_downloaded(path)
             data = _read_all(handle, before.st_size, limit)
             signature = Signature.of(before)
             if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
