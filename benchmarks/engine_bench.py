@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -28,12 +29,15 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate  # noqa: E402
 
+from vaultbridge.engine import Engine  # noqa: E402
+from vaultbridge.engine.operations import Move  # noqa: E402
 from vaultbridge.index.graph import LinkGraph  # noqa: E402
 from vaultbridge.index.names import Names  # noqa: E402
 from vaultbridge.index.search import search  # noqa: E402
 from vaultbridge.index.store import Index  # noqa: E402
 from vaultbridge.index.sync import Synchroniser  # noqa: E402
 from vaultbridge.vault.paths import Root, VaultPath  # noqa: E402
+from vaultbridge.vault.trash import TrashCans  # noqa: E402
 
 
 class Report:
@@ -193,6 +197,7 @@ def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -
     walk, start = best(rounds * 3, lambda: bare_walk(vault), lambda: start_and_search(vault, cache))
     report.add("unchanged start to answer / bare walk", start / walk, 3, "x", walk=walk, start=start)
     measure_questions(report, vault, cache, rounds)
+    measure_rename(report, folder, vault, rounds)
     if sys.platform.startswith("linux"):
         report.add("resident with the vault open", in_a_process(OPEN_PROGRAM, vault, cache), 80, "MB")
 
@@ -244,6 +249,40 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
     (lookup,) = best(rounds * 5, lambda: names.find("Hubb"))
     report.add("did you mean", lookup * 1000, 20, "ms", first=first * 1000)
     index.close()
+
+
+def bare_rewrite(places: list[Path]) -> None:
+    """Every file read and replaced, atomically and durably: the least that rewriting links costs."""
+    for place in places:
+        data = place.read_bytes()
+        passing = place.with_name(f".{place.name}.bench")
+        with open(passing, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(place)
+
+
+def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:
+    turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
+    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+        engine.freshness.refresh()
+        hub = VaultPath(HUB)
+        places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
+        turns = rounds * 2  # An even number, so that the vault ends as it began.
+        bare, ours = best(
+            turns,
+            lambda: bare_rewrite(places),
+            lambda: rename(engine, next(turn)),
+        )
+    report.add(
+        f"rename with {len(places)} backlinks / bare rewrite", ours / bare, 4, "x", bare=bare, ours=ours
+    )
+
+
+def rename(engine: Engine, names: tuple[str, str]) -> None:
+    old, new = names
+    assert len(engine.apply([Move(note=old, to=new)]).files) > HUB_BACKLINKS
 
 
 def main() -> int:
