@@ -1,0 +1,151 @@
+"""The real Claude Code in print mode with `vaultbridge stdio` as its MCP server.
+
+Opt-in like its neighbour: set VAULTBRIDGE_TEST_CLAUDE=1. The model is a stand-in on loopback that calls the
+tool a prompt names; nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from claude.mock_api import MockModel
+from claude.terminal import FAKE_KEY, installed_client
+from mcp_support.process import ROOT
+from mcp_support.vault import command, sample_vault, surroundings
+from vaultbridge.tools.standard import standard_catalog
+
+pytestmark = [
+    pytest.mark.claude,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(
+        os.environ.get("VAULTBRIDGE_TEST_CLAUDE") != "1", reason="opt-in: set VAULTBRIDGE_TEST_CLAUDE=1"
+    ),
+]
+
+BOUND = 120.0
+
+
+class CallingModel(MockModel):
+    """`CALL <tool> <json>` in a prompt makes it call that tool of the vault, if it is offered."""
+
+    def _reply(self, body: dict[str, Any]) -> dict[str, Any]:
+        usual = super()._reply(body)
+        if usual["text"] != "Understood.":
+            return usual
+        words = json.dumps(body["messages"], ensure_ascii=False)
+        offered = {tool.get("name") for tool in body.get("tools", [])}
+        for name in offered:
+            if f"CALL {name}" in words:
+                given = words.split(f"CALL {name} ", 1)[1].replace('\\"', '"')
+                arguments, _ = json.JSONDecoder().raw_decode(given)
+                return {
+                    "type": "tool_use",
+                    "id": f"toolu_{len(self.asked)}",
+                    "name": name,
+                    "input": arguments,
+                }
+        return usual
+
+    def results(self) -> list[str]:
+        """What the client sent back of tools."""
+        blocks = [
+            block
+            for body in self.asked
+            for message in body["messages"]
+            if isinstance(message["content"], list)
+            for block in message["content"]
+        ]
+        return [
+            json.dumps(block, ensure_ascii=False) for block in blocks if block.get("type") == "tool_result"
+        ]
+
+
+@pytest.fixture
+async def model() -> AsyncIterator[CallingModel]:
+    model = CallingModel()
+    await model.start()
+    yield model
+    await model.stop()
+
+
+async def ask(base: Path, model: CallingModel, prompt: str, *args: str) -> dict[str, Any]:
+    """One prompt to the real client; gives its JSON answer."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vaultbridge-tests"
+    around = surroundings(base)
+    config = {
+        "mcpServers": {
+            "vault": {
+                "command": command()[0],
+                "args": [*command()[1:], str(base / "Sample Vault")],
+                "env": {"PYTHONPATH": str(ROOT / "src"), **around},
+            }
+        }
+    }
+    (base / "mcp.json").write_text(json.dumps(config))
+    process = await asyncio.create_subprocess_exec(
+        str(installed_client(cache)),
+        "-p",
+        prompt,
+        "--mcp-config",
+        str(base / "mcp.json"),
+        "--strict-mcp-config",
+        "--output-format",
+        "json",
+        "--allowedTools",
+        "mcp__vault",
+        *args,
+        cwd=base,
+        env={
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.port}",
+            "ANTHROPIC_API_KEY": FAKE_KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            # Else the model would have to look for a tool before it may call it.
+            "ENABLE_TOOL_SEARCH": "false",
+            **around,
+        },
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        out, err = await asyncio.wait_for(process.communicate(), BOUND)
+    except TimeoutError:
+        process.kill()
+        await process.communicate()
+        raise
+    assert process.returncode == 0, err.decode() + out.decode()
+    answer: dict[str, Any] = json.loads(out)
+    return answer
+
+
+async def test_the_client_offers_every_tool_to_its_model_and_reads_a_note(
+    tmp_path: Path, model: CallingModel
+) -> None:
+    sample_vault(tmp_path)
+    answer = await ask(tmp_path, model, 'CALL mcp__vault__obsidian_read_note {"name": "Home"}')
+    assert answer["result"] == "The tool has answered."
+    assert any("Nightjar Hill" in result for result in model.results())
+    offered = {tool["name"] for tool in model.asked[0]["tools"]}
+    every = {f"mcp__vault__{name}" for name in standard_catalog().names()}
+    assert every <= offered
+    assert model.saw("An Obsidian vault: Markdown notes joined by [[wikilinks]].")
+
+
+async def test_the_client_creates_a_note_and_hears_of_a_mistake(tmp_path: Path, model: CallingModel) -> None:
+    vault = sample_vault(tmp_path)
+    call = 'CALL mcp__vault__obsidian_create_note {"name": "Garden/By Claude", "content": "made"}'
+    await ask(tmp_path, model, call)
+    assert (vault / "Garden" / "By Claude.md").read_text() == "made"
+    await ask(tmp_path, model, 'CALL mcp__vault__obsidian_read_note {"name": "Hom"}')
+    assert any("No note named 'Hom'" in result and "Home.md" in result for result in model.results())
