@@ -54,6 +54,12 @@ class Queries:
         self._freshness.settle()
         return self._freshness.index
 
+    def _whole_index(self) -> Index:
+        """The index with every note in it: waits for a first build. Raises TimedOut."""
+        self._freshness.settle()
+        self._freshness.wait_complete()
+        return self._freshness.index
+
     def _seen(self) -> Visible | None:
         """Whether a file exists for the caller; None when all do."""
         return None if self._scope.unrestricted else self._scope.visible
@@ -176,8 +182,7 @@ class Queries:
         Waits for a first build."""
         from vaultbridge.index import listing
 
-        self._freshness.wait_complete()
-        return self._own_text(listing.notes_with_tag(self._index(), tag, visible=self._seen()))
+        return self._own_text(listing.notes_with_tag(self._whole_index(), tag, visible=self._seen()))
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
@@ -240,14 +245,12 @@ class Queries:
     def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
         from vaultbridge.index import lookups
 
-        self._freshness.wait_complete()
-        return self._own_text(lookups.sources_naming(self._freshness.index, keys))
+        return self._own_text(lookups.sources_naming(self._whole_index(), keys))
 
     def sources_of(self, path: VaultPath) -> list[VaultPath]:
         from vaultbridge.index import lookups
 
-        self._freshness.wait_complete()
-        return self._own_text(lookups.sources_of(self._freshness.index, path))
+        return self._own_text(lookups.sources_of(self._whole_index(), path))
 
     def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """Less those that are links to another file of the vault: that file is among them, and one text
