@@ -24,6 +24,7 @@ from vaultbridge.index.store import Index
 from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.watch import VaultLost
+from vaultbridge.vault.write import temporary_name
 
 from .conftest import MakeVault
 
@@ -278,3 +279,18 @@ def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeV
 def test_a_keeper_fills_an_index_that_somebody_met_damaged_and_threw_away(make_vault: MakeVault) -> None:
     engine = keeping(make_vault({"A.md": "alpha"}))
     when_told(engine, engine.freshness.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
+
+
+def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(make_vault: MakeVault) -> None:
+    """A young one may belong to a writer at work, also on another machine that shares the folder."""
+    engine = make_vault({"A.md": "alpha", "sub/B.md": "beta"})
+    folder = engine.root.folder
+    old, young = folder / "sub" / temporary_name(), folder / temporary_name()
+    notes = folder / ".vaultbridge-notes.md"
+    for place in (old, young, notes):
+        place.write_text("half a note")
+    for place in (old, notes):
+        os.utime(place, (0, 0))
+    engine.freshness.refresh()
+    assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
+    assert engine.ask.search("half").total == 0

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.errors import TimedOut, VaultbridgeError
 from vaultbridge.index.owner import TAKEOVER_SECONDS, Keeper
 from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.write import remove_leftover
 
 if TYPE_CHECKING:
     from vaultbridge.index.store import Index
@@ -118,9 +119,7 @@ class Freshness:
             if borrowed and not self._borrow():
                 return SyncReport()
             try:
-                report = self._synchroniser().full(progress, self._stop.is_set)
-                self._compared = time.monotonic()
-                return report
+                return self._compare(progress)
             finally:
                 if borrowed and self._thread is None:
                     self._keeper.release()
@@ -280,11 +279,18 @@ class Freshness:
 
     def _compare_all(self) -> None:
         with self._syncing:
-            report = self._guarded(lambda: self._synchroniser().full(None, self._stop.is_set))
-            if report is not None:
-                self._compared = time.monotonic()
+            report = self._guarded(self._compare)
         if report:
             self._tell(None)
+
+    def _compare(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
+        """Everything, by stat; by the holder of the keeper's lock alone. Also takes away temporary files that
+        a writer left whose journal is gone: a journal that is there has done so already."""
+        report = self._synchroniser().full(progress, self._stop.is_set)
+        self._compared = time.monotonic()
+        for leftover in report.leftovers:
+            remove_leftover(self._root, leftover)
+        return report
 
     def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
         """A failed look at the disk must not end the watch: it is told, and the next one tries again."""

@@ -47,10 +47,12 @@ ROW_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, settled, state, hash"
 
 
 class Seen(Struct):
-    """A look at the disk: the files that are there, and the places that could not be looked at."""
+    """A look at the disk: the files that are there, the places that could not be looked at, and temporary
+    files of ours that a writer may have left."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
 
     def take(self, found: Iterable[Found]) -> None:
         for one in found:
@@ -58,6 +60,8 @@ class Seen(Struct):
                 self.entries[one.path] = one
             elif isinstance(one, Unreadable):
                 self.unreadable.append(one)
+            elif one.why == "leftover":
+                self.leftovers.append(one.path)
 
     def unknown(self, path: str) -> bool:
         """Whether a path that was not seen may still exist."""

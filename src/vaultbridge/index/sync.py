@@ -39,12 +39,14 @@ Cancelled = Callable[[], bool]
 
 
 class SyncReport(Struct, frozen=True):
-    """What a look at the disk changed in the index. `cancelled` says that it is unfinished."""
+    """What a look at the disk changed in the index. `leftovers` are temporary files of ours that were seen;
+    `cancelled` says that it is unfinished."""
 
     added: int = 0
     changed: int = 0
     removed: int = 0
     unreadable: tuple[Unreadable, ...] = ()
+    leftovers: tuple[str, ...] = ()
     cancelled: bool = False
 
     def __bool__(self) -> bool:
@@ -121,7 +123,7 @@ class Synchroniser:
         fresh: bool,
     ) -> SyncReport:
         if not difference:
-            return SyncReport(unreadable=tuple(seen.unreadable))
+            return SyncReport(unreadable=tuple(seen.unreadable), leftovers=tuple(seen.leftovers))
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
         jobs = difference.jobs(first_id)
@@ -180,7 +182,8 @@ class _Change:
 
     def report(self, seen: compare.Seen, *, cancelled: bool = False) -> SyncReport:
         return SyncReport(
-            len(self.difference.added), self.changed, self.removed, tuple(seen.unreadable), cancelled
+            *(len(self.difference.added), self.changed, self.removed),
+            *(tuple(seen.unreadable), tuple(seen.leftovers), cancelled),
         )
 
     def settled(self, mtime_ns: int) -> bool:
