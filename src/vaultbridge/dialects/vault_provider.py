@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vaultbridge.dialects.vault_prompts import Prompts
     from vaultbridge.engine import Engine
     from vaultbridge.tools.answer import Answer
+    from vaultbridge.tools.answer import Content as AnswerPart
     from vaultbridge.tools.catalog import Catalog
     from vaultbridge.tools.workshop import Profile, Workshop
 
@@ -153,7 +154,7 @@ class VaultProvider:
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple(map(_content, answer.content)), structured)
+        return ToolResult(tuple([_content(part) for part in answer.content]), structured)
 
     # Resources.
 
@@ -366,18 +367,18 @@ class _Progress:
             self._context.progress(newest[0], newest[1], newest[2] or None)
 
 
-def _content(part: Any) -> Content:
+def _content(part: AnswerPart) -> Content:
+    # Told apart by their fields, because importing the classes is too dear before the first answer and
+    # inside of every call.
+    if hasattr(part, "text"):
+        return Text(text=part.text)
     from vaultbridge.dialects.vault_uris import uri_of
-    from vaultbridge.tools import answer
+    from vaultbridge.tools.answer import Image as Picture
 
-    match part:
-        case answer.Text(text=text):
-            return Text(text=text)
-        case answer.Image(data=data, mime_type=kind):
-            return Image(data=data, mime_type=kind)
-        case _:
-            uri = uri_of(part.vault, part.path)
-            return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
+    if isinstance(part, Picture):
+        return Image(data=part.data, mime_type=part.mime_type)
+    uri = uri_of(part.vault, part.path)
+    return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
 
 
 def _logged(task: asyncio.Task[None]) -> None:

@@ -1,0 +1,285 @@
+"""How fast `vaultbridge stdio` starts and answers on a large vault, as ratios measured side by side in one
+run.
+
+    python benchmarks/stdio_bench.py [--notes 10000] [--quick] [--json]
+
+Against: `python -c 'import asyncio, msgspec'` (the floor of our start), a minimal server of the official
+TypeScript SDK (left out without npm), and a server of the official Python SDK with an echo tool. Ours is the
+real command on a real vault, its index cold (deleted before each start) or warm; the echo is a plugin's tool
+in it. Rounds of all competitors are interleaved, so that a passing load hits all of them; absolute times
+depend on the machine, the ratios are held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import mcp_bench
+from generate import HUB, generate
+from mcp_bench import INITIALIZE, NODE_SDK, PYTHON_SDK, Server, interleaved, message, run_to_end
+
+from mcp_support.node import NotInstallable, installed, node
+
+ECHO = """\
+from vaultbridge.app.plugin_tool import tool
+@tool(effect="reads")
+def echo(text: str) -> str:
+    "Echo."
+    return text
+"""
+
+CALM_SECONDS = 3.0
+"""How long a server is called before sustained calls are counted: ours compares its vault with the index
+first."""
+
+BUILD_SECONDS = 300.0
+"""How long the first build of the index may take before the run is given up."""
+
+
+class Vault:
+    """A generated vault, a home and a cache of their own."""
+
+    def __init__(self, base: Path, notes: int) -> None:
+        self.folder = base / "Vault"
+        self.cache = base / "cache"
+        generate(self.folder, notes)
+        tools = base / "home" / ".config" / "vaultbridge" / "tools"
+        tools.mkdir(parents=True)
+        (tools / "echo.py").write_text(ECHO)
+        self.note = HUB.removesuffix(".md")
+        os.environ["HOME"] = str(base / "home")
+        os.environ["VAULTBRIDGE_CACHE"] = str(self.cache)
+        self.command = [
+            sys.executable,
+            "-m",
+            "vaultbridge",
+            "stdio",
+            str(self.folder),
+            "--log-level",
+            "error",
+        ]
+
+    def forget(self) -> None:
+        shutil.rmtree(self.cache, ignore_errors=True)
+
+    def warm(self) -> float:
+        """Have the index built; gives the seconds that took."""
+        server = started(self.command)
+        begin = time.perf_counter()
+        while "index is still being built" in call(server, "obsidian_search", query="zyzzyvaphone"):
+            assert time.perf_counter() - begin < BUILD_SECONDS
+            time.sleep(0.2)
+        took = time.perf_counter() - begin
+        server.close()
+        return took
+
+
+_ids = iter(range(1, 1 << 30))
+
+
+def started(command: list[str]) -> Server:
+    server = Server(command)
+    server.ask(INITIALIZE, 0)
+    server.write(message(None, "notifications/initialized"))
+    return server
+
+
+def call(server: Server, tool: str, **arguments: Any) -> str:
+    id_ = next(_ids)
+    answer = server.ask(message(id_, "tools/call", {"name": tool, "arguments": arguments}), id_)
+    return str(answer["result"]["content"][0]["text"])
+
+
+def killed(server: Server) -> None:
+    """End a process of ours without waiting for the index it builds."""
+    server.process.kill()
+    server.process.wait()
+    for pipe in (server.process.stdin, server.process.stdout, server.out):
+        assert pipe is not None
+        pipe.close()
+
+
+def start(vault: Vault, *, cold: bool) -> tuple[float, float]:
+    """Seconds from the spawn to `initialize` answered, and from there to the first list of tools."""
+    if cold:
+        vault.forget()
+    begin = time.perf_counter()
+    server = Server(vault.command)
+    server.ask(INITIALIZE, 0)
+    initialized = time.perf_counter()
+    server.write(message(None, "notifications/initialized"))
+    server.ask(message(1, "tools/list"), 1)
+    listed = time.perf_counter()
+    killed(server)
+    return initialized - begin, listed - initialized
+
+
+def while_building(vault: Vault) -> dict[str, float]:
+    """Milliseconds of the first calls of a cold process, one after the other, while the index is built."""
+    vault.forget()
+    server = started(vault.command)
+    found: dict[str, float] = {}
+    for name, tool, arguments in (
+        ("first read", "obsidian_read_note", {"name": vault.note}),
+        ("second read", "obsidian_read_note", {"name": vault.note}),
+        ("search, partial", "obsidian_search", {"query": "zyzzyvaphone"}),
+    ):
+        begin = time.perf_counter()
+        text = call(server, tool, **arguments)
+        found[name] = (time.perf_counter() - begin) * 1000
+        if tool == "obsidian_search":
+            found["search said that it was partial"] = float("still being built" in text)
+    killed(server)
+    return found
+
+
+def read_round_trip(vault: Vault, calls: int) -> float:
+    """The median of reading a note, in milliseconds."""
+    server = started(vault.command)
+    call(server, "obsidian_read_note", name=vault.note)
+    times = []
+    calm = time.perf_counter() + CALM_SECONDS
+    while time.perf_counter() < calm:
+        call(server, "obsidian_read_note", name=vault.note)
+    for id_ in range(10_000_000, 10_000_000 + calls):
+        data = message(id_, "tools/call", {"name": "obsidian_read_note", "arguments": {"name": vault.note}})
+        begin = time.perf_counter()
+        server.ask(data, id_)
+        times.append(time.perf_counter() - begin)
+    server.close()
+    return statistics.median(times) * 1000
+
+
+def completion(vault: Vault, calls: int) -> float:
+    """The median of suggesting note names while somebody types, in milliseconds."""
+    server = started(vault.command)
+    times = []
+    for number in range(calls):
+        id_ = 20_000_000 + number
+        params = {
+            "ref": {"type": "ref/prompt", "name": "summarize_note"},
+            "argument": {"name": "note", "value": "hub brain stone"[: 1 + number % 15]},
+        }
+        begin = time.perf_counter()
+        server.ask(message(id_, "completion/complete", params), id_)
+        times.append(time.perf_counter() - begin)
+    server.close()
+    return statistics.median(times) * 1000
+
+
+def sustained(command: list[str], calls: int, tool: str, arguments: dict[str, Any]) -> float:
+    """Calls per second when the client does not wait for the answers."""
+    server = started(command)
+    # A plugin's tool is there once the catalog is loaded.
+    while "error" in server.ask(message(1, "tools/call", {"name": tool, "arguments": arguments}), 1):
+        time.sleep(0.1)
+    calm = time.perf_counter() + CALM_SECONDS
+    while time.perf_counter() < calm:
+        server.ask(message(1, "tools/call", {"name": tool, "arguments": arguments}), 1)
+    one = message(2, "tools/call", {"name": tool, "arguments": arguments}).replace(b'"id": 2', b'"id": %d')
+    parts = [b"".join(one % id_ for id_ in range(at, at + 32)) for at in range(100, 100 + calls, 32)]
+    begin = time.perf_counter()
+    Thread(target=lambda: [server.write(part) for part in parts], daemon=True).start()
+    for _ in range(len(parts) * 32):
+        server.out.readline()
+    took = time.perf_counter() - begin
+    server.close()
+    return len(parts) * 32 / took
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rounds, calls = (5, 1000) if options.quick else (15, 5000)
+    node_sdk: list[str] | None = None
+    try:
+        clients = installed("clients")
+        (clients / "echo.mjs").write_text(NODE_SDK, "utf-8")
+        node_sdk = [node(clients), str(clients / "echo.mjs")]
+    except NotInstallable as reason:
+        print(f"without the TypeScript server: {reason}")
+    with tempfile.TemporaryDirectory() as base:
+        vault = Vault(Path(base), options.notes)
+        figures = measured(vault, node_sdk, rounds, calls)
+    return report(figures, as_json=options.json)
+
+
+def measured(vault: Vault, node_sdk: list[str] | None, rounds: int, calls: int) -> dict[str, float]:
+    sdk = [sys.executable, "-c", PYTHON_SDK]
+    begun = interleaved(rounds, _starts(vault, node_sdk, cold=True))
+    figures = {f"start cold, {name}, ms": _median(found, 0) for name, found in begun.items()}
+    figures["first tools/list cold, ms"] = _median(begun["ours"], 1)
+    figures |= {f"cold: {name}, ms": value for name, value in while_building(vault).items()}
+    figures["building the index, s"] = vault.warm()
+    begun = interleaved(rounds, _starts(vault, node_sdk, cold=False))
+    figures |= {f"start warm, {name}, ms": _median(found, 0) for name, found in begun.items()}
+    figures["first tools/list warm, ms"] = _median(begun["ours"], 1)
+    figures["read_note p50, ms"] = read_round_trip(vault, calls)
+    figures["completion p50, ms"] = completion(vault, calls // 10)
+    rates: dict[str, Callable[[], Any]] = {
+        "echo": lambda: sustained(vault.command, calls * 4, "echo", {"text": "hello"}),
+        "read_note": lambda: sustained(vault.command, calls, "obsidian_read_note", {"name": vault.note}),
+        "python sdk's echo": lambda: sustained(sdk, calls // 5, "echo", {"text": "hello"}),
+    }
+    for name, found in interleaved(3, rates).items():
+        figures[f"sustained {name}, /s"] = statistics.median(found)
+    return figures
+
+
+def _starts(vault: Vault, node_sdk: list[str] | None, *, cold: bool) -> dict[str, Callable[[], Any]]:
+    starts: dict[str, Callable[[], Any]] = {
+        "floor": lambda: (run_to_end([sys.executable, "-c", "import asyncio, msgspec"]), 0.0),
+        "ours": lambda: start(vault, cold=cold),
+    }
+    if node_sdk is not None:
+        starts["node sdk"] = lambda: mcp_bench.spawn_to_initialize(node_sdk)
+    return starts
+
+
+def _median(found: list[Any], which: int) -> float:
+    return statistics.median(times[which] for times in found) * 1000
+
+
+def report(figures: dict[str, float], *, as_json: bool) -> int:
+    held: list[tuple[str, float, str, float]] = []
+    for state in ("cold", "warm"):
+        ours = figures[f"start {state}, ours, ms"]
+        held.append((f"start {state} / floor", ours / figures[f"start {state}, floor, ms"], "<=", 1.5))
+        if f"start {state}, node sdk, ms" in figures:
+            held.append(
+                (f"start {state} / node sdk", ours / figures[f"start {state}, node sdk, ms"], "<=", 0.5)
+            )
+        held.append((f"first tools/list {state}, ms", figures[f"first tools/list {state}, ms"], "<=", 5.0))
+    held.append(("read_note p50, ms", figures["read_note p50, ms"], "<=", 0.5))
+    ratio = figures["sustained echo, /s"] / figures["sustained python sdk's echo, /s"]
+    held.append(("sustained echo / python sdk", ratio, ">=", 10.0))
+    if as_json:
+        print(json.dumps({"figures": figures, "held": held}))
+        return 0
+    for name, value in figures.items():
+        print(f"  {name:<46} {value:10.2f}")
+    print("held")
+    good = True
+    for name, value, relation, bound in held:
+        kept = value <= bound if relation == "<=" else value >= bound
+        good &= kept
+        print(f"  {name:<32} {value:8.2f}  {relation} {bound:g}  {'ok' if kept else 'MISSED'}")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
