@@ -3,7 +3,8 @@
     python child.py MODE
 
 MODE is `good`, or how it misbehaves: `dies` (on a call), `noise` (prints what is no JSON), `stubborn`
-(ignores the end of its input and SIGTERM), `mute` (never answers), `crash` (ends at once).
+(ignores the end of its input and SIGTERM), `mute` (never answers), `endless` (answers a call with a line that
+does not end), `crash` (ends at once).
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ def answer(mode: str, message: dict) -> None:  # type: ignore[type-arg]
         if mode == "dies":
             sys.stderr.write("out of luck\n")
             sys.exit(3)
+        if mode == "endless":
+            sys.stdout.write("x" * 100_000)
+            sys.stdout.flush()
+            return
         failed = params["name"] != "echo"
         text = "no such tool" if failed else params["arguments"].get("text", "")
         result = {"content": [{"type": "text", "text": text}], "isError": failed}

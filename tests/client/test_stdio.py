@@ -98,17 +98,31 @@ async def test_noise_on_stdout_is_told_and_harms_nothing() -> None:
     await user.transport.close()
 
 
-async def test_a_line_above_the_limit_is_told_and_harms_nothing() -> None:
+async def test_an_answer_above_the_limit_fails_its_request_and_no_other() -> None:
     user = User("good", max_message_bytes=400)
     await user.transport.start()
-    listing = {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {"pad": "x" * 10}}
-    await user.transport.send(listing)
-    big = {"name": "echo", "arguments": {"text": "y" * 250}}
-    await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": big})
-    await until(lambda: len(user.messages) >= 3)
+    assert (await user.call(1))["result"]["content"][0]["text"] == "hello"
+    big = {"name": "echo", "arguments": {"text": "y" * 303}}
+    # The question fits; the answer, with its frame around the same text, does not.
+    await user.transport.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": big})
+    await until(lambda: any(m.get("id") == 2 for m in user.messages))
+    (refused,) = [m for m in user.messages if m.get("id") == 2]
+    assert "answer was refused" in refused["error"]["message"]
+    assert [type(e) for e in user.errors] == [InvalidMessage] and "limit is 400" in str(user.errors[0])
+    assert (await user.call(3))["result"]["content"][0]["text"] == "hello"
     with pytest.raises(InvalidMessage, match="limit is 400"):
         await user.transport.send({"jsonrpc": "2.0", "method": "m", "params": {"x": "z" * 500}})
     await user.transport.close()
+
+
+async def test_a_line_without_an_end_ends_the_transport_and_fails_what_is_open() -> None:
+    user = User("endless", max_message_bytes=400)
+    await user.transport.start()
+    answer = await user.call(1)
+    assert "ended before the answer came" in answer["error"]["message"]
+    await until(lambda: user.closed == 1)
+    (lost,) = user.errors
+    assert isinstance(lost, LineLost) and "a line above 1600 bytes" in str(lost)
 
 
 async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -632,6 +632,20 @@ async def test_a_half_open_line_is_found_by_the_heartbeat_and_replaced() -> None
 
 
 @virtually
+async def test_a_lost_line_takes_its_heartbeat_with_it() -> None:
+    """One that went on would ping a dead line for as long as the transport lives: one more for every loss."""
+    world = World()
+    async with User(world, heartbeat=10, heartbeat_timeout=5, stable_after=0) as user:
+        await asyncio.sleep(1)
+        running = len(asyncio.all_tasks())
+        for losses in range(1, 4):
+            world.line.break_off()
+            await asyncio.sleep(1)
+            assert user.transport.is_connected and world.dials == losses + 1
+            assert len(asyncio.all_tasks()) == running
+
+
+@virtually
 async def test_a_server_that_answers_pings_is_left_alone() -> None:
     async with User(World(), heartbeat=1, heartbeat_timeout=1) as user:
         await asyncio.sleep(100)

@@ -7,12 +7,13 @@ nothing can ever happen again, and that is reported as the hang it would be.
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import selectors
 from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
+
+import msgspec
 
 from vaultbridge.client.errors import ConnectFailed, LineLost
 from vaultbridge.client.line import Frame, Pong
@@ -124,7 +125,7 @@ class MemoryLine:
     async def send(self, data: bytes) -> None:
         if self.cut:
             raise LineLost("WebSocket error: sending failed (connection reset).")
-        self._travel(lambda: self._serve(json.loads(data)))
+        self._travel(lambda: self._serve(msgspec.json.decode(data)))
         if self.stalled is not None:
             await self.stalled.wait()
             if self.cut:
@@ -181,7 +182,7 @@ class MemoryLine:
     def say(self, message: dict[str, Any] | list[Any]) -> None:
         if isinstance(message, dict) and "method" in message and "id" in message:
             self.server_requests.add(message["id"])
-        self.push(json.dumps(message))
+        self.push(msgspec.json.encode(message).decode())
 
     def _travel(self, arrive: Callable[[], None]) -> None:
         """In order: nothing arrives before what was sent before it."""

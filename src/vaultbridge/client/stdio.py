@@ -34,6 +34,11 @@ STDERR_LINE_BYTES: Final = 8 * KIB
 """A longer line of stderr is cut: it is only shown to a person."""
 
 
+LINE_FACTOR: Final = 4
+"""How many times the limit of a message a line may have before reading it is given up. In between it is read
+whole, to learn which request it answers: only that one fails."""
+
+
 class StdioTransport(Callbacks):
     """See `callbacks.Transport` for the promises. `on_stderr` is called for each line the server logs."""
 
@@ -78,7 +83,7 @@ class StdioTransport(Callbacks):
                 stderr=asyncio.subprocess.PIPE,
                 env=self._env,
                 cwd=self._cwd,
-                limit=self._max_message_bytes,
+                limit=self._max_message_bytes * LINE_FACTOR,
                 start_new_session=True,
             )
         except OSError as error:
@@ -167,12 +172,11 @@ class StdioTransport(Callbacks):
                 line = end.partial
                 if not line.strip():
                     break
-            except asyncio.LimitOverrunError as error:
-                await process.stdout.readexactly(error.consumed)
-                self._report(
-                    InvalidMessage(f"A line above the limit of {self._max_message_bytes} bytes came.")
-                )
-                continue
+            except asyncio.LimitOverrunError:
+                # Whom it would have answered cannot be known, and nobody may wait for ever: all fail.
+                too_long = self._max_message_bytes * LINE_FACTOR
+                await self._end_because(process, f"The server wrote a line above {too_long} bytes.")
+                return
             if line.strip():
                 await self._take(line)
         if self._life.state is not State.CONNECTED:
@@ -189,10 +193,26 @@ class StdioTransport(Callbacks):
         self._report(LineLost(f"The server ended with exit code {process.returncode}{words}"))
         await self._finish("The server ended before the answer came")
 
+    async def _end_because(self, process: asyncio.subprocess.Process, why: str) -> None:
+        self._move("close")
+        self._report(LineLost(why))
+        # Somebody must go on reading: a server that cannot write does not notice the end of its input.
+        discarding = asyncio.create_task(_discard(process))
+        try:
+            await self._stop(process)
+            await asyncio.wait([discarding], timeout=EXIT_SECONDS)
+        finally:
+            discarding.cancel()
+        await self._finish("The server was ended before the answer came")
+
     async def _take(self, line: bytes) -> None:
         self._metrics.messages_received += 1
         self._metrics.bytes_received += len(line)
         try:
+            if len(line) > self._max_message_bytes:
+                raise InvalidMessage(
+                    f"A message of {len(line)} bytes came; the limit is {self._max_message_bytes}."
+                )
             kind, message = decode(line)
             sent_at = self._requests.incoming(kind, message)
         except (InvalidMessage, UnknownAnswer) as error:
@@ -220,6 +240,12 @@ class StdioTransport(Callbacks):
                 self._last_words.append(text)
             if self.on_stderr is not None:
                 self._guard(self.on_stderr, text)
+
+
+async def _discard(process: asyncio.subprocess.Process) -> None:
+    assert process.stdout is not None
+    while await process.stdout.read(64 * KIB):
+        pass
 
 
 def _signal_group(pid: int, number: int) -> None:
