@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import pytest
 
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.watch import (
+    STALL_SECONDS,
     Changed,
     Rescan,
     SettingsChanged,
@@ -180,3 +182,26 @@ def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folde
     watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
     watched.watcher.stop()
     assert "vault-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
+def test_a_process_that_was_stopped_asks_for_a_rescan(root: Root, folder: Path) -> None:
+    """While it stood still the system's queue of notices may have overflowed, of which nothing tells."""
+    program = (
+        "import sys\n"
+        "from vaultbridge.vault.paths import Root\n"
+        "from vaultbridge.vault.watch import Watcher\n"
+        "Watcher(Root(sys.argv[1]), lambda event: print(event, flush=True)).start()\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "Rescan(why='started')\n"
+        child.send_signal(signal.SIGSTOP)
+        # The one thing that only time can show: that it stood still for long.
+        threading.Event().wait(STALL_SECONDS + 0.5)
+        child.send_signal(signal.SIGCONT)
+        assert child.stdout.readline() == "Rescan(why='lost-events')\n"
+        child.kill()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -39,9 +40,14 @@ GATHER_MS: Final = 700
 CHECK_MS: Final = 1000
 """How often, when nothing happens, it is made sure that the vault's folder is still the one watched."""
 
-BATCH_PATHS: Final = 5000
-"""A batch with more paths is told as `Rescan`: a stat walk of the vault is cheaper by then, and a storm
-that large may have overflowed the system's queue without a word."""
+BATCH_PATHS: Final = 1000
+"""A batch with more paths is told as `Rescan`: a stat walk of the vault is no dearer by then, and a storm
+that large may have overflowed the system's queue without a word (Linux holds 16,384 notices; one save makes
+up to eight)."""
+
+STALL_SECONDS: Final = 3.0
+"""When one wait for notices, which ends after a second, has taken longer, this process was stopped or starved
+meanwhile: the queue may have overflowed, so everything is compared."""
 
 RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 """How long to wait before trying again to watch a vault that cannot be watched; the last repeats."""
@@ -141,6 +147,7 @@ class Watcher:
     def _follow(self, notices: RustNotify, identity: tuple[int, int]) -> str:
         """Tells batches until the vault is lost; then why, or nothing when asked to stop."""
         while True:
+            asked = time.monotonic()
             try:
                 batch = notices.watch(GATHER_MS, SETTLE_MS, CHECK_MS, self._stopping)
             except (OSError, RuntimeError) as error:
@@ -152,6 +159,8 @@ class Watcher:
                     return "another folder is in its place"
             except OSError as error:
                 return _reason(error)
+            if time.monotonic() - asked > STALL_SECONDS:
+                self._deliver(Rescan("lost-events"))
             if isinstance(batch, set):
                 for event in self._events(place for _, place in batch):
                     self._deliver(event)
