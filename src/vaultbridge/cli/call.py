@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 import time
@@ -22,19 +23,20 @@ from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import ConnectFailed, LineLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message
 from vaultbridge.client.primitives import list_primitives
-from vaultbridge.client.servers import open_target
+from vaultbridge.client.servers import IDE, open_target
 from vaultbridge.client.session import Session
 from vaultbridge.client.trace import TracedTransport
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS
 
 EXAMPLES: Final = """\
 examples:
-  vaultbridge call ws://localhost:3000                        what the server offers
+  vaultbridge call ws://localhost:8080                        what the server offers
   vaultbridge call "npx some-mcp-server" search '{"q": "x"}'  call a tool of a server that is a command
   vaultbridge call notes obsidian_search @arguments.json      a server named in .mcp.json
-  vaultbridge call http://localhost:3000/mcp --read note://Home
-  vaultbridge call ide --watch                                a Claude Code IDE server of this machine
+  vaultbridge call http://localhost:3000/mcp --read obsidian://vault/Notes/Home.md
+  vaultbridge call ide --watch                                the IDE server of this folder: a served vault
 """
 
 
@@ -76,7 +78,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     try:
-        args = parser().parse_args(argv)
+        # Options may stand between the positional arguments too, as people write them.
+        args = parser().parse_intermixed_args(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
@@ -111,7 +114,10 @@ async def _run(args: argparse.Namespace) -> int:
     )
     if args.trace:
         transport = TracedTransport(transport, lambda line: print(line, file=sys.stderr), time.monotonic)
-    session = Session(transport, version=args.mcp, timeout=args.timeout)
+    is_ide = args.target == IDE and args.config is None
+    # An IDE server speaks up only to who has shaken hands with it: selections and mentions come after that.
+    version = HANDSHAKE_VERSIONS[-1] if is_ide and args.mcp == "auto" else args.mcp
+    session = Session(transport, version=version, timeout=args.timeout)
     seen: asyncio.Queue[Message] = asyncio.Queue(output.WATCH_BACKLOG)
     if args.watch:
         session.on_notification = lambda message: _keep(seen, message)
@@ -121,6 +127,8 @@ async def _run(args: argparse.Namespace) -> int:
     )
     try:
         async with session:
+            if is_ide and not session.is_modern:
+                await session.notify("ide_connected", {"pid": os.getpid()})
             return await _act(session, args, arguments, seen)
     except (RpcError, TransportClosed) as error:
         # An answer made up here says only that the line ended; what ended it says more.
