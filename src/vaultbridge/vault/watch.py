@@ -46,8 +46,8 @@ that large may have overflowed the system's queue without a word (Linux holds 16
 up to eight)."""
 
 STALL_SECONDS: Final = 3.0
-"""When one wait for notices, which ends after a second, has taken longer, this process was stopped or starved
-meanwhile: the queue may have overflowed, so everything is compared."""
+"""When a round of waiting for notices, which ends after a second, and of delivering the last ones has taken
+longer, this process may have been stopped meanwhile and the queue have overflowed: everything is compared."""
 
 RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
 """How long to wait before trying again to watch a vault that cannot be watched; the last repeats."""
@@ -126,8 +126,9 @@ class Watcher:
                 continue
             attempt, told_lost = 0, False
             try:
+                opened = time.monotonic()
                 self._deliver(Rescan(why))
-                lost = self._follow(notices, identity)
+                lost = self._follow(notices, identity, opened)
             finally:
                 notices.close()
             if lost:
@@ -144,10 +145,10 @@ class Watcher:
         status = self._root.folder.stat()
         return status.st_dev, status.st_ino
 
-    def _follow(self, notices: RustNotify, identity: tuple[int, int]) -> str:
-        """Tells batches until the vault is lost; then why, or nothing when asked to stop."""
+    def _follow(self, notices: RustNotify, identity: tuple[int, int], looked: float) -> str:
+        """Tells batches until the vault is lost; then why, or nothing when asked to stop. `looked` is when
+        it was last certain that no notice had been lost."""
         while True:
-            asked = time.monotonic()
             try:
                 batch = notices.watch(GATHER_MS, SETTLE_MS, CHECK_MS, self._stopping)
             except (OSError, RuntimeError) as error:
@@ -159,8 +160,12 @@ class Watcher:
                     return "another folder is in its place"
             except OSError as error:
                 return _reason(error)
-            if time.monotonic() - asked > STALL_SECONDS:
+            stalled = time.monotonic() - looked > STALL_SECONDS
+            looked = time.monotonic()
+            if stalled:
                 self._deliver(Rescan("lost-events"))
+                # However long that took: a vault that is slow to compare must not be compared for ever.
+                looked = time.monotonic()
             if isinstance(batch, set):
                 for event in self._events(place for _, place in batch):
                     self._deliver(event)
