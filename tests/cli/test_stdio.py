@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_support.process import environment
+from mcp_support.process import ROOT, environment
 from mcp_support.vault import command, small_vault, surroundings
 from vaultbridge.cli.stdio import HELP, WrongUsage, parsed
 
@@ -67,6 +67,13 @@ def test_every_option_is_in_the_help() -> None:
     from vaultbridge.cli import stdio
 
     assert not [option for option in stdio._ALL if option not in HELP]
+
+
+def test_every_option_is_in_the_document() -> None:
+    from vaultbridge.cli import stdio
+
+    document = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    assert not [option for option in stdio._ALL if option not in document and option != "--help"]
 
 
 def test_wrong_usage_exits_2_with_clear_text_on_stderr_only(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcp_support.process import ROOT
 from mcp_support.vault import engines_of, sample_vault, small_vault
 from vaultbridge.dialects.mcp_values import EmbeddedResource, PromptResult, Text, TextResource
 from vaultbridge.dialects.vault_builtin_prompts import BUILT_IN
@@ -175,3 +176,10 @@ def test_the_built_in_prompts_name_only_tools_that_exist() -> None:
 def test_a_value_with_braces_is_only_text() -> None:
     prompt = next(prompt for prompt in BUILT_IN if prompt.name == "summarize_note")
     assert "[[{focus}]]" in prompt.text({"note": "{focus}", "focus": "x"})
+
+
+def test_the_built_in_prompts_and_their_arguments_are_in_the_document() -> None:
+    document = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    for prompt in BUILT_IN:
+        arguments = ", ".join(f"`{argument.name}`" for argument in prompt.arguments)
+        assert f"| `{prompt.name}` | {arguments} |" in document
