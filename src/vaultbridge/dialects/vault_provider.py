@@ -22,12 +22,8 @@ from msgspec.structs import replace
 
 from vaultbridge.dialects.mcp_provider import Context, Offer
 from vaultbridge.dialects.mcp_values import (
-    BlobResource,
     Change,
     Completion,
-    Content,
-    EmbeddedResource,
-    Image,
     Page,
     PromptInfo,
     PromptRef,
@@ -36,11 +32,11 @@ from vaultbridge.dialects.mcp_values import (
     ResourceInfo,
     ResourceRef,
     TemplateInfo,
-    Text,
     ToolInfo,
     ToolResult,
     ToolsChanged,
 )
+from vaultbridge.dialects.vault_answers import ProgressRelay, content_of
 from vaultbridge.dialects.vault_changes import VaultChanges
 from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.dialects.vault_instructions import instructions
@@ -53,7 +49,6 @@ if TYPE_CHECKING:
     from vaultbridge.dialects.vault_prompts import Prompts
     from vaultbridge.engine import Engine
     from vaultbridge.tools.answer import Answer
-    from vaultbridge.tools.answer import Content as AnswerPart
     from vaultbridge.tools.catalog import Catalog
     from vaultbridge.tools.workshop import Profile, Workshop
 
@@ -142,7 +137,7 @@ class VaultProvider:
         return self._shown
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        progress = _Progress(context, self._loop)
+        progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
 
         def call() -> Answer:
@@ -154,7 +149,7 @@ class VaultProvider:
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple([_content(part) for part in answer.content]), structured)
+        return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
 
     # Resources.
 
@@ -340,45 +335,6 @@ class _Loaded:
 
         found = (one.complete for one in arguments_of(self.prompts.named(prompt)) if one.name == argument)
         return "vault" if argument == "vault" else next(found, "")
-
-
-class _Progress:
-    """How far a tool has come, from its thread to the client; of many reports only the newest is sent."""
-
-    __slots__ = ("_context", "_loop", "_newest")
-
-    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
-        self._context = context
-        self._loop = loop
-        self._newest: tuple[float, float | None, str] | None = None
-
-    def __call__(self, done: float, total: float | None, message: str) -> None:
-        waiting, self._newest = self._newest, (done, total, message)
-        if waiting is None:
-            try:
-                self._loop.call_soon_threadsafe(self._send)
-            except RuntimeError:
-                # The loop has closed: nobody waits any more.
-                return
-
-    def _send(self) -> None:
-        newest, self._newest = self._newest, None
-        if newest is not None:
-            self._context.progress(newest[0], newest[1], newest[2] or None)
-
-
-def _content(part: AnswerPart) -> Content:
-    # Told apart by their fields, because importing the classes is too dear before the first answer and
-    # inside of every call.
-    if hasattr(part, "text"):
-        return Text(text=part.text)
-    from vaultbridge.dialects.vault_uris import uri_of
-    from vaultbridge.tools.answer import Image as Picture
-
-    if isinstance(part, Picture):
-        return Image(data=part.data, mime_type=part.mime_type)
-    uri = uri_of(part.vault, part.path)
-    return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
 
 
 def _logged(task: asyncio.Task[None]) -> None:

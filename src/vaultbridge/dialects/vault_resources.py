@@ -23,7 +23,13 @@ from vaultbridge.dialects.mcp_values import (
     TextResource,
 )
 from vaultbridge.dialects.vault_uris import place_of, template_of, uri_of
-from vaultbridge.errors import NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.errors import (
+    AmbiguousName,
+    InvalidArgument,
+    NoteNotFound,
+    PermissionDenied,
+    VaultbridgeError,
+)
 from vaultbridge.limits import MIB
 from vaultbridge.tools.media import media_type
 
@@ -57,7 +63,7 @@ def locate(uri: str, engines: VaultEngines) -> Located:
     engine = engines[place.vault]
     try:
         return Located(place.vault, engine.find(place.path), engine)
-    except VaultbridgeError as error:
+    except (NoteNotFound, AmbiguousName, InvalidArgument, PermissionDenied) as error:
         closest = tuple(uri_of(place.vault, path) for path in getattr(error, "closest", ()))
         raise NoteNotFound(uri, closest=closest, what="resource") from None
 
