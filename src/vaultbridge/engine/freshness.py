@@ -279,7 +279,8 @@ class Freshness:
 
     def _compare_all(self) -> None:
         with self._syncing:
-            report = self._guarded(self._compare)
+            # Closing ends a comparison under way; the next one in the queue must not begin.
+            report = None if self._stop.is_set() else self._guarded(self._compare)
         if report:
             self._tell(None)
 

@@ -125,7 +125,7 @@ class _Children:
                 result = _receive(child)
                 if result is None:
                     log.warning("A process that parses notes ended early; its notes are parsed here.")
-                    _end_child(child)
+                    _end_child(child, unfinished=True)
                     child = None
                     for chunk in under_way:
                         self.done.put(run_chunk(chunk))
@@ -137,7 +137,7 @@ class _Children:
             self.done.put(error)
         finally:
             if child is not None:
-                _end_child(child)
+                _end_child(child, unfinished=bool(under_way))
 
     def _next(self) -> Chunk | None:
         try:
@@ -173,8 +173,12 @@ def _receive(child: subprocess.Popen[bytes]) -> ChunkResult | None:
         return None
 
 
-def _end_child(child: subprocess.Popen[bytes]) -> None:
+def _end_child(child: subprocess.Popen[bytes], *, unfinished: bool) -> None:
+    """A child with chunks under way is stopped at once: it only reads, and it may be waiting to give an
+    answer that nobody will take."""
     assert child.stdin is not None and child.stdout is not None
+    if unfinished:
+        child.kill()
     with suppress(OSError):
         child.stdin.close()
     try:
