@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
+from vaultbridge.index.files import dump
+from vaultbridge.index.store import Index
+from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.trash import TrashCans
 
@@ -49,3 +52,14 @@ def contents(engine: Engine) -> dict[str, bytes]:
         for place in sorted(folder.rglob("*"))
         if place.is_file() and not any(part.startswith(".") for part in place.relative_to(folder).parts)
     }
+
+
+def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
+    """What an index made from nothing in this empty folder holds."""
+    folder.mkdir()
+    index = Index.open(folder)
+    try:
+        Synchroniser(engine.root, index).full()
+        return dump(index)
+    finally:
+        index.close()

@@ -20,13 +20,11 @@ from vaultbridge.engine.operations import Append, Create, Delete, Move, Operatio
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.files import dump
 from vaultbridge.index.owner import Keeper
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.watch import VaultLost
 from vaultbridge.vault.write import temporary_name
 
-from .conftest import MakeVault
+from .conftest import MakeVault, rebuilt
 
 BOUND = 20.0
 """How long a wait may take before the test fails: far beyond what a loaded machine needs."""
@@ -59,16 +57,6 @@ def keeping(engine: Engine) -> Engine:
         ready.clear()
     stop()
     return engine
-
-
-def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
-    folder.mkdir()
-    index = Index.open(folder)
-    Synchroniser(engine.root, index).full()
-    try:
-        return dump(index)
-    finally:
-        index.close()
 
 
 def test_an_outside_edit_is_found_without_asking_for_a_refresh(make_vault: MakeVault) -> None:

@@ -10,29 +10,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from vaultbridge.engine import Engine
 from vaultbridge.index.files import dump
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
 from vaultbridge.vault.write import TEMPORARY_PREFIX
 
 from .busy_writer import NOTES
-from .conftest import MakeVault, contents
+from .conftest import MakeVault, contents, rebuilt
 
 BOUND = 120.0
 """How long a child may take before the test fails: far beyond what a loaded machine needs."""
 
 EDITS = 60
-
-
-def rebuilt(engine: Engine, folder: Path) -> dict[str, object]:
-    folder.mkdir()
-    index = Index.open(folder)
-    try:
-        Synchroniser(engine.root, index).full()
-        return dump(index)
-    finally:
-        index.close()
 
 
 def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVault, tmp_path: Path) -> None:
