@@ -110,6 +110,7 @@ async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
         (["--port", "99999"], 2, "0 to 65535"),
         (["--deny", "../x"], 1, "contains '..'"),
         (["--tls-key", "x"], 2, "belong together"),
+        (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],
 )
 async def test_what_cannot_be_served_is_told_before_anything_is_opened(

@@ -16,6 +16,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,6 +49,10 @@ if TYPE_CHECKING:
 IDLE_SECONDS: Final = 30.0
 """How long a connection may take to send a whole request, or stay without one: a caller that drips its
 headers is hung up on, one that polls is not."""
+
+SWITCH_SECONDS: Final = 0.0005
+"""How long a thread may hold the interpreter while another wants it: beside an index that is being built, each
+answer would else wait several times 5 ms for its turn."""
 
 SHUTDOWN_SECONDS: Final = 5.0
 """How long requests that are being answered may go on when the server ends."""
@@ -96,10 +101,11 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         port.engines = servers.engines
         stack.push_async_callback(servers.close)
         await servers.full.provider()
-        first = await asyncio.to_thread(lambda: servers.engines[vaults[0].name])
+        engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
+        folders = [vault.folder for vault in vaults]
         presence = Presence.claim(
-            first.cache,
-            [vaults[0].folder],
+            engines[0].cache,
+            folders,
             environ=environ,
             home=Path(environ.get("HOME") or Path.home()),
             host=config.server.host,
@@ -109,29 +115,32 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         stack.callback(presence.socket.close)
         guard = _guard(config)
         ide = IdeSide(
-            first,
+            engines,
             servers.full,
             presence.token,
             config.ide,
             guard=guard,
             share_selection=config.privacy.share_selection,
         )
-        port.desk_of(first.name, ide.desk)
+        for name, desk in ide.desks:
+            port.desk_of(name, desk)
         access = Access(
             servers,
             TokenStore(options.config_file.parent),
             own_token=presence.token,
             open_locally=opens_locally(config),
         )
-        live = LiveConfig(options, catalog, servers, access, ide.desk, [vault.folder for vault in vaults])
+        live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
         await live.start()
         await _serve_app(stack, _app(config, guard, servers, access, ide), presence.socket, config)
         ide.start()
         stack.push_async_callback(ide.stop)
+        stack.callback(presence.withdraw)
+        for engine in engines[1:]:
+            presence.take_in(engine.cache, engine.root.folder)
         announced = config.ide.enabled and not config.server.tls_certificate
         if announced:
-            presence.announce([vaults[0].folder])
-        stack.callback(presence.withdraw)
+            presence.announce(folders)
         tools = options.config_file.parent / "tools"
         watching = asyncio.create_task(watch(options.config_file, tools, live.look))
         stack.push_async_callback(_cancelled, watching)
@@ -147,6 +156,7 @@ async def serve(
     environ: Mapping[str, str] = os.environ,
 ) -> None:
     """Serve until SIGINT or SIGTERM. A second signal ends the process at once."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
 

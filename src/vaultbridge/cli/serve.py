@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from vaultbridge.app.config import Config, VaultConfig
@@ -65,6 +66,11 @@ def _serve(args: argparse.Namespace) -> int:
         return overridden(from_environment(config, os.environ), args)
 
     file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
+    if args.config is not None and not file.is_file():
+        # The usual place may be empty; a place that somebody names may not.
+        raise InvalidArgument(
+            f"There is no file {args.config.name!r}.", argument="usage", hint="See --config."
+        )
     config = overlay(load(file))
     start_logging(config.log.level)
     options = ServeOptions(config=config, config_file=file, overlay=overlay)
