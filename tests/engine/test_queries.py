@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from vaultbridge.engine.export import as_jsonl
+from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault
 
@@ -13,3 +18,31 @@ def test_the_first_question_may_need_every_link(make_vault: MakeVault) -> None:
     assert make_vault(files).ask.notes_with_tag("t") == ["A.md"]
     assert make_vault(files).ask.sources_of(VaultPath("B.md")) == ["A.md"]
     assert make_vault(files).ask.sources_naming(["b.md"]) == ["A.md"]
+
+
+def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(make_vault: MakeVault) -> None:
+    """Our choice: a scope is about content, and a symlink shows the content of where it leads."""
+    files = {
+        "Private/Diary.md": "secret #mine\n- [ ] hide\n",
+        "Open/A.md": "[[Alias]] and [[Real]]",
+        "Open/Real.md": "r",
+    }
+    folder = make_vault(files).root.folder
+    (folder / "Open" / "Alias.md").symlink_to("../Private/Diary.md")
+    (folder / "Open" / "Fine.md").symlink_to("Real.md")
+    everything = make_vault()
+    assert everything.ask.search("secret").total == 2
+    engine = make_vault(scope=Scope(deny=("Private/",)))
+    assert engine.ask.search("secret").total == 0
+    assert [file.path for file in engine.ask.files()] == ["Open/A.md", "Open/Fine.md", "Open/Real.md"]
+    assert [indexed.file.path for indexed in engine.ask.notes()] == [
+        "Open/A.md",
+        "Open/Fine.md",
+        "Open/Real.md",
+    ]
+    assert (engine.ask.tags(), engine.ask.tasks().total, engine.ask.counts()["notes"]) == ([], 0, 3)
+    assert engine.ask.outgoing(VaultPath("Open/A.md"))[0].resolved is None
+    assert '"resolved":"Open/Alias.md"' not in "".join(as_jsonl(engine))
+    with pytest.raises(NoteNotFound) as caught:
+        engine.find("Alias")
+    assert "Open/Alias.md" not in caught.value.closest

@@ -83,7 +83,7 @@ FORMATS = {"jsonl": as_jsonl, "csv": as_csv, "graphml": as_graphml}
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
     """Every visible note and canvas with the targets of its links, in order of the paths."""
-    visible = engine.scope.visible
+    visible = engine.ask.existing()
     for indexed in engine.ask.notes():
         targets: list[str | None] = [
             target if target is not None and visible(target) else None for target in indexed.resolved

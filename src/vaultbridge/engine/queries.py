@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from vaultbridge.engine.freshness import Freshness
+from vaultbridge.engine.hiding import hidden_links
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -49,6 +50,7 @@ class Queries:
         self._scope = scope
         self._settings = settings
         self._lookup: Names | None = None
+        self._links: tuple[int, frozenset[str]] = (-1, frozenset())
 
     def _index(self) -> Index:
         self._freshness.settle()
@@ -62,14 +64,31 @@ class Queries:
 
     def _seen(self) -> Visible | None:
         """Whether a file exists for the caller; None when all do."""
-        return None if self._scope.unrestricted else self._scope.visible
+        return None if self._scope.unrestricted else self.existing()
 
     def _shown(self) -> Visible | None:
         """Whether a file belongs in search, tag and graph views; None when all do."""
         settings = self._settings()
-        if self._scope.unrestricted and not settings.ignoring.filters:
-            return None
-        return lambda path: self._scope.visible(path) and not settings.ignored(path)
+        if not settings.ignoring.filters:
+            return self._seen()
+        exists = self.existing()
+        return lambda path: exists(path) and not settings.ignored(path)
+
+    def existing(self) -> Visible:
+        """Whether an indexed file exists for the caller: its own path is visible, and so is what it leads to
+        when it is a link. Good for one question."""
+        visible, hidden = self._scope.visible, self._hidden_links()
+        return (lambda path: path not in hidden and visible(path)) if hidden else visible
+
+    def _hidden_links(self) -> frozenset[str]:
+        """The files that are links to hidden ones; looked for again only when the index has changed."""
+        if self._scope.unrestricted:
+            return frozenset()
+        index = self._index()
+        generation = index.status().generation
+        if self._links[0] != generation:
+            self._links = (generation, hidden_links(self._root, index.table(), self._scope.visible))
+        return self._links[1]
 
     @property
     def status(self) -> IndexStatus:
@@ -106,8 +125,9 @@ class Queries:
         """Every visible note and canvas, parsed, with where its links lead, in order of the paths."""
         from vaultbridge.index import files
 
+        exists = self.existing()
         for indexed in files.resolved_notes(self._index()):
-            if self._scope.visible(indexed.file.path):
+            if exists(indexed.file.path):
                 yield indexed
 
     def find(self, name: str, *, source: str = "") -> VaultPath:
@@ -225,7 +245,8 @@ class Queries:
         """Every visible file, or those beneath a folder, by path."""
         from vaultbridge.index import files
 
-        return [file for file in files.files(self._index(), folder) if self._scope.visible(file.path)]
+        exists = self.existing()
+        return [file for file in files.files(self._index(), folder) if exists(file.path)]
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
