@@ -133,6 +133,65 @@ async def test_the_name_in_the_ide_list_is_the_persons_choice(tmp_path: Path, va
         assert server.locks[f"{server.port}.lock"]["ideName"] == "Zettelkasten"
 
 
+async def at_home(client: Client, folder: Path) -> None:
+    """Answer the bridge's question where the client runs, as Claude Code does."""
+    id_, _ = await client.next_request("roots/list")
+    roots = [{"uri": folder.as_uri(), "name": folder.name}]
+    await client.send(id=id_, result={"roots": roots})
+
+
+async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
+    tmp_path: Path, vault: Path
+) -> None:
+    second = tmp_path / "Second"
+    (second / "Sub").mkdir(parents=True)
+    (second / "Other.md").write_text("other\n")
+    capabilities = {"roots": {}}
+    async with (
+        served(tmp_path / "home", vault, second) as server,
+        server.client(capabilities=capabilities) as one,
+        server.client(capabilities=capabilities) as two,
+        server.client() as silent,
+    ):
+        lock = server.locks[f"{server.port}.lock"]
+        assert lock["workspaceFolders"] == [absolute(vault), str(second)]
+        await at_home(one, vault)
+        await at_home(two, second / "Sub")
+        told = await server.answer("select", second, "Other:1")
+        assert told["assistants"] == 1
+        assert (await two.next("selection_changed"))["filePath"] == str(second / "Other.md")
+        assert (await two.request("getWorkspaceInfo"))["name"] == "Second"
+        assert await two.request("readFile", path="Other.md") == "other\n"
+        assert (await server.answer("mention", vault, "Plain"))["assistants"] == 2
+        for client in (one, silent):
+            # Who does not say where it runs is at the first vault.
+            assert (await client.next("at_mentioned"))["filePath"] == absolute(vault, "Plain.md")
+            assert await client.request("getCurrentFile") is None
+            assert (await client.request("getWorkspaceInfo"))["name"] == "Mein Tresor é"
+        assert not [m for m in await quiet(two) if m.get("method") == "at_mentioned"]
+        _, out, _ = await server.command("status", "--json")
+        shown = {bridge["vault"]: bridge for bridge in map(json.loads, out.splitlines())}
+        assert {name: len(bridge["clients"]) for name, bridge in shown.items()} == {
+            "Mein Tresor é": 2,
+            "Second": 1,
+        }
+        assert {bridge["port"] for bridge in shown.values()} == {server.port}
+        code, out, _ = await server.command("doctor", second, cwd=second)
+        assert code == 0, out
+        assert await server.end() == 0
+    code, _, err = await server.command("select", second, "Other")
+    assert code == 1 and "No bridge is running" in err
+    # Alone again, the second vault has a port and a token of its own.
+    token = lock["authToken"]
+    await server.start(second)
+    try:
+        assert server.token != token and server.locks[f"{server.port}.lock"]["workspaceFolders"] == [
+            str(second)
+        ]
+    finally:
+        await server.kill()
+
+
 # the door
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import uuid
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from vaultbridge.editor.remembered import (
     FILE_NAME,
     Remembered,
-    all_remembered,
+    all_listening,
+    be_guest,
+    guest_no_more,
+    listening_for,
     new_token,
     recall,
     remember,
@@ -77,9 +82,35 @@ def test_tokens_are_random_uuids_of_version_4() -> None:
     assert all(uuid.UUID(token).version == 4 for token in tokens)
 
 
-def test_all_vaults_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
-    remember(tmp_path / "b", KNOWN)
-    remember(tmp_path / "a", KNOWN)
+def alive(port: int, vault: str = "/vault") -> Remembered:
+    return Remembered(port=port, token=new_token(), pid=os.getpid(), vault=vault)
+
+
+def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
+    remember(tmp_path / "b", alive(3))
+    remember(tmp_path / "a", alive(2))
+    remember(tmp_path / "ended", replace(KNOWN, pid=0))
+    be_guest(tmp_path / "g", alive(2, "/guest"))
     (tmp_path / "c").mkdir()
-    assert [folder.name for folder, _ in all_remembered(tmp_path)] == ["a", "b"]
-    assert list(all_remembered(tmp_path / "nowhere")) == []
+    found = [(known.port, known.vault) for known in all_listening(tmp_path)]
+    assert found == [(2, "/vault"), (3, "/vault"), (2, "/guest")]
+    assert list(all_listening(tmp_path / "nowhere")) == []
+
+
+def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
+    own = replace(KNOWN, pid=0)
+    remember(tmp_path, own)
+    host = alive(4000)
+    be_guest(tmp_path, host)
+    assert recall(tmp_path) == own and listening_for(tmp_path) == host
+    guest_no_more(tmp_path, os.getpid() + 1)
+    assert listening_for(tmp_path) == host
+    guest_no_more(tmp_path, os.getpid())
+    assert listening_for(tmp_path) is None and recall(tmp_path) == own
+    guest_no_more(tmp_path, os.getpid())
+
+
+def test_a_living_bridge_of_its_own_comes_before_a_host(tmp_path: Path) -> None:
+    be_guest(tmp_path, alive(4000))
+    remember(tmp_path, own := alive(5000))
+    assert listening_for(tmp_path) == own

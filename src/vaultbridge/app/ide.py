@@ -1,7 +1,7 @@
-"""The IDE side of a server: one vault's desk, its sockets, and what Obsidian itself has open.
+"""The IDE side of a server: each vault's desk, the sockets to them, and what Obsidian itself has open.
 
-Joins `editor/`, the IDE dialects and their sockets to an engine. Claude Code finds one vault a bridge, so
-with several vaults the first one is its. Nothing here opens a port.
+Joins `editor/`, the IDE dialects and their sockets to the engines. All vaults are behind one port: Claude
+Code is at the desk of the vault it runs in, an editor at that of the vault it names. Opens no port itself.
 """
 
 from __future__ import annotations
@@ -38,37 +38,23 @@ DESK_SECONDS: Final = 2.0
 T = TypeVar("T")
 
 
-class IdeSide:
-    """Make it in the event loop; `start` when the port is served, `stop` before the server ends."""
+class _Place:
+    """One vault's desk, and what is told to it."""
 
     def __init__(
-        self,
-        engine: Engine,
-        server: McpServer,
-        token: str,
-        config: IdeConfig,
-        *,
-        guard: HostGuard,
-        share_selection: bool,
+        self, engine: Engine, server: McpServer, token: str, options: IdeOptions, *, share_selection: bool
     ) -> None:
-        self._engine = engine
-        self._loop = asyncio.get_running_loop()
+        self.engine = engine
         self.desk = Desk(engine.scope.visible, share_selection=share_selection)
         view = EngineView(engine)
-        options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
-        ide = ClaudeIde(view, self.desk, server, options)
-        editors = EditorServer(view, self.desk, ide, token)
-        self.sockets = IdeServer(token, ide.dialect, editors.dialect, guard=guard)
+        self.ide = ClaudeIde(view, self.desk, server, options)
+        self.editors = EditorServer(view, self.desk, self.ide, token)
         self._workspace = WorkspaceSource(engine.root, self.desk.state, obsidian_runs)
         self._looking: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
 
-    def add_routes(self, app: web.Application, page: Page) -> None:
-        self.sockets.add_routes(app, page=page)
-
     def start(self) -> None:
-        self.sockets.start()
-        self._unlisten = follow_vault(self._engine, self.desk.state)
+        self._unlisten = follow_vault(self.engine, self.desk.state)
         self._looking = asyncio.create_task(self._workspace.follow())
 
     async def stop(self) -> None:
@@ -78,6 +64,48 @@ class IdeSide:
             self._looking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._looking
+
+
+class IdeSide:
+    """Make it in the event loop; `start` when the port is served, `stop` before the server ends."""
+
+    def __init__(
+        self,
+        engines: Sequence[Engine],
+        server: McpServer,
+        token: str,
+        config: IdeConfig,
+        *,
+        guard: HostGuard,
+        share_selection: bool,
+    ) -> None:
+        options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
+        self._places = [
+            _Place(engine, server, token, options, share_selection=share_selection) for engine in engines
+        ]
+        for place in self._places:
+            others = [one for one in self._places if one is not place]
+            place.ide.others = tuple(one.ide for one in others)
+            place.editors.others = tuple(one.editors for one in others)
+        first = self._places[0]
+        self.sockets = IdeServer(token, first.ide.dialect, first.editors.dialect, guard=guard)
+
+    @property
+    def desks(self) -> tuple[tuple[str, Desk], ...]:
+        """Each vault's name and desk."""
+        return tuple((place.engine.name, place.desk) for place in self._places)
+
+    def add_routes(self, app: web.Application, page: Page) -> None:
+        self.sockets.add_routes(app, page=page)
+
+    def start(self) -> None:
+        self.sockets.start()
+        for place in self._places:
+            place.start()
+
+    async def stop(self) -> None:
+        for place in self._places:
+            await place.stop()
         await self.sockets.stop()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class LiveConfig:
         catalog: Catalog,
         servers: Servers,
         access: Access,
-        desk: Desk,
+        desks: Sequence[Desk],
         vaults: Iterable[Path],
     ) -> None:
         self._file = options.config_file
@@ -52,7 +52,7 @@ class LiveConfig:
         self._stamp = _stamp(self._file)
         self._servers = servers
         self._access = access
-        self._desk = desk
+        self._desks = tuple(desks)
         self._switches = Switches(catalog, options.config.tools)
         self.plugins = PluginTools(
             catalog,
@@ -105,11 +105,13 @@ class LiveConfig:
         if "log.level" in keys:
             set_level(config.log.level)
         if "privacy.share_selection" in keys:
-            self._desk.state.share_selection(share=config.privacy.share_selection)
+            for desk in self._desks:
+                desk.state.share_selection(share=config.privacy.share_selection)
         if any(key.startswith(("scope.", "vaults.")) for key in keys):
             self._servers.rescope(config)
             # An assistant may have been told of a note that is private now.
-            self._desk.state.visibility_changed()
+            for desk in self._desks:
+                desk.state.visibility_changed()
         if "tokens.required" in keys:
             server = config.server
             local = server.host in LOOPBACK and not server.behind_proxy

@@ -23,12 +23,13 @@ def main(argv: list[str]) -> int:
 
 def _doctor(args: argparse.Namespace) -> int:
     from vaultbridge.cli.bridge_call import cache_of
-    from vaultbridge.editor.remembered import recall
+    from vaultbridge.editor.remembered import listening_for, recall
     from vaultbridge.editor.remote import NotRunning
     from vaultbridge.transports.ide_doctor import diagnose
     from vaultbridge.vault.known import find_vault
 
-    remembered = recall(cache_of(args.vault))
+    cache = cache_of(args.vault)
+    remembered = listening_for(cache) or recall(cache)
     port = args.port or (remembered.port if remembered is not None else 0)
     if not port:
         raise NotRunning

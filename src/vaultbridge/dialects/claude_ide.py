@@ -11,7 +11,9 @@ What MCP says is left to `mcp`; the shapes of this protocol are in `claude_ide_w
 from __future__ import annotations
 
 import logging
+import os
 import time
+import unicodedata
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -99,19 +101,30 @@ class ClaudeIde:
         self.options = options
         self.paths = IdePaths(view, relative=options.relative_paths)
         self.clock = clock
+        self.others: tuple[ClaudeIde, ...] = ()
+        """The other vaults of the same bridge. A connection begins here, and goes on at the one in whose
+        folder the client runs."""
         self._clients: dict[str, ClientRecord] = {}
 
     def dialect(self, name: str) -> Callable[[Peer], Dialect]:
         """The dialect of the connection called `name`."""
-        return lambda peer: _IdeDialect(self, peer, self._enter(name))
+        return lambda peer: _IdeDialect(self, peer, self.take_in(ClientRecord(name, self.clock())))
 
     def clients(self) -> tuple[ClientRecord, ...]:
         return tuple(self._clients.values())
 
-    def _enter(self, name: str) -> ClientRecord:
-        record = ClientRecord(name, self.clock())
-        self._clients[name] = record
+    def take_in(self, record: ClientRecord) -> ClientRecord:
+        self._clients[record.name] = record
         return record
+
+    def serving(self, folder: str) -> ClaudeIde:
+        """The vault whose folder holds `folder`, the closest one; this one when none does."""
+        real = unicodedata.normalize("NFC", os.path.realpath(folder)) + "/"
+        roots = {
+            unicodedata.normalize("NFC", str(ide.view.folder)) + "/": ide for ide in (self, *self.others)
+        }
+        fitting = [root for root in roots if real.startswith(root)]
+        return roots[max(fitting, key=len)] if fitting else self
 
     def gone(self, name: str) -> None:
         self._clients.pop(name, None)
@@ -133,6 +146,7 @@ class _IdeDialect:
         self._record = record
         self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
         self._seat = ide.desk.sit(record.name, self._tell)
+        self._asking = False
         self._methods: dict[str, Handler] = {
             "files/read": self._read_file,
             "readFile": self._read_file,
@@ -171,12 +185,11 @@ class _IdeDialect:
             log.debug("Parsed message: notification %s from %s", method, self._record.name)
         self._mcp.notified(notification)
         if method in ("notifications/initialized", "initialized"):
-            self._seat.greeted()
+            self._greet(ask=bool(self._ide.others))
         elif method == wire.IDE_CONNECTED:
             pid = notification.params.get("pid")
             self._record.pid = pid if isinstance(pid, int) else 0
-            self._seat.greeted()
-            self._peer.spawn(self._ask_folder())
+            self._greet(ask=True)
 
     def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
         verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
@@ -208,6 +221,31 @@ class _IdeDialect:
         else:
             focus = None if isinstance(told, NoFocus) else told
             self._send(wire.SELECTION_CHANGED, wire.selection_changed(focus, self._ide.paths))
+
+    def _greet(self, *, ask: bool) -> None:
+        """With one vault at once; with several, when it is known which one is meant."""
+        if not self._ide.others:
+            self._seat.greeted()
+        if ask:
+            self._peer.spawn(self._settle())
+
+    async def _settle(self) -> None:
+        if self._asking:
+            return  # `initialized` asked already, and will settle it with the answer
+        if not self._record.folder:
+            self._asking = True
+            await self._ask_folder()
+            self._asking = False
+        if not self._ide.others:
+            return
+        ide = self._ide.serving(self._record.folder) if self._record.folder else self._ide
+        if ide is not self._ide:
+            self._ide.gone(self._record.name)
+            self._seat.leave()
+            self._ide = ide
+            ide.take_in(self._record)
+            self._seat = ide.desk.sit(self._record.name, self._tell)
+        self._seat.greeted()
 
     def _send(self, method: str, params: dict[str, Any]) -> None:
         self._note(">", method)
@@ -268,7 +306,7 @@ class _IdeDialect:
     async def _initialized(self, call: Call) -> dict[str, Any]:
         """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
         self._mcp.notified(Notification("initialized", {}))
-        self._seat.greeted()
+        self._greet(ask=bool(self._ide.others))
         return {}
 
     async def _no_resources(self, call: Call) -> dict[str, Any]:

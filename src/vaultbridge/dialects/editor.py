@@ -54,6 +54,18 @@ class EditorServer:
         self.ide = ide
         self.token = token
         self.hello_seconds = hello_seconds
+        self.others: tuple[EditorServer, ...] = ()
+        """The other vaults of the same bridge: an editor says with `hello` which one it is for."""
+
+    def serving(self, vault: str) -> EditorServer:
+        """The server of the vault with this name or folder; this one for no name. Raises InvalidArgument."""
+        if not vault:
+            return self
+        for server in (self, *self.others):
+            if vault in (server.view.name, str(server.view.folder)):
+                return server
+        known = ", ".join(server.view.name for server in (self, *self.others))
+        raise InvalidArgument("No such vault is served here.", argument="vault", hint=f"There are: {known}.")
 
     def dialect(self, name: str, *, token_came: bool) -> Callable[[Peer], Dialect]:
         return lambda peer: _EditorDialect(self, peer, name, token_came=token_came)
@@ -141,13 +153,16 @@ class _EditorDialect(MethodTable):
         if hello.protocol != PROTOCOL:
             raise InvalidArgument(f"This bridge speaks protocol {PROTOCOL}.", argument="protocol")
         again = self._greeted.is_set()
-        self._greeted.set()
         if not again:
+            self._server = self._server.serving(hello.vault)
+            self._desk = self._server.desk
             self._join(hello)
+        self._greeted.set()
         return {
             "protocol": PROTOCOL,
             "version": __version__,
             "vault": self._server.view.name,
+            "vaults": sorted(one.view.name for one in (self._server, *self._server.others)),
             "name": self._name,
             "shareSelection": self._desk.state.shares_selection,
             "assistants": len(self._desk.assistants),

@@ -29,9 +29,12 @@ class Abilities(_Params, frozen=True):
 
 
 class Hello(_Params, frozen=True):
+    """`vault` is the name or the folder of one of the bridge's vaults; left out, the first one is meant."""
+
     app: str
     protocol: int = 1
     token: str = ""
+    vault: str = ""
     abilities: Abilities = Abilities()
 
 

@@ -4,10 +4,14 @@ Claude Code reconnects with the first URL and token it saw and never reads a loc
 restarted bridge must come back on the same ones. The file lies in the vault's cache folder, readable by
 its owner alone. It also tells the command line where the running bridge listens; whether it really runs
 is known only by connecting.
+
+A vault that is served beside another one has no port of its own then: a second file says whose guest it is,
+so that its own port and token stay what they were.
 """
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +20,11 @@ from typing import Final
 import msgspec
 
 from vaultbridge.editor.private_file import make_private_folder, read_private, write_private
+from vaultbridge.editor.processes import is_alive
 from vaultbridge.errors import EngineFailure
 
 FILE_NAME: Final = "bridge.json"
+GUEST_FILE_NAME: Final = "guest.json"
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,22 +49,31 @@ def new_token() -> str:
 
 def recall(folder: Path) -> Remembered | None:
     """What is remembered in this cache folder; None when there is nothing, or nothing readable."""
-    data = read_private(folder / FILE_NAME)
-    if data is None:
-        return None
-    try:
-        return msgspec.json.decode(data, type=Remembered)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
+    return _read(folder / FILE_NAME)
 
 
 def remember(folder: Path, what: Remembered) -> None:
     """Raises EngineFailure when it cannot be written."""
-    try:
-        make_private_folder(folder)
-        write_private(folder / FILE_NAME, msgspec.json.format(msgspec.json.encode(what)) + b"\n")
-    except OSError as error:
-        raise EngineFailure(f"The port and token cannot be remembered: {error.strerror}.") from error
+    _write(folder / FILE_NAME, what)
+
+
+def be_guest(folder: Path, of: Remembered) -> None:
+    """Another vault's bridge serves this one too. Raises EngineFailure when it cannot be written."""
+    _write(folder / GUEST_FILE_NAME, of)
+
+
+def guest_no_more(folder: Path, pid: int) -> None:
+    """The bridge of process `pid` has ended."""
+    known = _read(folder / GUEST_FILE_NAME)
+    if known is not None and known.pid == pid:
+        with contextlib.suppress(OSError):
+            (folder / GUEST_FILE_NAME).unlink()
+
+
+def listening_for(folder: Path) -> Remembered | None:
+    """The bridge that serves this vault now: its own, or another one's. None when no such process lives."""
+    both = (recall(folder), _read(folder / GUEST_FILE_NAME))
+    return next((known for known in both if known is not None and is_alive(known.pid)), None)
 
 
 def stopped(folder: Path, pid: int) -> None:
@@ -68,11 +83,29 @@ def stopped(folder: Path, pid: int) -> None:
         remember(folder, msgspec.structs.replace(known, pid=0))
 
 
-def all_remembered(base: Path) -> Iterator[tuple[Path, Remembered]]:
-    """Every vault's bridge that is remembered in the folder of all caches, by name."""
+def all_listening(base: Path) -> Iterator[Remembered]:
+    """The bridge of every vault that has one now, by the folder of all caches."""
     if not base.is_dir():
         return
     for folder in sorted(base.iterdir()):
-        known = recall(folder)
+        known = listening_for(folder)
         if known is not None:
-            yield folder, known
+            yield known
+
+
+def _read(file: Path) -> Remembered | None:
+    data = read_private(file)
+    if data is None:
+        return None
+    try:
+        return msgspec.json.decode(data, type=Remembered)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _write(file: Path, what: Remembered) -> None:
+    try:
+        make_private_folder(file.parent)
+        write_private(file, msgspec.json.format(msgspec.json.encode(what)) + b"\n")
+    except OSError as error:
+        raise EngineFailure(f"The port and token cannot be remembered: {error.strerror}.") from error

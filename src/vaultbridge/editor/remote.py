@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vaultbridge.editor.remembered import Remembered, all_remembered, recall
+from vaultbridge.editor.remembered import Remembered, all_listening, listening_for
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 
 if TYPE_CHECKING:
@@ -93,16 +93,18 @@ async def visit(where: Remembered, *, app: str = "cli", diffs: bool = False) -> 
             session.ws_connect(url, max_msg_size=MESSAGE_BYTES, heartbeat=None) as socket,
         ):
             visitor = Visit(socket)
-            await visitor.ask("hello", app=app, token=where.token, abilities={"diffs": diffs})
+            await visitor.ask(
+                "hello", app=app, token=where.token, vault=where.vault, abilities={"diffs": diffs}
+            )
             yield visitor
     except (aiohttp.ClientError, ConnectionError):
         raise NotRunning from None
 
 
 def bridge_of(cache: Path) -> Remembered:
-    """Where the bridge of the vault with this cache folder listens. Raises NotRunning when none ever did."""
-    known = recall(cache)
-    if known is None or not known.pid:
+    """Where the bridge that serves the vault with this cache folder listens. Raises NotRunning."""
+    known = listening_for(cache)
+    if known is None:
         raise NotRunning
     return known
 
@@ -115,11 +117,9 @@ async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
 
 
 async def all_status(base: Path) -> list[dict[str, Any]]:
-    """The status of every bridge that answers on this machine, with its port."""
+    """The status of every vault whose bridge answers on this machine, with its port."""
     found = []
-    for _, known in all_remembered(base):
-        if not known.pid:
-            continue
+    for known in all_listening(base):
         try:
             async with visit(known) as visitor:
                 found.append({"port": known.port, **await visitor.ask("status")})

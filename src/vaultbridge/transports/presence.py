@@ -2,8 +2,9 @@
 
     presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
     … web.SockSite(runner, presence.socket) …
-    presence.announce([vault])          # now listening; again whenever the vaults change
-    presence.withdraw()                 # at a clean end
+    presence.take_in(other_cache, other_vault)
+    presence.announce([vault, other_vault])     # now listening; again whenever the vaults change
+    presence.withdraw()                         # at a clean end
 
 After `kill -9` nothing needs repair: the next `claim` takes the remembered port and token again, sweeps the
 dead lock and `announce` writes a living one.
@@ -18,7 +19,15 @@ from pathlib import Path
 from typing import Final
 
 from vaultbridge.editor.processes import is_alive
-from vaultbridge.editor.remembered import Remembered, new_token, recall, remember, stopped
+from vaultbridge.editor.remembered import (
+    Remembered,
+    be_guest,
+    guest_no_more,
+    new_token,
+    recall,
+    remember,
+    stopped,
+)
 from vaultbridge.transports.ide_server import listening_socket
 from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
 
@@ -34,6 +43,7 @@ class Presence:
         self._cache = cache
         self._locks = locks
         self._ide_name = ide_name
+        self._guests: list[Path] = []
 
     @property
     def port(self) -> int:
@@ -74,7 +84,15 @@ class Presence:
         self._locks.sweep()
         return self._locks.write(lock_for(self.port, self.token, folders, ide_name=self._ide_name))
 
+    def take_in(self, cache: Path, folder: Path) -> None:
+        """This bridge serves another vault too: commands that name it find us. Raises EngineFailure."""
+        vault = os.path.realpath(folder)
+        be_guest(cache, Remembered(port=self.port, token=self.token, pid=os.getpid(), vault=vault))
+        self._guests.append(cache)
+
     def withdraw(self) -> None:
         """Remove our locks; port and token stay remembered."""
         self._locks.remove()
+        for cache in self._guests:
+            guest_no_more(cache, os.getpid())
         stopped(self._cache, os.getpid())
