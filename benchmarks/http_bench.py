@@ -29,13 +29,11 @@ BARE = """
 import asyncio, json
 from aiohttp import web
 LONG = [{"name": f"tool_{n}", "description": "x" * 300, "inputSchema": {"type": "object"}} for n in range(30)]
-async def short(request):
-    return web.json_response({"success": True, "content": [{"type": "text", "text": "x" * 600}]})
 async def long(request):
     return web.json_response({"tools": LONG, "hash": "0" * 64})
 async def called(request):
-    json.loads(await request.read())
-    return await short(request)
+    path = (await request.json())["arguments"]["path"]
+    return web.json_response({"success": True, "content": [{"type": "text", "text": path + "x" * 1200}]})
 async def main():
     app = web.Application()
     app.router.add_get("/long", long)
@@ -54,7 +52,7 @@ from mcp.server.mcpserver import MCPServer
 server = MCPServer("read")
 @server.tool()
 async def obsidian_read_note(path: str) -> str:
-    return "x" * 600
+    return path + "x" * 1200
 listener = socket.create_server(("127.0.0.1", 0))
 print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
 config = uvicorn.Config(server.streamable_http_app(), log_level="error", access_log=False)

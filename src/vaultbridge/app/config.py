@@ -139,8 +139,8 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
 
 
 def load(file: Path) -> Config:
-    """The file's configuration; the empty one when there is no file. Raises InvalidArgument naming the key and
-    the line."""
+    """The file's configuration; the empty one when there is no file. Raises InvalidArgument naming the key
+    and the line."""
     try:
         data = file.read_bytes()
     except FileNotFoundError:

@@ -51,8 +51,8 @@ IDLE_SECONDS: Final = 30.0
 headers is hung up on, one that polls is not."""
 
 SWITCH_SECONDS: Final = 0.0005
-"""How long a thread may hold the interpreter while another wants it: beside an index that is being built, each
-answer would else wait several times 5 ms for its turn."""
+"""How long a thread may hold the interpreter while another wants it: beside an index that is being built,
+each answer would else wait several times 5 ms for its turn."""
 
 SHUTDOWN_SECONDS: Final = 5.0
 """How long requests that are being answered may go on when the server ends."""

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 from aiohttp import web
+from multidict import CIMultiDict
 
 from vaultbridge.dialects.bridge_openapi import openapi
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES, INTERNAL, BridgeV1, HttpFailure, health
@@ -38,6 +39,8 @@ CORS: Final = {
     "Access-Control-Allow-Headers": "Content-Type",
 }
 """The document's headers, for those whom the guard lets in."""
+
+_READY: Final = CIMultiDict({**CORS, "Content-Type": "application/json"})
 
 ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
 """Headers that a preflight gets on request, because a token and an ETag travel in them."""
@@ -112,22 +115,24 @@ class BridgeEndpoint:
         if parts[:2] != ["bridge", "v1"]:
             raise _not_found(request)
         match parts[2:]:
-            case ["health"]:
-                return await self._serve(request, "GET", self._health)
-            case ["tools"]:
-                return await self._serve(request, "GET", self._tools)
-            case ["openapi.json"]:
-                return await self._serve(request, "GET", self._openapi)
             case ["tools", name, "call"] if name:
                 return await self._serve(request, "POST", self._call)
+            case ["tools"]:
+                return await self._serve(request, "GET", self._tools)
+            case ["health"]:
+                return await self._serve(request, "GET", self._health)
+            case ["openapi.json"]:
+                return await self._serve(request, "GET", self._openapi)
             case _:
                 raise _not_found(request)
 
     async def _serve(self, request: web.Request, method: str, endpoint: _Endpoint) -> web.Response:
+        if request.method == method:
+            return await endpoint(request)
         allow = f"{method}, HEAD, OPTIONS" if method == "GET" else f"{method}, OPTIONS"
         if request.method == "OPTIONS":
             return web.Response(status=204, headers={**CORS, **_preflight(request), "Allow": allow})
-        if request.method != method and (method, request.method) != ("GET", "HEAD"):
+        if (method, request.method) != ("GET", "HEAD"):
             raise HttpFailure(
                 405,
                 "Method not allowed",
@@ -197,7 +202,11 @@ class BridgeEndpoint:
 
 
 def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
-    return web.Response(body=body, content_type="application/json", headers={**CORS, **(headers or {})})
+    # A copy of ready headers: aiohttp takes a dict of its own kind as it is, and adds to it.
+    ready = _READY.copy()
+    if headers:
+        ready.update(headers)
+    return web.Response(body=body, headers=ready)
 
 
 def _failed(failure: HttpFailure, cors: dict[str, str]) -> web.Response:
