@@ -17,11 +17,11 @@ import pytest
 
 from editor.bridge import TOKEN, WAIT, Bridge, Client, Failed, running
 from editor.views import VaultView
-from vaultbridge.dialects.claude_ide import IdeOptions
+from vaultbridge.dialects.claude_ide import ClaudeIde, IdeOptions
 from vaultbridge.dialects.mcp_provider import Context, EmptyProvider, Offer
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.dialects.mcp_values import Text, ToolInfo, ToolResult
-from vaultbridge.editor.desk import Timing
+from vaultbridge.editor.desk import Desk, Timing
 from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
@@ -707,3 +707,48 @@ async def test_status_knows_the_clients_and_their_last_messages(bridge: Bridge) 
             "notifications/initialized",
             "ide_connected",
         ]
+
+
+# several vaults
+
+
+async def test_a_client_is_served_the_closest_vault_it_runs_in(tmp_path: Path) -> None:
+    outer, inner, far = tmp_path / "outer", tmp_path / "outer" / "inner", tmp_path / "outer-not"
+    for folder in (inner / "sub", far):
+        folder.mkdir(parents=True)
+    views = [VaultView(folder, cache=tmp_path / f"cache{n}") for n, folder in enumerate((outer, inner))]
+    try:
+        first, second = (ClaudeIde(view, Desk(view.visible)) for view in views)
+        first.others, second.others = (second,), (first,)
+        for ide in (first, second):
+            assert ide.serving(str(outer)) is first
+            assert ide.serving(str(inner)) is second
+            assert ide.serving(str(inner / "sub")) is second
+            assert ide.serving(str(far)) is ide
+        (tmp_path / "link").symlink_to(inner)
+        assert first.serving(str(tmp_path / "link" / "sub")) is second
+    finally:
+        for view in views:
+            view.close()
+
+
+async def test_a_client_moves_to_its_vault_before_it_is_told_anything(vault: Path, tmp_path: Path) -> None:
+    """A mention that waits at one vault must not go to a client of another."""
+    second = tmp_path / "b" / "Second"
+    second.mkdir(parents=True)
+    (second / "N.md").write_text("n")
+    async with running(vault) as bridge, running(second) as other:
+        bridge.ide.others, other.ide.others = (other.ide,), (bridge.ide,)
+        bridge.desk.mention(Mention(vault_path("Note.md")))
+        other.desk.mention(Mention(vault_path("N.md")))
+        async with bridge.client(greet=False) as client:
+            await client.handshake(capabilities={"roots": {}})
+            id_, _ = await client.next_request("roots/list")
+            await client.send(id=id_, result={"roots": [{"uri": second.as_uri()}]})
+            assert (await client.next("at_mentioned"))["filePath"] == str(second / "N.md")
+            assert [record.folder for record in other.ide.clients()] == [str(second)]
+            assert bridge.ide.clients() == () and bridge.desk.assistants == ()
+            assert (await client.request("getWorkspaceInfo"))["name"] == "Second"
+            # What waits at the first vault still waits there.
+            assert bridge.desk.take_mentions(0.0)
+        assert other.ide.clients() == () and other.desk.assistants == ()

@@ -43,6 +43,33 @@ async def page(bridge: Bridge) -> AsyncIterator[Client]:
         yield page
 
 
+async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "Second").mkdir()
+    async with (
+        running(vault) as bridge,
+        running(tmp_path / "b" / "Second") as other,
+    ):
+        bridge.editors.others = (other.editors,)
+        for chosen, name in (("", "vault"), ("vault", "vault"), ("Second", "Second")):
+            client = await raw(bridge)
+            answer = await client.request("hello", app="page", token=TOKEN, vault=chosen)
+            assert answer["vault"] == name
+            assert "Second" in answer["vaults"]
+            await client.close()
+        client = await raw(bridge)
+        folder = str(other.view.folder)
+        assert (await client.request("hello", app="x", token=TOKEN, vault=folder))["vault"] == "Second"
+        await client.request("focus", path="N.md")
+        assert other.desk.state.focus() is not None and bridge.desk.state.focus() is None
+        await client.close()
+        client = await raw(bridge)
+        with pytest.raises(Failed, match=r"No such vault.*vault, Second") as failed:
+            await client.request("hello", app="page", token=TOKEN, vault="Third")
+        assert failed.value.code == -32602
+        await client.close()
+
+
 async def raw(bridge: Bridge, **options: Any) -> Client:
     return Client(await websockets.connect(bridge.url("/editor"), **options))
 

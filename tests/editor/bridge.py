@@ -126,10 +126,19 @@ class Client:
 
 
 class Bridge:
-    def __init__(self, view: VaultView, desk: Desk, ide: ClaudeIde, server: IdeServer, port: int) -> None:
+    def __init__(
+        self,
+        view: VaultView,
+        desk: Desk,
+        ide: ClaudeIde,
+        editors: EditorServer,
+        server: IdeServer,
+        port: int,
+    ) -> None:
         self.view = view
         self.desk = desk
         self.ide = ide
+        self.editors = editors
         self.server = server
         self.port = port
 
@@ -188,7 +197,7 @@ async def running(
     await web.SockSite(runner, listening).start()
     sockets.start()
     try:
-        yield Bridge(view, desk, ide, sockets, listening.getsockname()[1])
+        yield Bridge(view, desk, ide, editors, sockets, listening.getsockname()[1])
     finally:
         await sockets.stop()
         await runner.cleanup()

@@ -11,12 +11,12 @@ from vaultbridge.vault.trash import TrashCans
 
 
 class VaultView(EngineView):
-    """Close it when done. The cache and the trash lie beside the vault."""
+    """Close it when done. The cache (unless another place is given) and the trash lie beside the vault."""
 
-    def __init__(self, folder: Path, scope: Scope | None = None) -> None:
+    def __init__(self, folder: Path, scope: Scope | None = None, *, cache: Path | None = None) -> None:
         beside = folder.resolve().parent
         cans = TrashCans({"HOME": str(beside / "home")})
-        self.engine = Engine(folder, cache=beside / "cache", cans=cans, scope=scope or Scope())
+        self.engine = Engine(folder, cache=cache or beside / "cache", cans=cans, scope=scope or Scope())
         super().__init__(self.engine)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import websockets
 
-from vaultbridge.editor.remembered import Remembered, new_token, recall, remember
+from vaultbridge.editor.remembered import Remembered, listening_for, new_token, recall, remember
 from vaultbridge.errors import EngineFailure
 from vaultbridge.transports.presence import Presence
 
@@ -149,4 +149,20 @@ def test_locks_of_the_dead_are_swept_when_we_announce_ourselves(tmp_path: Path) 
     assert set(stage.locks) == {"5000.lock", f"{presence.port}.lock"}
     presence.withdraw()
     assert set(stage.locks) == {"5000.lock"}
+    presence.socket.close()
+
+
+def test_vaults_that_are_served_along_are_found_for_as_long_as_the_bridge_runs(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    guest, cache = tmp_path / "guest", tmp_path / "cache of the guest"
+    guest.mkdir()
+    presence = stage.claim()
+    presence.take_in(cache, guest)
+    presence.announce([stage.vault, guest])
+    found = listening_for(cache)
+    assert found is not None
+    assert (found.port, found.token, found.vault) == (presence.port, presence.token, str(guest))
+    assert stage.locks[f"{presence.port}.lock"]["workspaceFolders"] == [str(stage.vault), str(guest)]
+    presence.withdraw()
+    assert listening_for(cache) is None and recall(cache) is None
     presence.socket.close()
