@@ -193,10 +193,13 @@ async def test_a_restart_of_the_bridge_is_survived(stage: Stage) -> None:
 
 
 async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survived(stage: Stage) -> None:
-    """Everything as a person has it: the server is a process of its own, and the commands are typed."""
+    """Everything as a person has it: the server is a process of its own, and the commands are typed. Another
+    vault is served before the one that the client runs in."""
     terminal, served = stage.terminal, Served(stage.home)
+    other = stage.home / "Other Vault"
+    other.mkdir()
     try:
-        await served.start(stage.vault, "--log-level", "debug")
+        await served.start(other, stage.vault, "--log-level", "debug")
         port, token = served.port, served.token
         terminal.start("--permission-mode", "default")
         await terminal.shows("❯")
@@ -215,12 +218,14 @@ async def test_a_served_vault_is_used_from_the_command_line_and_a_crash_is_survi
         assert stage.model.saw("beta-in-the-note")
         async with _watching(served, stage.vault) as watch:
             await _decided_at(watch, stage, "Accepted.md", "y", "accepted")
+            # A prompt typed before the answer would be sent together with the tool's result.
+            await terminal.shows("The tool has answered.")
             await _decided_at(watch, stage, "Rejected.md", "n", "rejected")
         await terminal.shows("rejected")
         assert (stage.real / "Accepted.md").exists() and not (stage.real / "Rejected.md").exists()
         await served.kill()
         await terminal.shows("❯", gone="2 lines selected")
-        await served.start(stage.vault, port=None)
+        await served.start(other, stage.vault, port=None)
         assert (served.port, served.token) == (port, token)
         await served.command("select", stage.vault, "Plain")
         await terminal.shows("In Plain.md")

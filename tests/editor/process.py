@@ -133,6 +133,7 @@ class Served:
             subprotocols=[websockets.Subprotocol("mcp")],
             additional_headers={"X-Claude-Code-Ide-Authorization": self.token},
             max_size=None,
+            ping_interval=None,  # Claude Code sends none.
         ) as socket:
             client = Client(socket)
             await client.handshake(capabilities=capabilities)
