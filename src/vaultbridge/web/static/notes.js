@@ -104,7 +104,7 @@ class Notes {
   async #links(path) {
     const found = new Map();
     const [{ text }] = await this.bridge.tool('links', { kind: 'outgoing', name: path, limit: 500 }).catch(() => [{ text: '' }]);
-    for (const [, raw, to] of text.matchAll(/^\d+: (.+) -> (.+?)(?: \(ambiguous\))?$/gm)) found.set(raw, to === '(nothing)' ? null : to);
+    for (const [, raw, to] of text.matchAll(/^\d+: (.+) -> (.+?)(?: \(ambiguous\))?$/gm)) found.set(raw.replaceAll('\\|', '|'), to === '(nothing)' ? null : to);
     return found;
   }
 
@@ -136,10 +136,11 @@ class Notes {
   }
 
   #picture(path, alt) {
-    const image = el('img', { alt });
+    const wide = /^\d+/.test(alt); // Obsidian's ![[picture.png|160]]
+    const image = el('img', wide ? { alt: path, width: parseInt(alt, 10) } : { alt });
     this.bridge.tool('attachment', { name: path }).then(([{ data, mimeType }]) => {
       if (/^image\/(png|jpeg|gif|webp)$/.test(mimeType)) image.src = `data:${mimeType};base64,${data}`;
-    }).catch((error) => image.replaceWith(el('span', { class: 'missing', title: error.message }, alt)));
+    }).catch((error) => image.replaceWith(el('span', { class: 'missing', title: error.message }, path)));
     return image;
   }
 

@@ -5,6 +5,7 @@ import { $, button, el, notice, say } from './dom.js';
 
 const AROUND = 3; // unchanged lines shown around each change
 const ROWS = 1500; // rows drawn at once; more are drawn on request, so that a huge change does not stop the page
+const STRETCH = 200; // rows of one change drawn together: in one column, the old lines before the new ones
 const ROOM = 760; // px that two texts side by side need
 const ENDS = { '\r\n': 'CR LF', '\r': 'CR', '\n': 'LF', '': 'no line end' };
 // Control, direction and zero-width characters: they change what a line means and look like nothing.
@@ -61,13 +62,13 @@ class Changes {
   /** After a reconnection: what no longer waits goes, and what a person had begun to edit stays. */
   onlyThese(diffs) {
     const waiting = new Set(diffs.map((diff) => diff.id));
-    for (const [id, card] of this.#cards) if (!waiting.has(id)) this.closed({ id, reason: 'withdrawn', card });
+    for (const [id, card] of this.#cards) if (!waiting.has(id)) this.closed({ id, reason: 'withdrawn' });
     diffs.forEach((diff) => this.opened(diff));
   }
 
   #drop(card) {
     const next = card.node.nextElementSibling ?? card.node.previousElementSibling;
-    const focused = card.node.contains(document.activeElement);
+    const focused = card.focused || card.node.contains(document.activeElement);
     card.node.remove();
     this.#cards.delete(card.diff.id);
     this.#count();
@@ -89,6 +90,7 @@ class Changes {
   }
 
   async #decide(card, method, params) {
+    card.focused = card.node.contains(document.activeElement); // a disabled button loses it
     card.node.querySelectorAll('button').forEach((one) => (one.disabled = true));
     card.mine = true;
     try {
@@ -116,6 +118,7 @@ class Changes {
     card.editing = editing;
     this.#draw(card);
     card.node.querySelector(editing ? 'textarea' : 'h3').focus();
+    card.node.querySelector('textarea')?.setSelectionRange(0, 0);
   }
 
   #draw(card) {
@@ -150,7 +153,7 @@ class Changes {
 
   #table(card, rows) {
     if (rows.every((row) => row.same)) return el('p', { class: 'quiet' }, 'This leaves the note as it is.');
-    const beside = this.beside && innerWidth >= ROOM;
+    const beside = this.beside && innerWidth >= ROOM && card.diff.oldText !== '';
     const usual = linesOf(card.diff.oldText || card.final)[0];
     const draw = new Drawing(usual.slice(bare(usual).length), beside);
     const body = el('tbody');
@@ -168,7 +171,7 @@ class Changes {
     }
     const label = `What changes in ${card.diff.path}`;
     return el('div', { class: 'scroll', tabIndex: 0, role: 'region', 'aria-label': label },
-      el('table', { class: beside ? 'diff beside' : 'diff' }, body));
+      el('table', { class: beside ? 'diff beside' : 'diff' }, draw.columns(), body));
   }
 }
 
@@ -180,8 +183,9 @@ function* parts(rows, whole) {
     const stretch = rows.slice(at, end);
     const [first, last] = [at ? AROUND : 0, end < rows.length ? AROUND : 0];
     const hidden = stretch.length - first - last;
-    if (!rows[at].same || hidden < 2 || whole.has(at)) for (let i = 0; i < stretch.length; i += 200) yield { rows: stretch.slice(i, i + 200) };
-    else yield* [{ rows: stretch.slice(0, first) }, { hidden, at }, { rows: stretch.slice(first + hidden) }];
+    if (rows[at].same && hidden > 1 && !whole.has(at))
+      yield* [{ rows: stretch.slice(0, first) }, { hidden, at }, { rows: stretch.slice(first + hidden) }];
+    else for (let i = 0; i < stretch.length; i += STRETCH) yield { rows: stretch.slice(i, i + STRETCH) };
     at = end;
   }
 }
@@ -189,6 +193,11 @@ function* parts(rows, whole) {
 class Drawing {
   constructor(usualEnd, beside) {
     Object.assign(this, { usualEnd, beside });
+  }
+
+  columns() {
+    const widths = this.beside ? ['no', 'text', 'no', 'text'] : ['no', 'no', 'text'];
+    return el('colgroup', {}, ...widths.map((width) => el('col', { class: width })));
   }
 
   across(child) {

@@ -1,0 +1,311 @@
+"""A real Chromium without a window, driven over its DevTools protocol: no driver program, no package.
+
+    with Chromium.started(folder) as chromium:
+        async with chromium.page("http://127.0.0.1:3000/") as page:
+            await page.click("#search button")
+            await page.until("document.title === 'Found'")
+
+Clicks and keys go through the browser's own input, so what covers a button or is disabled stays in the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import json
+import os
+import queue
+import shutil
+import subprocess
+import threading
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import websockets
+
+WAIT = 20.0
+"""Seconds that anything in the browser may take on a loaded machine."""
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+
+
+UNTIL = """new Promise((done) => {
+  let left = 100;
+  const look = () => {
+    let value;
+    try { value = (%s); } catch { /* not there yet */ }
+    if (value || !left--) done(value instanceof Node || value);
+    else setTimeout(look, 10);
+  };
+  look();
+})"""
+"""Looks a hundred times before it comes back, so that a tab that goes elsewhere is not waited for."""
+
+POINT = """(() => {
+  const node = document.querySelector(%s);
+  node.scrollIntoView({ block: 'center', behavior: 'instant' });
+  const box = node.getBoundingClientRect();
+  const [x, y] = [box.x + Math.min(box.width / 2, 40), box.y + box.height / 2];
+  return { x, y, free: node.contains(document.elementFromPoint(x, y)) };
+})()"""
+
+
+class NoBrowser(Exception):
+    pass
+
+
+def find_browser() -> str:
+    for name in NAMES:
+        found = shutil.which(name)
+        if found is not None:
+            return found
+    raise NoBrowser(f"no browser is installed (looked for {', '.join(NAMES)})")
+
+
+class Chromium:
+    def __init__(self, port: int) -> None:
+        self._url = f"http://127.0.0.1:{port}/json/version"
+
+    @classmethod
+    @contextmanager
+    def started(cls, folder: Path) -> Iterator[Chromium]:
+        """`folder` becomes its home and profile, and holds all it writes."""
+        command = [find_browser(), "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={folder}"]
+        command += ["--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
+        command += ["--disable-component-update", "--disable-dev-shm-usage", "--disable-extensions"]
+        if os.getuid() == 0:
+            command.append("--no-sandbox")  # Chromium refuses to run as root with one
+        process = subprocess.Popen(
+            [*command, "about:blank"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "HOME": str(folder)},
+        )
+        try:
+            yield cls(_port(process))
+        finally:
+            process.terminate()
+            try:
+                process.wait(WAIT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    @asynccontextmanager
+    async def page(self, url: str = "about:blank") -> AsyncIterator[Page]:
+        """A tab in a context of its own: no storage of another test."""
+        socket_url = await asyncio.to_thread(self._socket_url)
+        async with websockets.connect(socket_url, max_size=None, compression=None) as socket:
+            browser = DevTools(socket)
+            context = (await browser.ask("Target.createBrowserContext"))["browserContextId"]
+            target = await browser.ask("Target.createTarget", url="about:blank", browserContextId=context)
+            attached = await browser.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+            page = Page(browser, attached["sessionId"])
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                await page.ask(f"{domain}.enable")
+            try:
+                await page.size(1280, 900)
+                await page.go(url)
+                yield page
+            finally:
+                await browser.ask("Target.disposeBrowserContext", browserContextId=context)
+                await browser.close()
+
+    def _socket_url(self) -> str:
+        with urllib.request.urlopen(self._url, timeout=WAIT) as answer:
+            return str(json.load(answer)["webSocketDebuggerUrl"])
+
+
+def _port(process: subprocess.Popen[str]) -> int:
+    """Chromium tells its port on stderr, among much else that has to be read away."""
+    assert process.stderr is not None
+    stderr = process.stderr
+    told: queue.Queue[int | str] = queue.Queue()
+
+    def read() -> None:
+        said = ""
+        with stderr:
+            for line in stderr:
+                said = (said + line)[-500:]
+                if "DevTools listening on" in line:
+                    told.put(int(line.rpartition(":")[2].partition("/")[0]))
+        told.put(said)
+
+    threading.Thread(target=read, daemon=True).start()
+    port = told.get(timeout=WAIT)
+    if isinstance(port, str):
+        raise NoBrowser(f"the browser did not start: {port}")
+    return port
+
+
+class DevToolsError(Exception):
+    """The browser could not do it, for example because the tab went elsewhere meanwhile."""
+
+
+class DevTools:
+    """The one socket, with the messages of every session on it."""
+
+    def __init__(self, socket: websockets.ClientConnection) -> None:
+        self._socket = socket
+        self._ids = itertools.count(1)
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._awaited: dict[str, list[asyncio.Future[dict[str, Any]]]] = {}
+        self.events: list[dict[str, Any]] = []
+        self._reader = asyncio.create_task(self._read())
+
+    async def ask(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        id_ = next(self._ids)
+        message: dict[str, Any] = {"id": id_, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        self._asked[id_] = asyncio.get_running_loop().create_future()
+        await self._socket.send(json.dumps(message))
+        answer = await asyncio.wait_for(self._asked[id_], WAIT)
+        if "error" in answer:
+            raise DevToolsError(f"{method}: {answer['error']}")
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    async def _read(self) -> None:
+        async for data in self._socket:
+            message = json.loads(data)
+            if message.get("id") in self._asked:
+                asked = self._asked.pop(message["id"])
+                if not asked.done():
+                    asked.set_result(message)
+            else:
+                self.events.append(message)
+                for waiting in self._awaited.pop(message["method"], ()):
+                    if not waiting.done():
+                        waiting.set_result(message)
+
+    def coming(self, method: str) -> asyncio.Future[dict[str, Any]]:
+        """The next event of that name from now on."""
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._awaited.setdefault(method, []).append(future)
+        return future
+
+    async def close(self) -> None:
+        await self._socket.close()
+        await asyncio.wait_for(self._reader, WAIT)
+
+
+class Page:
+    def __init__(self, browser: DevTools, session: str) -> None:
+        self._browser = browser
+        self._session = session
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        return await self._browser.ask(method, self._session, **params)
+
+    async def go(self, url: str) -> None:
+        """Open an address and wait until it is loaded. Another fragment of the same page loads nothing."""
+        loaded = self._browser.coming("Page.loadEventFired")
+        if "loaderId" in await self.ask("Page.navigate", url=url):
+            await asyncio.wait_for(loaded, WAIT)
+
+    async def reload(self) -> None:
+        loaded = self._browser.coming("Page.loadEventFired")
+        await self.ask("Page.reload")
+        await asyncio.wait_for(loaded, WAIT)
+
+    async def run(self, expression: str) -> Any:
+        """The value of an expression, or of the promise that it is."""
+        answer = await self.ask(
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True, userGesture=True
+        )
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    async def until(self, condition: str) -> Any:
+        """Wait until an expression is true; gives its value. It is looked at in the browser, near at hand."""
+        try:
+            async with asyncio.timeout(WAIT):
+                while True:
+                    value = await self._look(UNTIL % condition)
+                    if value:
+                        return value
+        except TimeoutError:
+            text = await self.run("document.body.innerText")
+            raise AssertionError(f"never came true: {condition}\n{text}\n{self.complaints()}") from None
+
+    async def _look(self, expression: str) -> Any:
+        """None while the tab is on its way from one page to another."""
+        try:
+            return await self.run(expression)
+        except DevToolsError:
+            return None
+
+    async def text(self, selector: str) -> str:
+        return str(await self.until(f"document.querySelector({json.dumps(selector)})?.innerText"))
+
+    async def click(self, selector: str) -> None:
+        """With the mouse, in the middle of the element, which must not be covered."""
+        chosen = f"document.querySelector({json.dumps(selector)})"
+        await self.until(f"{chosen} && !{chosen}.disabled")
+        box = await self.run(POINT % json.dumps(selector))
+        assert box["free"], f"{selector} is covered"
+        for kind in ("mousePressed", "mouseReleased"):
+            await self.ask(
+                "Input.dispatchMouseEvent", type=kind, x=box["x"], y=box["y"], button="left", clickCount=1
+            )
+
+    async def type(self, text: str) -> None:
+        await self.ask("Input.insertText", text=text)
+
+    async def key(self, key: str) -> None:
+        code = KEYS[key]
+        text = {"Enter": "\r", " ": " "}.get(key, "")
+        await self.ask(
+            "Input.dispatchKeyEvent", type="keyDown", key=key, text=text, windowsVirtualKeyCode=code
+        )
+        await self.ask("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
+    async def size(self, width: int, height: int) -> None:
+        await self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+
+    async def colours(self, scheme: str) -> None:
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        await self.ask("Emulation.setEmulatedMedia", features=[feature])
+
+    async def picture(self) -> bytes:
+        shot = await self.ask("Page.captureScreenshot", format="png")
+        return base64.b64decode(shot["data"])
+
+    def complaints(self) -> list[str]:
+        """Uncaught exceptions and what the browser logged: refused loads, broken rules."""
+        found = []
+        for event in self._browser.events:
+            if event["method"] == "Runtime.exceptionThrown":
+                details = event["params"]["exceptionDetails"]
+                found.append(str(details.get("exception", {}).get("description", details["text"])))
+            elif event["method"] == "Log.entryAdded":
+                found.append(str(event["params"]["entry"]["text"]))
+        return found
+
+    def forget(self) -> None:
+        self._browser.events.clear()
+
+    def requested(self) -> list[str]:
+        """Every address that the tab asked for, WebSockets included."""
+        found = []
+        for event in self._browser.events:
+            if event["method"] == "Network.requestWillBeSent":
+                found.append(str(event["params"]["request"]["url"]))
+            elif event["method"] == "Network.webSocketCreated":
+                found.append(str(event["params"]["url"]))
+        return found

@@ -1,0 +1,558 @@
+"""The page in a real browser, against a real server, with an assistant on the real IDE socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import websockets
+
+from browser.chromium import Chromium, NoBrowser, Page
+from editor.bridge import Client
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+START_SECONDS = 30.0
+CONNECTED = "document.getElementById('state').dataset.state === 'connected'"
+
+PLAN = "# Plan\n\nBuy seeds.\nWater the garden.\nCall Ada.\n" + "".join(f"Line {n}\n" for n in range(6, 40))
+
+HOSTILE = """---
+title: "<script>window.owned = 1</script>"
+---
+# Heading <script>window.owned = 2</script>
+
+<img src=x onerror="window.owned = 3"> <iframe src="https://outside.invalid/"></iframe>
+
+![beacon](https://outside.invalid/pixel.png) [click me](javascript:window.owned=4) [data](data:text/html,x)
+
+- [ ] <svg onload="window.owned = 5"> in a task
+- **bold `<b>`** and [[Plan|the <i>plan</i>]] and [[Nowhere]] and [site](https://outside.invalid/a)
+
+| a | b |
+|---|---|
+| <script>window.owned = 6</script> | ==lit== |
+
+```html
+<script>window.owned = 7</script>
+```
+"""
+
+
+class Serving:
+    def __init__(self, vault: Path, home: Path) -> None:
+        self.vault = vault
+        self.env = {**os.environ, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+        self.env.pop("CLAUDE_CONFIG_DIR", None)
+        self.env["XDG_CONFIG_HOME"] = str(home / "config")
+        self.url = ""
+        self._link = ""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        command = [sys.executable, "-m", "vaultbridge", "serve", str(self.vault), "--port", "0", "--json"]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=self.env
+        )
+        try:
+            assert process.stdout is not None
+            self.url = json.loads(process.stdout.readline())["url"]
+            yield
+        finally:
+            process.terminate()
+            process.communicate(timeout=START_SECONDS)
+
+    def link(self) -> str:
+        """As the command prints it; port and token stay the same for a vault."""
+        if self._link:
+            return self._link
+        command = [sys.executable, "-m", "vaultbridge", "page", str(self.vault)]
+        done = subprocess.run(
+            command, env=self.env, capture_output=True, text=True, timeout=START_SECONDS, check=True
+        )
+        self._link = done.stdout.strip()
+        return self._link
+
+    @property
+    def token(self) -> str:
+        return self.link().partition("#token=")[2]
+
+    @asynccontextmanager
+    async def assistant(self) -> AsyncIterator[Client]:
+        """Somebody like Claude Code."""
+        async with websockets.connect(
+            self.url.replace("http", "ws", 1) + "/",
+            subprotocols=[websockets.Subprotocol("mcp")],
+            additional_headers={"X-Claude-Code-Ide-Authorization": self.token},
+        ) as socket:
+            client = Client(socket)
+            await client.handshake()
+            yield client
+            await client.close()
+
+    async def propose(self, client: Client, name: str, text: str) -> asyncio.Future[dict[str, Any]]:
+        path = str(self.vault / name)
+        arguments = {"old_file_path": path, "new_file_path": path, "new_file_contents": text}
+        return await client.begin("tools/call", name="openDiff", arguments={**arguments, "tab_name": name})
+
+
+async def decided(client: Client, waiting: asyncio.Future[dict[str, Any]]) -> list[str]:
+    return [block["text"] for block in (await client.end(waiting))["content"]]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    try:
+        with Chromium.started(tmp_path_factory.mktemp("chromium")) as browser:
+            yield browser
+    except NoBrowser as reason:
+        pytest.skip(str(reason))
+
+
+def new_vault(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "Plan.md").write_text(PLAN, "utf-8")
+    (folder / "Hostile.md").write_text(HOSTILE, "utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    home = tmp_path_factory.mktemp("home")
+    serving = Serving(new_vault(tmp_path_factory.mktemp("vaults") / "Garden"), home)
+    with serving.running():
+        yield serving
+
+
+@pytest.fixture
+async def page(chromium: Chromium, serving: Serving) -> AsyncIterator[Page]:
+    async with chromium.page(serving.link()) as page:
+        await page.until(CONNECTED)
+        yield page
+        assert page.complaints() == []
+
+
+# the token
+
+
+async def test_the_token_leaves_the_address_at_once_and_no_request_shows_it(
+    page: Page, serving: Serving
+) -> None:
+    assert await page.run("location.href") == serving.url + "/"
+    await page.reload()
+    await page.until(CONNECTED)
+    assert await page.text("#vault") == "Garden"
+    assert len(page.requested()) > 5
+    origins = (serving.url, serving.url.replace("http", "ws", 1))
+    assert all(url.startswith(origins) and serving.token not in url for url in page.requested())
+
+
+async def test_without_a_token_it_says_how_to_get_the_link(chromium: Chromium, serving: Serving) -> None:
+    async with chromium.page(serving.url + "/") as page:
+        assert "vaultbridge page VAULT" in await page.text("#notice")
+        assert not any(url.startswith("ws") for url in page.requested())
+        # The link pasted into the same tab is enough.
+        await page.go(serving.link())
+        await page.until(CONNECTED)
+
+
+async def test_a_wrong_token_is_told_and_not_tried_again(chromium: Chromium, serving: Serving) -> None:
+    async with chromium.page(serving.url + "/#token=wrong") as page:
+        assert "token is missing or wrong" in await page.text("#notice")
+        assert await page.run("document.getElementById('state').dataset.state") == "refused"
+        assert sum(url.startswith("ws") for url in page.requested()) == 1
+
+
+# changes
+
+
+async def test_a_change_is_shown_with_its_words_and_accepted_as_proposed(
+    page: Page, serving: Serving
+) -> None:
+    async with serving.assistant() as client:
+        proposed = PLAN.replace("Water the garden", "Water the roses")
+        waiting = await serving.propose(client, "Plan.md", proposed)
+        assert await page.text(".change h3") == "Plan.md"
+        assert await page.run("document.querySelector('.change del').textContent") == "garden"
+        assert await page.run("document.querySelector('.change ins').textContent") == "roses"
+        assert (await page.run("document.title")).startswith("(1) ")
+        assert "unchanged lines" in await page.text(".gap button")
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == ["FILE_SAVED", proposed]
+        await page.until("!document.querySelector('.change')")
+        assert not (await page.run("document.title")).startswith("(")
+    # The client writes, not the page.
+    assert (serving.vault / "Plan.md").read_text("utf-8") == PLAN
+
+
+async def test_a_rejected_change_is_told_to_the_assistant(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "New.md", "# New\n")
+        assert "a new note" in await page.text(".change header")
+        await page.click(".change .reject")
+        assert await decided(client, waiting) == ["DIFF_REJECTED", "New.md"]
+        await page.until("!document.querySelector('.change')")
+
+
+async def test_an_edit_is_seen_as_a_change_and_accepted_with_its_line_ends(
+    page: Page, serving: Serving
+) -> None:
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Windows.md", "one\r\ntwo\r\nthree\n")
+        await page.click(".change footer button:nth-child(3)")
+        await page.until("document.activeElement.matches('.change textarea')")
+        await page.run("document.activeElement.setSelectionRange(3, 3)")
+        await page.type(" and a half\nmore")
+        await page.click(".change footer button:nth-child(3)")
+        await page.until("document.querySelector('.change td.text')")
+        assert "edited by you" in await page.text(".change header")
+        assert "one and a half" in await page.text(".change table")
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == [
+            "FILE_SAVED",
+            "one and a half\r\nmore\r\ntwo\r\nthree\n",
+        ]
+
+
+async def test_an_edit_can_be_given_up(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "New.md", "proposed\n")
+        await page.click(".change footer button:nth-child(3)")
+        await page.type("something else ")
+        await page.click(".change footer button:nth-child(3)")
+        await page.click(".change footer button:nth-child(4)")
+        await page.until("!document.querySelector('.change header .tag')")
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == ["FILE_SAVED", "proposed\n"]
+
+
+async def test_what_cannot_be_seen_is_named(page: Page, serving: Serving) -> None:
+    """Directions and zero-width characters can make a line read as what it is not."""
+    async with serving.assistant() as client:
+        sly = PLAN.replace("Call Ada.\n", "Call \u202eAda\u200b.\r\n").rstrip("\n")
+        await serving.propose(client, "Plan.md", sly)
+        await page.until("document.querySelectorAll('.unseen').length === 4")
+        named = await page.run("[...document.querySelectorAll('.unseen')].map((node) => node.textContent)")
+        assert named == ["U+202E", "U+200B", "CR LF", "no line end"]
+
+
+async def test_hidden_lines_and_both_layouts_show_the_whole_change(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        await serving.propose(client, "Plan.md", PLAN.replace("Line 20\n", "Line twenty\n"))
+        await page.until("document.querySelector('.diff.beside')")
+        await page.click(".gap button")
+        await page.until("document.querySelectorAll('.gap').length === 1")
+        assert "Buy seeds." in await page.text(".diff")
+        await page.click("#layout")
+        await page.until("document.querySelector('.diff:not(.beside)')")
+        assert "Buy seeds." in await page.text(".diff")
+        assert await page.run("document.querySelectorAll('.diff tr:has(.minus) + tr:has(.plus)').length") == 1
+        await page.size(700, 800)
+        await page.click(".gap button")
+        await page.until("!document.querySelector('.gap')")
+        shown = await page.run(
+            "[...document.querySelectorAll('td.text:not(.minus)')].map((cell) => cell.innerText).join('|')"
+        )
+        assert shown.count("|") == PLAN.count("\n") - 1
+
+
+async def test_a_huge_change_is_drawn_in_parts_that_all_can_be_reached(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Long.md", "".join(f"row {n}\n" for n in range(4000)))
+        await page.until("document.querySelectorAll('.change td.text').length >= 1500")
+        assert await page.run("document.querySelectorAll('.change td.text').length") < 2000
+        for _ in range(2):
+            await page.click(".change .gap button")
+        await page.until("document.querySelectorAll('.change td.text').length === 4000")
+        await page.click(".change .reject")
+        assert (await decided(client, waiting))[0] == "DIFF_REJECTED"
+
+
+async def test_a_change_decided_elsewhere_goes_and_an_unused_edit_is_told(
+    page: Page, serving: Serving
+) -> None:
+    async with serving.assistant() as client:
+        await serving.propose(client, "New.md", "text\n")
+        await page.click(".change footer button:nth-child(3)")
+        await page.type("mine ")
+        await page.click(".change footer button:nth-child(3)")
+        await client.tool("close_tab", tab_name="New.md")
+        assert "Your edit of New.md was not used" in await page.text("#notice")
+        await page.until("!document.querySelector('.change')")
+
+
+async def test_the_keyboard_is_enough_and_the_focus_goes_on_to_the_next_change(
+    page: Page, serving: Serving
+) -> None:
+    async with serving.assistant() as client:
+        first = await serving.propose(client, "A.md", "a\n")
+        await page.until("document.querySelectorAll('.change').length === 1")
+        second = await serving.propose(client, "B.md", "b\n")
+        await page.until("document.querySelectorAll('.change').length === 2")
+        for _ in range(12):
+            if await page.run("document.activeElement.matches('.change .accept')"):
+                break
+            await page.key("Tab")
+        await page.key("Enter")
+        assert await decided(client, first) == ["FILE_SAVED", "a\n"]
+        await page.until("document.activeElement.textContent === 'B.md'")
+        await page.key("Tab")
+        await page.key("Tab")
+        await page.key("Tab")
+        await page.key("Enter")
+        assert await decided(client, second) == ["DIFF_REJECTED", "B.md"]
+        await page.until("document.activeElement.id === 'changes'")
+
+
+async def test_the_comparison_gives_back_both_texts_whatever_they_are(page: Page) -> None:
+    """A property, in the browser's own engine: rows and words joined again are the texts themselves."""
+    broken = await page.run("""import('/page/diff.js').then(({compareLines, compareWords, withLineEnds}) => {
+      let seed = 7;
+      const below = (n) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff, (seed >> 8) % n);
+      const text = () => Array.from({length: below(14)}, () =>
+        ['a', 'b b', 'ä𝄞', ''][below(4)] + ['\\n', '\\r\\n', '\\r', '\\n'][below(4)])
+        .join('') + ['', 'z'][below(2)];
+      for (let i = 0; i < 3000; i++) {
+        const [one, two] = [text(), text()];
+        const rows = compareLines(one, two);
+        const joined = (side) => rows.map((row) => row[side]?.text ?? '').join('');
+        const words = compareWords(one, two).map((pieces) => pieces.map(([piece]) => piece).join(''));
+        const wrong = rows.some((row) => row.same && row.old.text !== row.new.text);
+        if (joined('old') !== one || joined('new') !== two || words[0] !== one || words[1] !== two || wrong ||
+            withLineEnds(one.replace(/\\r\\n|\\r/g, '\\n'), one) !== one) return JSON.stringify([one, two]);
+      }
+      return '';
+    })""")
+    assert broken == ""
+
+
+# notes
+
+
+async def find(page: Page, query: str) -> None:
+    await page.run("document.getElementById('query').value = ''")
+    await page.click("#query")
+    await page.type(query)
+    await page.key("Enter")
+    await page.until("document.querySelector('#hits li')")
+
+
+async def test_a_hostile_note_is_text_and_nothing_of_it_runs_or_loads(page: Page, serving: Serving) -> None:
+    await find(page, "beacon")
+    assert await page.text("#hits .link") == "Hostile.md"
+    assert "outside.invalid/pixel.png" in await page.text("#hits .snippet")
+    await page.click("#hits .link")
+    shown = await page.text("#reader .rendered")
+    for kept in (
+        "Heading <script>",
+        "<img src=x onerror",
+        "<iframe",
+        "<svg onload",
+        "javascript:window.owned=4",
+    ):
+        assert kept in shown
+    assert await page.run("window.owned") is None
+    assert await page.run("document.querySelectorAll('#reader :is(script, iframe, svg, img)').length") == 0
+    links = await page.run(
+        "[...document.querySelectorAll('#reader a')].map((a) => [a.protocol, a.rel, a.target])"
+    )
+    assert links == [["https:", "noopener noreferrer", "_blank"]] * 3
+    assert not [url for url in page.requested() if "outside" in url]
+    refused = await page.run(
+        "(() => { try { document.body.innerHTML = '<b>'; } catch (e) { return e.name; } })()"
+    )
+    assert refused == "TypeError"
+    page.forget()  # that attempt was ours
+
+
+async def test_a_note_is_rendered_and_its_links_lead_on(page: Page) -> None:
+    await find(page, "beacon")
+    await page.click("#hits .link")
+    await page.until("document.querySelector('#reader .rendered')")
+    assert await page.text("#reader .rendered strong") == "bold <b>"
+    assert await page.text("#reader .rendered mark") == "lit"
+    assert await page.text("#reader .missing") == "Nowhere"
+    assert await page.run("document.querySelector('#reader pre code').textContent") == (
+        "<script>window.owned = 7</script>"
+    )
+    await page.click("#reader .rendered .link")
+    await page.until("document.getElementById('note-title').textContent === 'Plan.md'")
+    assert await page.run("document.activeElement.id") == "note-title"
+
+
+async def test_selected_lines_are_shared_and_mentioned_to_the_assistant(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        await find(page, "seeds")
+        await page.click("#hits .snippet")
+        await page.until("document.querySelector('#reader .found')")
+        await page.click("#reader header button:nth-child(2)")
+        await page.until("document.querySelector('#reader .source')")
+        await page.run(
+            "(() => { const rows = document.querySelectorAll('#reader .source li'); "
+            "getSelection().setBaseAndExtent(rows[2].firstChild, 2, rows[3].firstChild, 5); })()"
+        )
+        await page.until("document.getElementById('mention').textContent === 'Mention lines 3–4'")
+        told = await client.next("selection_changed")
+        while not told["text"]:
+            told = await client.next("selection_changed")
+        assert told["text"] == "Buy seeds.\nWater the garden."
+        assert told["filePath"] == str(serving.vault / "Plan.md")
+        await page.until("document.getElementById('open').innerText.includes('lines 3–4')")
+        await page.run("document.getElementById('mention').click()")
+        mention = await client.next("at_mentioned")
+        assert (mention["lineStart"], mention["lineEnd"]) == (2, 3)
+        assert "was mentioned to 1 assistant." in await page.text("#notice")
+
+
+async def test_a_note_that_the_assistant_opens_is_shown(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        await client.tool("openFile", filePath=str(serving.vault / "Plan.md"), startText="Line 30")
+        await page.until("document.getElementById('note-title')?.textContent === 'Plan.md'")
+
+
+async def test_a_note_of_many_pieces_is_read_whole(page: Page, serving: Serving) -> None:
+    """A long note comes in parts; a line longer than a part, and blank lines at a cut, must stay in place."""
+    lines = ["word " * 9 + str(n) for n in range(3000)] + ["", "", "", "x" * 200_000, "the end"]
+    (serving.vault / "Pieces.md").write_text("\n".join(lines), "utf-8")
+    read = await page.run(
+        "Promise.all([import('/page/notes.js'), import('/page/connection.js')]).then(async ([n, c]) => {"
+        "const bridge = new c.Bridge(sessionStorage.getItem('token'), {}); const notes = new n.Notes(bridge);"
+        "await notes.read('Pieces.md'); document.querySelector('#reader header button:nth-child(2)').click();"
+        "return [...document.querySelectorAll('#reader .source li')]"
+        ".map((li) => li.textContent.replace('\u200b', '')); })"
+    )
+    assert read == lines
+
+
+async def test_a_failed_search_says_why(page: Page) -> None:
+    await page.click("#query")
+    await page.type("/(/")
+    await page.key("Enter")
+    await page.until("!['', 'Searching…'].includes(document.getElementById('found').textContent)")
+    assert "Searching" not in await page.text("#found")
+    assert await page.run("document.querySelectorAll('#hits li').length") == 0
+
+
+# who is there
+
+
+async def test_assistants_and_the_switch_are_live(page: Page, serving: Serving) -> None:
+    async with serving.assistant():
+        await page.until("document.querySelector('.client h3')?.innerText === 'claude-code'")
+        assert "ide_connected" in await page.text(".client ul")
+        await page.click("#share")
+        await page.until("document.getElementById('open').innerText.includes('Not shared')")
+        await page.click("#share")
+        await page.until("!document.getElementById('open').innerText.includes('Not shared')")
+    await page.until("document.getElementById('clients').innerText.includes('None is connected')")
+
+
+async def test_it_comes_back_by_itself_when_the_server_does(chromium: Chromium, tmp_path: Path) -> None:
+    serving = Serving(new_vault(tmp_path / "Back"), tmp_path)
+    with serving.running():
+        link = serving.link()
+        opening = chromium.page(link)
+        page = await opening.__aenter__()
+        await page.until(CONNECTED)
+    try:
+        await page.until("document.getElementById('state').dataset.state === 'lost'")
+        assert "Trying again" in await page.text("#state")
+        with serving.running():
+            assert serving.url + "/" == link.partition("#")[0]
+            await page.until(CONNECTED)
+            async with serving.assistant() as client:
+                waiting = await serving.propose(client, "New.md", "after\n")
+                await page.click(".change .accept")
+                assert await decided(client, waiting) == ["FILE_SAVED", "after\n"]
+    finally:
+        await opening.__aexit__(None, None, None)
+
+
+async def test_an_edit_that_was_begun_survives_a_lost_connection(page: Page, serving: Serving) -> None:
+    kept = (
+        "window.sockets = []; window.WebSocket = class extends WebSocket "
+        "{ constructor(...args) { super(...args); window.sockets.push(this); } };"
+    )
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=kept)
+    await page.reload()
+    await page.until(CONNECTED)
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "New.md", "proposed\n")
+        await page.click(".change footer button:nth-child(3)")
+        await page.type("mine, ")
+        await page.run("window.sockets[0].close()")
+        await page.until("window.sockets.length === 2")
+        await page.until(CONNECTED)
+        assert await page.run("document.querySelectorAll('.change').length") == 1
+        await page.type("all mine, ")
+        await page.click(".change .accept")
+        assert (await decided(client, waiting))[1].replace("proposed\n", "") == "mine, all mine, "
+
+
+# looks
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+async def test_it_fits_the_window_and_the_colours_asked_for(
+    page: Page, serving: Serving, scheme: str, width: int, tmp_path: Path
+) -> None:
+    async with serving.assistant() as client:
+        await serving.propose(
+            client, "Plan.md", PLAN.replace("Ada", "Grace " * 30 + "https://a.example/" + "x" * 300)
+        )
+        await page.size(width, 800)
+        await page.colours(scheme)
+        await page.until("document.querySelector('.change')")
+        assert await page.run("document.documentElement.scrollWidth <= innerWidth")
+        picture = await page.picture()
+        assert picture.startswith(b"\x89PNG")
+        assert int.from_bytes(picture[16:20]) == width
+        (tmp_path / "page.png").write_bytes(picture)
+        # Text and paper differ by the 4.5 to 1 that WCAG 2.2 asks for, everywhere text stands.
+        poor = await page.run("""(() => {
+          const light = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map((n) => n / 255)
+            .map((n) => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+          const paper = (node) => { const colour = getComputedStyle(node).backgroundColor;
+            return colour !== 'rgba(0, 0, 0, 0)' ? colour : paper(node.parentElement); };
+          return [...document.querySelectorAll('body *')].filter((node) => node.checkVisibility() &&
+            !node.matches('.hidden-text, :disabled') &&
+            [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim()))
+            .map((node) => {
+              const both = [light(getComputedStyle(node).color), light(paper(node))];
+              const [a, b] = both.sort((x, y) => y - x);
+              return [(a + 0.05) / (b + 0.05), node.className, node.textContent.slice(0, 30)]; })
+            .filter(([contrast]) => contrast < 4.5);
+        })()""")
+        assert poor == []
+        dark = await page.run("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, dark[4:-1].split(","))) < 200) is (scheme == "dark")
+
+
+async def test_every_control_has_a_name_and_every_id_is_one(page: Page, serving: Serving) -> None:
+    async with serving.assistant() as client:
+        await serving.propose(client, "Plan.md", PLAN + "more\n")
+        await page.click(".change footer button:nth-child(3)")
+        tree = (await page.ask("Accessibility.getFullAXTree"))["nodes"]
+        roles = {"button", "textbox", "searchbox", "checkbox", "link", "region", "article"}
+        nameless = [
+            node
+            for node in tree
+            if not node.get("ignored")
+            and node["role"].get("value") in roles
+            and not node.get("name", {}).get("value")
+        ]
+        assert nameless == []
+        assert await page.run(
+            "(() => { const ids = [...document.querySelectorAll('[id]')].map((node) => node.id);"
+            "return ids.length === new Set(ids).size; })()"
+        )

@@ -1,0 +1,132 @@
+"""The page's files over a real port: what is given, to whom, and with which headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.web.page import CONTENT_SECURITY_POLICY, HEADERS, add_page_routes, page_link, static_files
+
+FILES = static_files()
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[aiohttp.ClientSession]:
+    app = web.Application()
+    app.router.add_get("/", add_page_routes(app, guard=HostGuard()))
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        base = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        async with aiohttp.ClientSession(base, timeout=aiohttp.ClientTimeout(10)) as session:
+            yield session
+    finally:
+        await runner.cleanup()
+
+
+@pytest.mark.parametrize("path", ["/", *(f"/page/{name}" for name in FILES)])
+async def test_every_file_comes_with_its_type_and_all_safety_headers(path: str) -> None:
+    async with served() as session, session.get(path) as response:
+        assert response.status == 200
+        file = FILES[path.removeprefix("/page/") if path != "/" else "index.html"]
+        assert await response.read() == file.body
+        assert response.headers["Content-Type"] == f"{file.media_type}; charset=utf-8"
+        assert HEADERS.items() <= dict(response.headers).items()
+
+
+def test_the_policy_lets_nothing_in_but_our_own_files() -> None:
+    rules = dict(rule.split(" ", 1) for rule in CONTENT_SECURITY_POLICY.split("; "))
+    assert rules.pop("default-src") == rules.pop("frame-ancestors") == rules.pop("base-uri") == "'none'"
+    assert rules.pop("form-action") == rules.pop("trusted-types") == "'none'"
+    assert rules.pop("require-trusted-types-for") == "'script'"
+    assert rules.pop("img-src") == "'self' data:"
+    assert set(rules) == {"script-src", "style-src", "connect-src"}
+    assert set(rules.values()) == {"'self'"}
+
+
+async def test_head_gives_the_headers_alone() -> None:
+    async with served() as session, session.head("/") as response:
+        assert response.status == 200
+        assert int(response.headers["Content-Length"]) == len(FILES["index.html"].body)
+        assert await response.read() == b""
+
+
+async def test_a_browser_that_has_the_file_gets_304() -> None:
+    async with served() as session:
+        async with session.get("/page/app.js") as response:
+            etag = response.headers["ETag"]
+            assert response.headers["Cache-Control"] == "no-cache"
+        async with session.get("/page/app.js", headers={"If-None-Match": f'"other", {etag}'}) as again:
+            assert again.status == 304
+            assert again.headers["Content-Security-Policy"] == CONTENT_SECURITY_POLICY
+            assert await again.read() == b""
+        async with session.get("/page/app.js", headers={"If-None-Match": '"other"'}) as other:
+            assert other.status == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/page/", "/page/none.js", "/page/a/b", "/page/..%2fpage.py", "/page/%2e%2e/page.py"]
+)
+async def test_any_other_address_is_404_and_names_no_file_of_ours(path: str) -> None:
+    from yarl import URL
+
+    async with served() as session:
+        url = URL(f"{session._base_url}".rstrip("/") + path, encoded=True)
+        async with session.get(url) as response:
+            assert response.status == 404
+            assert "vaultbridge" not in await response.text()
+
+
+async def test_nothing_can_be_sent_to_it() -> None:
+    async with served() as session:
+        for path in ("/", "/page/app.js"):
+            async with session.post(path, data=b"x") as response:
+                assert response.status == 405
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Host": "rebound.example"}, {"Origin": "https://site.example"}, {"Origin": "null"}]
+)
+async def test_foreign_hosts_and_pages_get_403(headers: dict[str, str]) -> None:
+    async with served() as session:
+        for path in ("/", "/page/app.js"):
+            async with session.get(path, headers=headers) as response:
+                assert response.status == 403
+                assert b"script" not in await response.read()
+
+
+def test_the_files_refer_to_nothing_outside_and_to_no_missing_file() -> None:
+    """A page that loads something from elsewhere would tell that place who reads which vault."""
+    for name, file in FILES.items():
+        text = file.body.decode()
+        for address in re.findall(r"(?:src|href)=\"([^\"#]+)\"|from '\./([^']+)'|url\(([^)]+)\)", text):
+            target = "".join(address).removeprefix("/page/")
+            assert target in FILES, (name, target)
+        assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)\w", text), name
+
+
+def test_no_code_turns_text_into_markup_or_code() -> None:
+    """The policy forbids it where browsers know it; this holds it for the others."""
+    forbidden = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\son\w+=\""
+    )
+    for name, file in FILES.items():
+        assert not forbidden.search(file.body.decode()), name
+
+
+def test_the_link_carries_the_token_where_browsers_do_not_send_it() -> None:
+    assert page_link("http://127.0.0.1:3000", "secret") == "http://127.0.0.1:3000/#token=secret"
+
+
+def test_only_files_of_known_types_are_served(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("1", "utf-8")
+    (tmp_path / "a.js~").write_text("2", "utf-8")
+    assert list(static_files(tmp_path)) == ["a.js"]
