@@ -182,7 +182,7 @@ def serve_sdk(server: Any) -> Callable[[web.WebSocketResponse, web.Request], Awa
     return handle
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Wait, with a bound, until `condition` holds; it is asked again whenever the loop comes round."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition belongs to many objects without events of their own
