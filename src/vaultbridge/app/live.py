@@ -16,11 +16,9 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from vaultbridge.app.config import LIVE, Config, load
+from vaultbridge.app.live_tools import LiveTools
 from vaultbridge.app.logs import set_level
-from vaultbridge.app.plugins import FOLDER, PluginTools
-from vaultbridge.app.switches import Switches
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.standard import STANDARD_TOOLS
 from vaultbridge.transports.http_guard import LOOPBACK
 
 if TYPE_CHECKING:
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from vaultbridge.app.servers import Servers
     from vaultbridge.editor.desk import Desk
     from vaultbridge.tools.catalog import Catalog
-    from vaultbridge.tools.tool import AnyTool
 
 log = logging.getLogger("vaultbridge.config")
 
@@ -53,24 +50,11 @@ class LiveConfig:
         self._servers = servers
         self._access = access
         self._desks = tuple(desks)
-        self._switches = Switches(catalog, options.config.tools)
-        self.plugins = PluginTools(
-            catalog,
-            self._file.parent / FOLDER,
-            vaults=vaults,
-            reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
-            switch=self._switches.apply,
-        )
+        self._tools = LiveTools(catalog, self._file.parent, options.config.tools, vaults)
 
     async def start(self) -> None:
         """Load the plugins and switch everything as the configuration says."""
-        self._switches.change(self._in_force.tools, STANDARD_TOOLS)
-        if self._in_force.tools.packages:
-            await asyncio.to_thread(self.plugins.load_packages)
-        if self._in_force.tools.plugins:
-            await asyncio.to_thread(self.plugins.refresh)
-        for name in self._switches.unknown(self._all_tools()):
-            log.warning("The configuration names %r, which is neither a tool nor a group of tools", name)
+        await asyncio.to_thread(self._tools.start)
 
     async def look(self) -> None:
         """Compare with what is in force, and follow."""
@@ -78,8 +62,7 @@ class LiveConfig:
         if stamp != self._stamp:
             self._stamp = stamp
             self._follow()
-        if self._in_force.tools.plugins:
-            await asyncio.to_thread(self.plugins.refresh)
+        await asyncio.to_thread(self._tools.look)
         tokens = await asyncio.to_thread(self._access.valid_tokens)
         await self._servers.forget(tokens)
 
@@ -116,13 +99,8 @@ class LiveConfig:
             server = config.server
             local = server.host in LOOPBACK and not server.behind_proxy
             self._access.open_locally = local and not config.tokens.required
-        if "tools.plugins" in keys and not config.tools.plugins:
-            self.plugins.clear()
         if any(key.startswith("tools.") for key in keys):
-            self._switches.change(config.tools, self._all_tools())
-
-    def _all_tools(self) -> tuple[AnyTool, ...]:
-        return (*STANDARD_TOOLS, *self.plugins.tools())
+            self._tools.change(config.tools)
 
 
 def _stamp(file: Path) -> tuple[int, int, int] | None:

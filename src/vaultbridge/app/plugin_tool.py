@@ -20,7 +20,7 @@ import inspect
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, TypeVar, get_type_hints, overload
 
 import msgspec
 
@@ -54,6 +54,11 @@ class Marked(msgspec.Struct, frozen=True, kw_only=True):
     idempotent: bool
 
 
+@overload
+def tool(function: F, /) -> F: ...
+
+
+@overload
 def tool(
     *,
     effect: Effect = "changes",
@@ -61,9 +66,22 @@ def tool(
     title: str = "",
     group: str = "",
     idempotent: bool = False,
-) -> Callable[[F], F]:
-    """Offer a function as a tool. `effect` is the most it may do: `reads`, `adds` or `changes`; only the
-    first is offered where a vault is open read-only. The group is the file's name unless given."""
+) -> Callable[[F], F]: ...
+
+
+def tool(
+    function: F | None = None,
+    /,
+    *,
+    effect: Effect = "changes",
+    name: str = "",
+    title: str = "",
+    group: str = "",
+    idempotent: bool = False,
+) -> F | Callable[[F], F]:
+    """Offer a function as a tool, with or without options. `effect` is the most it may do: `reads`, `adds` or
+    `changes`; only the first is offered where a vault is open read-only. The group is the file's name unless
+    given."""
 
     def mark(function: F) -> F:
         marked = Marked(
@@ -77,7 +95,7 @@ def tool(
         setattr(function, MARK, marked)
         return function
 
-    return mark
+    return mark if function is None else mark(function)
 
 
 def made(marked: Marked, *, group: str) -> ForeignTool:

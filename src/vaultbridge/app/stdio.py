@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vaultbridge.app.config import Config, LogLevel, VaultConfig
     from vaultbridge.dialects.mcp_server import ToolErrors
     from vaultbridge.engine import Engine
-    from vaultbridge.tools.catalog import Catalog
     from vaultbridge.tools.workshop import Profile
     from vaultbridge.vault.scope import Scope
 
@@ -175,10 +174,12 @@ def _settings(options: StdioOptions, plans: list[VaultPlan], config: Config | No
 
 def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
     async def make() -> Provider:
+        from vaultbridge.app.stdio_tools import StdioTools
         from vaultbridge.dialects.vault_engines import VaultEngines
 
         engines = VaultEngines(_openers(plan, environ))
-        return VaultProvider(engines, plan.settings, make_catalog=_catalog(plan, environ))
+        tools = StdioTools(plan.config, environ, [one.text for one in plan.vaults.values()])
+        return VaultProvider(engines, plan.settings, make_catalog=tools.load, at_close=tools.stop)
 
     offer = offer_for(plan.settings, vaults=len(plan.vaults), name=plan.name)
     return McpServer(offer, make, tool_errors=plan.tool_errors)
@@ -196,37 +197,6 @@ def _openers(plan: StdioPlan, environ: Mapping[str, str]) -> dict[str, Callable[
                 UNNAMED: lambda: replace(plan.everywhere, text=known_to_obsidian(environ)[0]).open(environ)
             }
     return {name: (lambda one=one: one.open(environ)) for name, one in plans.items()}  # type: ignore[misc]
-
-
-def _catalog(plan: StdioPlan, environ: Mapping[str, str]) -> Callable[[], Catalog]:
-    """The standard tools, switched as the configuration says, and a person's own."""
-
-    def make() -> Catalog:
-        from pathlib import Path
-
-        from vaultbridge.app.config import EMPTY, config_file
-        from vaultbridge.app.plugins import FOLDER, PluginTools
-        from vaultbridge.app.switches import Switches
-        from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
-
-        config = (plan.config or EMPTY).tools
-        catalog = standard_catalog()
-        switches = Switches(catalog, config)
-        switches.change(config, STANDARD_TOOLS)
-        plugins = PluginTools(
-            catalog,
-            config_file(environ).parent / FOLDER,
-            vaults=[Path(one.text).expanduser() for one in plan.vaults.values()],
-            reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
-            switch=switches.apply,
-        )
-        if config.plugins:
-            plugins.refresh()
-        if config.packages:
-            plugins.load_packages()
-        return catalog
-
-    return make
 
 
 def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) -> bool:

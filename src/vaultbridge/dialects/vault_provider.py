@@ -104,7 +104,9 @@ class VaultProvider:
         *,
         make_catalog: Callable[[], Catalog] | None = None,
         shop: Callable[[Workshop], Workshop] | None = None,
+        at_close: Callable[[], None] | None = None,
     ) -> None:
+        self._at_close = at_close
         self._loop = asyncio.get_running_loop()
         self._engines = engines
         self._settings = settings
@@ -212,6 +214,8 @@ class VaultProvider:
     async def close(self) -> None:
         """Close the vaults, as far as that is possible in CLOSE_SECONDS."""
         self._closed = True
+        if self._at_close is not None:
+            self._at_close()
         self._warming.cancel()
         if self._warmer is not None:
             self._warmer.cancel()

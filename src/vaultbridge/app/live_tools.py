@@ -1,0 +1,59 @@
+"""The tools of a running process: the standard ones, a person's own and those of packages, switched as the
+configuration says, now and whenever it says something else.
+
+Blocking: a server calls it from a worker thread. When to look is the caller's to decide.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from vaultbridge.app.config import ToolsConfig
+from vaultbridge.app.plugins import FOLDER, PluginTools
+from vaultbridge.app.switches import Switches
+from vaultbridge.tools.catalog import Catalog
+from vaultbridge.tools.standard import STANDARD_TOOLS
+from vaultbridge.tools.tool import AnyTool
+
+log = logging.getLogger("vaultbridge.config")
+
+
+class LiveTools:
+    """`folder` is the configuration's; plugin files lie in `tools/` there."""
+
+    def __init__(self, catalog: Catalog, folder: Path, config: ToolsConfig, vaults: Iterable[Path]) -> None:
+        self._config = config
+        self._switches = Switches(catalog, config)
+        self.plugins = PluginTools(
+            catalog,
+            folder / FOLDER,
+            vaults=vaults,
+            reserved=frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group)),
+            switch=self._switches.apply,
+        )
+
+    def start(self) -> None:
+        """Load the plugins and switch everything."""
+        self._switches.change(self._config, STANDARD_TOOLS)
+        if self._config.packages:
+            self.plugins.load_packages()
+        self.look()
+        for name in self._switches.unknown(self._all()):
+            log.warning("The configuration names %r, which is neither a tool nor a group of tools", name)
+
+    def look(self) -> None:
+        """Follow the plugin files."""
+        if self._config.plugins:
+            self.plugins.refresh()
+
+    def change(self, config: ToolsConfig) -> None:
+        """Another configuration from now on."""
+        if self._config.plugins and not config.plugins:
+            self.plugins.clear()
+        self._config = config
+        self._switches.change(config, self._all())
+
+    def _all(self) -> tuple[AnyTool, ...]:
+        return (*STANDARD_TOOLS, *self.plugins.tools())
