@@ -1,4 +1,4 @@
-"""A server process that misbehaves in every way a tool or a library may: the tests of the stdio transport spawn it."""
+"""A server process that misbehaves in every way a tool or a library may; tests of stdio spawn it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ async def pollute(call: Call) -> str:
     print("printed")
     sys.stdout.write("written\n")
     os.write(1, b"to the descriptor\n")
-    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)
-    child = subprocess.run(["cat"], stdin=None, capture_output=True, check=True, timeout=20)
+    subprocess.run([sys.executable, "-c", "print('from a child')"], check=True)  # noqa: ASYNC221 - blocking is the point
+    child = subprocess.run(["cat"], stdin=None, capture_output=True, check=True, timeout=20)  # noqa: ASYNC221
     ctypes.CDLL(None).puts(b"from C")
     ctypes.CDLL(None).fflush(None)
     return f"child read {len(child.stdout)} bytes"
