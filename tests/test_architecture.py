@@ -6,6 +6,7 @@ ARCHITECTURE.md draws the same picture.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,3 +82,15 @@ def test_imports_go_one_way(file: Path) -> None:
 def test_the_pure_parts_do_no_io(file: Path) -> None:
     for name, line in imports(file):
         assert name.split(".")[0] not in DOES_IO, f"{file.name}:{line}: imports {name}"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(SOURCE)))
+def test_no_pattern_repeats_a_group_possessively(file: Path) -> None:
+    """Python 3.11.0 to 3.11.4 match such patterns wrongly (cpython gh-106052), and we promise 3.11."""
+    strings = [
+        node.value
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    found = [text for text in strings if re.search(r"(?<![\\(])\)(?:[*+?]|\{\d*,?\d*\})\+|\(\?>", text)]
+    assert not found

@@ -10,16 +10,17 @@ import re
 
 _SPACE = r"[ \t\r\n]"
 _VALUE = r"(?:[^ \t\r\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\")"
-ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE})?+"
-"""One attribute of an opening tag, with the blanks before it. Possessive throughout: no way to backtrack."""
+ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE})?"
+"""One attribute of an opening tag, with the blanks before it. There is one way to match it, so nothing to go
+back to (groups are not possessive: see `inline_links`)."""
 
-OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{ATTRIBUTE})*+{_SPACE}*+/?>"
+OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{ATTRIBUTE})*{_SPACE}*+/?>"
 CLOSING_TAG = rf"</[A-Za-z][A-Za-z0-9-]*+{_SPACE}*+>"
 
 _TAG_OR_AUTOLINK = re.compile(
     rf"{OPEN_TAG}|{CLOSING_TAG}"
     r"|<[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>\x00-\x1f]*+>"
-    r"|<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]++@[A-Za-z0-9](?:[A-Za-z0-9-]*+)(?:\.[A-Za-z0-9-]++)*+>"
+    r"|<[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]++@[A-Za-z0-9](?:[A-Za-z0-9-]*+)(?:\.[A-Za-z0-9-]++)*>"
 )
 _EMPTY_COMMENT = re.compile(r"<!---?>")
 

@@ -15,26 +15,32 @@ PARENTHESES = 8
 """The deepest nesting of parentheses in a bare destination. CommonMark asks for at least three levels,
 addresses have one or two, and the bound keeps text full of failed attempts linear."""
 
-WIKI_INSIDE = r"(?:[^\[\]\r\n]|\](?!\])|\[(?!\[))++"
+# Before Python 3.11.5 a possessive group whose inside can backtrack matches wrongly (cpython gh-106052). So
+# only single characters are repeated possessively, and groups are unrolled: they have one way to match.
+
+WIKI_INSIDE = r"(?!\]\])[^\[\]\r\n]*+(?:(?:\](?!\])|\[(?!\[))[^\[\]\r\n]*+)*"
 """The inside of `[[…]]`: one line, up to the first `]]`; an inner `[[` starts over."""
 
 _WHOLE_WIKI = re.compile(rf"\[\[({WIKI_INSIDE})\]\]\Z")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 _BLANKS = r"[ \t]*+(?:(?:\r\n?|\n)[ \t]*+)?"
-_OPEN = re.compile(rf"\({_BLANKS}(<(?:[^<>\r\n\\]|\\.)*+>)?")
-_BARE = r"(?:[^\s()\\\x00-\x1f\x7f]++|\\[!-/:-@\[-`{-~]|\\)"
-_NESTED = _BARE
+_OPEN = re.compile(rf"\({_BLANKS}(<[^<>\r\n\\]*+(?:\\.[^<>\r\n\\]*+)*>)?")
+_BARE = r"[^\s()\\\x00-\x1f\x7f]*+"
+_ESCAPED = r"\\[!-/:-@\[-`{-~]?+"
+_NESTED = rf"{_BARE}(?:{_ESCAPED}{_BARE})*"
 for _ in range(PARENTHESES):
-    _NESTED = rf"(?:{_BARE}|\({_NESTED}*+\))"
-_BARE_DESTINATION = re.compile(rf"{_NESTED}*+")
+    _NESTED = rf"{_BARE}(?:(?:{_ESCAPED}|\({_NESTED}\)){_BARE})*"
+_BARE_DESTINATION = re.compile(_NESTED)
+_TITLE_LINE = r"(?:\r\n|\r(?!\n)|\n)(?![ \t]*(?:\r|\n))"
 _TITLE = (
-    r"(?:\"(?:[^\"\\\r\n]|\\.|(?:\r\n?|\n)(?![ \t]*(?:\r|\n)))*+\""
-    r"|'(?:[^'\\\r\n]|\\.|(?:\r\n?|\n)(?![ \t]*(?:\r|\n)))*+'"
-    r"|\((?:[^()\\\r\n]|\\.|(?:\r\n?|\n)(?![ \t]*(?:\r|\n)))*+\))"
+    rf"(?:\"[^\"\\\r\n]*+(?:(?:\\.|{_TITLE_LINE})[^\"\\\r\n]*+)*\""
+    rf"|'[^'\\\r\n]*+(?:(?:\\.|{_TITLE_LINE})[^'\\\r\n]*+)*'"
+    rf"|\([^()\\\r\n]*+(?:(?:\\.|{_TITLE_LINE})[^()\\\r\n]*+)*\))"
 )
 _CLOSE = re.compile(rf"(?:(?:[ \t]|\r\n?|\n){_BLANKS}{_TITLE})?{_BLANKS}\)")
-_WHOLE_TEXT = re.compile(r"\[((?:[^\[\]\\]|\\.|\[(?:[^\[\]\\]|\\.)*+\])*+)\](?=\()")
+_TEXT = r"[^\[\]\\]*+"
+_WHOLE_TEXT = re.compile(rf"\[({_TEXT}(?:(?:\\.|\[{_TEXT}(?:\\.{_TEXT})*\]){_TEXT})*)\](?=\()")
 _PERCENT_RUN = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 _BROKEN_PERCENT = re.compile(r"%(?![0-9a-fA-F]{2})")
 _KEPT = frozenset(b";/?:@&=+$,#")

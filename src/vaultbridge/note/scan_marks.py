@@ -13,7 +13,7 @@ from vaultbridge.note.inline_html import CLOSING_TAG, OPEN_TAG
 ATX = re.compile(r"#{1,6}(?=[ \t]|\Z)")
 FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
 SETEXT = re.compile(r"(?:=++|-++)\Z")
-THEMATIC = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
+THEMATIC = re.compile(r"(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})\Z")
 LINE_END = re.compile(r"\r\n?|\n")
 INTERRUPTING = frozenset(("-", "+", "*", "1.", "1)"))
 """The list marks that may interrupt a paragraph; `7.` at the start of a line is more often a date."""
@@ -23,7 +23,7 @@ _CALLOUT = re.compile(r"\[!([^\]|\r\n]*+)(?:\|[^\]\r\n]*+)?\]([+-]?)(?=[ \t]|\Z)
 FOOTNOTE = re.compile(r"\[\^([^\[\]\s^]++)\]:[ \t]*+")
 BLOCK_ID = re.compile(r"(?:\A|(?<=[ \t]))\^([A-Za-z0-9-]++)[ \t]*\Z")
 
-_DELIMITER_ROW = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*\Z")
+_DELIMITER_ROW = re.compile(r"\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t]*\Z")
 CELL_BAR = re.compile(r"(?<!\\)\|")
 
 _RAW_NAMES = "script|pre|style|textarea"
@@ -43,12 +43,13 @@ _RAW_END = re.compile(rf"</(?:{_RAW_NAMES})>", re.IGNORECASE)
 _HTML_ENDS = {"comment": "-->", "instruction": "?>", "cdata": "]]>", "declaration": ">"}
 
 _DEFINITION = re.compile(
-    r"[ \t]{0,3}\[(?!\^)(?=[^\]]*[^\s\]])((?:[^\[\]\\]|\\.){1,999}+)\]:[ \t]*+(?:(?:\r\n?|\n)[ \t]*+)?"
-    r"(?:<(?:[^<>\r\n\\]|\\.)*+>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"
+    r"[ \t]{0,3}\[(?!\^)(?=[^\]]*[^\s\]])((?:[^\[\]\\]|\\.){1,999})\]:[ \t]*+(?:(?:\r\n?|\n)[ \t]*+)?"
+    r"(?:<[^<>\r\n\\]*+(?:\\.[^<>\r\n\\]*+)*>|[^\s<\x00-\x1f][^\s\x00-\x1f]*+)"
 )
 _DEFINITION_TITLE = re.compile(
     r"(?:[ \t]++(?:(?:\r\n?|\n)[ \t]*+)?|(?:\r\n?|\n)[ \t]*+)"
-    r"(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))[ \t]*+(?=\r|\n|\Z)",
+    r"(?:\"[^\"\\]*+(?:\\.[^\"\\]*+)*\"|'[^'\\]*+(?:\\.[^'\\]*+)*'|\([^()\\]*+(?:\\.[^()\\]*+)*\))"
+    r"[ \t]*+(?=\r|\n|\Z)",
     re.DOTALL,
 )
 _LINE_REST = re.compile(r"[ \t]*+(?:\r\n?|\n|\Z)")

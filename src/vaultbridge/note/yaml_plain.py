@@ -20,7 +20,7 @@ _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 # An unquoted scalar in block context: no indicator first, no ": ", no " #", nothing that could end it.
 _PLAIN = (
     rf"(?:[^\s\-?:,\[\]{{}}#&*!|>'\"%@`{_UNSAFE}]|-(?=[\w.]))"
-    rf"[^:#{_UNSAFE}]*+(?:(?::(?=[^\s:{_UNSAFE}])|(?<=[^\s])\#)[^:#{_UNSAFE}]*+)*+"
+    rf"[^:#{_UNSAFE}]*+(?:(?::(?=[^\s:{_UNSAFE}])|(?<=[^\s])\#)[^:#{_UNSAFE}]*+)*"
 )
 _QUOTED = rf"\"[^\"\\{_UNSAFE}]*\"|'[^'{_UNSAFE}]*'"
 _VALUE = rf"(?:(?P<flow>\[[^\[\]{{}}:#?{_UNSAFE}]*\])|(?P<quoted>{_QUOTED})|(?P<plain>{_PLAIN}))"
