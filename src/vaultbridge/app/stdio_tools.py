@@ -10,14 +10,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from vaultbridge.app.config import EMPTY, Config, config_file, from_environment, load
-from vaultbridge.app.live_tools import LiveTools
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.catalog import Catalog
-from vaultbridge.tools.standard import standard_catalog
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vaultbridge.app.config import Config
+    from vaultbridge.app.live_tools import LiveTools
+    from vaultbridge.tools.catalog import Catalog
 
 LOOK_SECONDS: Final = 2.0
 """How often it looks: a person who saves a tool waits no longer, and a look is a few calls of stat."""
@@ -26,48 +28,56 @@ log = logging.getLogger("vaultbridge.config")
 
 
 class StdioTools:
-    """`load` once, from any thread; `stop` at the end."""
+    """`load` once, from any thread; `stop` at the end. Making one imports nothing, because that happens before
+    the first list of tools is answered."""
 
     def __init__(self, config: Config | None, environ: Mapping[str, str], vaults: Iterable[str]) -> None:
-        self._config = (config or EMPTY).tools
+        self._given = config
         self._environ = environ
-        self._file = config_file(environ)
-        self._vaults = [Path(vault).expanduser() for vault in vaults]
+        self._vaults = tuple(vaults)
         self._stop = threading.Event()
 
     def load(self) -> Catalog:
+        from pathlib import Path
+
+        from vaultbridge.app.config import EMPTY, config_file
+        from vaultbridge.app.live_tools import LiveTools
+        from vaultbridge.tools.standard import standard_catalog
+
+        file = config_file(self._environ)
         catalog = standard_catalog()
-        tools = LiveTools(catalog, self._file.parent, self._config, self._vaults)
+        config = (self._given or EMPTY).tools
+        tools = LiveTools(catalog, file.parent, config, [Path(vault).expanduser() for vault in self._vaults])
         tools.start()
-        threading.Thread(target=self._follow, args=(tools,), name="tools-follow", daemon=True).start()
+        follow = threading.Thread(target=self._follow, args=(tools, file), name="tools-follow", daemon=True)
+        follow.start()
         return catalog
 
     def stop(self) -> None:
         self._stop.set()
 
-    def _follow(self, tools: LiveTools) -> None:
-        seen = self._stamp()
+    def _follow(self, tools: LiveTools, file: Path) -> None:
+        seen = _stamp(file)
         while not self._stop.wait(LOOK_SECONDS):
-            stamp = self._stamp()
+            stamp = _stamp(file)
             if stamp != seen:
                 seen = stamp
-                self._reload(tools)
+                self._reload(tools, file)
             tools.look()
 
-    def _reload(self, tools: LiveTools) -> None:
+    def _reload(self, tools: LiveTools, file: Path) -> None:
         """A file that is wrong changes nothing."""
+        from vaultbridge.app.config import from_environment, load
+
         try:
-            changed = from_environment(load(self._file), self._environ).tools
+            tools.change(from_environment(load(file), self._environ).tools)
         except InvalidArgument as error:
             log.warning("The changed configuration is not used: %s", error)
-            return
-        if changed != self._config:
-            self._config = changed
-            tools.change(changed)
 
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            status = self._file.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+
+def _stamp(file: Path) -> tuple[int, int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
