@@ -28,8 +28,8 @@ log = logging.getLogger("vaultbridge.config")
 
 
 class StdioTools:
-    """`load` once, from any thread; `stop` at the end. Making one imports nothing, because that happens before
-    the first list of tools is answered."""
+    """`load` once, from any thread; `stop` at the end. Making one imports nothing: that happens before the
+    first list of tools is answered."""
 
     def __init__(self, config: Config | None, environ: Mapping[str, str], vaults: Iterable[str]) -> None:
         self._given = config
