@@ -13,6 +13,7 @@ depend on the machine, the ratios are held.
 from __future__ import annotations
 
 import argparse
+import compileall
 import json
 import os
 import shutil
@@ -212,6 +213,8 @@ def main() -> int:
         node_sdk = [node(clients), str(clients / "echo.mjs")]
     except NotInstallable as reason:
         print(f"without the TypeScript server: {reason}")
+    # As an installer does: without it, an environment that writes no bytecode compiles at every start.
+    compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=1)
     with tempfile.TemporaryDirectory() as base:
         vault = Vault(Path(base), options.notes)
         figures = measured(vault, node_sdk, rounds, calls)
