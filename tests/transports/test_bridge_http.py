@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,8 @@ from bridge_support import BOUND, SECRET, Bridge, running
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES
 from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.mcp_http import Grant
+
+needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -55,6 +58,7 @@ def body_of(size: int) -> bytes:
     return head + b"x" * (size - len(head) - len(tail)) + tail
 
 
+@needs_curl
 async def test_the_documents_curl_examples_get_the_documents_answers() -> None:
     async with running() as bridge:
         health = json.loads(await curl(bridge.at("/health")))
@@ -151,6 +155,7 @@ async def test_other_addresses_are_not_found(path: str) -> None:
         assert set(body) <= {"error", "message", "details"}
 
 
+@needs_curl
 async def test_names_are_url_encoded() -> None:
     async with running() as bridge:
         answer = await curl(
@@ -226,6 +231,7 @@ async def test_a_refused_body_is_answered_and_the_connection_closed_cleanly() ->
             assert response.status == 200
 
 
+@needs_curl
 async def test_curl_gets_the_refusal_of_a_large_file(tmp_path: Any) -> None:
     file = tmp_path / "body.json"
     file.write_bytes(body_of(BODY_BYTES + 1))
