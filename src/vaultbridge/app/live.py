@@ -18,6 +18,7 @@ from msgspec.structs import fields, replace
 from vaultbridge.app.config import LIVE, Config, load
 from vaultbridge.app.live_tools import LiveTools
 from vaultbridge.app.logs import set_level
+from vaultbridge.app.reload import stamp
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.transports.http_guard import LOOPBACK
 
@@ -46,7 +47,7 @@ class LiveConfig:
         self._file = options.config_file
         self._overlay = options.overlay
         self._wanted = self._in_force = options.config
-        self._stamp = _stamp(self._file)
+        self._stamp = stamp(self._file)
         self._servers = servers
         self._access = access
         self._desks = tuple(desks)
@@ -58,9 +59,9 @@ class LiveConfig:
 
     async def look(self) -> None:
         """Compare with what is in force, and follow."""
-        stamp = _stamp(self._file)
-        if stamp != self._stamp:
-            self._stamp = stamp
+        found = stamp(self._file)
+        if found != self._stamp:
+            self._stamp = found
             self._follow()
         await asyncio.to_thread(self._tools.look)
         tokens = await asyncio.to_thread(self._access.valid_tokens)
@@ -101,14 +102,6 @@ class LiveConfig:
             self._access.open_locally = local and not config.tokens.required
         if any(key.startswith("tools.") for key in keys):
             self._tools.change(config.tools)
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _differences(before: Config, after: Config) -> Iterator[str]:

@@ -57,11 +57,13 @@ class StdioTools:
         self._stop.set()
 
     def _follow(self, tools: LiveTools, file: Path) -> None:
-        seen = _stamp(file)
+        from vaultbridge.app.reload import stamp
+
+        seen = stamp(file)
         while not self._stop.wait(LOOK_SECONDS):
-            stamp = _stamp(file)
-            if stamp != seen:
-                seen = stamp
+            found = stamp(file)
+            if found != seen:
+                seen = found
                 self._reload(tools, file)
             tools.look()
 
@@ -73,11 +75,3 @@ class StdioTools:
             tools.change(from_environment(load(file), self._environ).tools)
         except InvalidArgument as error:
             log.warning("The changed configuration is not used: %s", error)
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
