@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from multidict import CIMultiDict
 
 from bridge_support import BOUND, SECRET, Bridge, running
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES
@@ -50,6 +51,13 @@ async def raw(bridge: Bridge, *pieces: bytes) -> bytes:
         return await asyncio.wait_for(reader.read(), BOUND)
     finally:
         writer.close()
+
+
+def posted(target: str, body: bytes, *headers: str) -> bytes:
+    lines = [f"POST {target} HTTP/1.1", "Connection: close", f"Content-Length: {len(body)}", *headers]
+    if not any(line.startswith("Host:") for line in headers):
+        lines.append("Host: 127.0.0.1")
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def body_of(size: int) -> bytes:
@@ -166,6 +174,23 @@ async def test_names_are_url_encoded() -> None:
         assert json.loads(bad)["error"] in ("Not found", "Tool not found")
 
 
+async def test_a_line_break_in_a_name_is_part_of_the_name() -> None:
+    async with running() as bridge:
+        answer = await raw(bridge, posted("/bridge/v1/tools/a%0D%0Ab/call", b'{"arguments":{}}'))
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "Tool not found"
+
+
+async def test_a_needless_encoding_of_an_address_changes_nothing() -> None:
+    """RFC 3986 6.2.2.2: `%65` is `e`."""
+    async with running() as bridge:
+        answer = await raw(
+            bridge, posted("/bridge/v1/tool%73/r%65ad_note/c%61ll", b'{"arguments":{"path":"a"}}')
+        )
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        answer = await raw(bridge, posted("/bridge/v1%2Ftools/read_note/call", b'{"arguments":{}}'))
+        assert answer.startswith(b"HTTP/1.1 404 ")
+
+
 async def test_an_unknown_tool_is_told_from_an_unknown_address() -> None:
     async with (
         running() as bridge,
@@ -229,6 +254,37 @@ async def test_a_refused_body_is_answered_and_the_connection_closed_cleanly() ->
         assert json.loads(chunked.partition(b"\r\n\r\n")[2])["error"] == "Request body too large"
         async with bridge.http.get(bridge.at("/health")) as response:
             assert response.status == 200
+
+
+async def test_a_caller_that_asks_before_it_sends_is_told_to_go_on_only_when_its_body_is_wanted() -> None:
+    """RFC 9110 10.1.1: the refusal comes instead of the leave, and then nothing more is to be sent."""
+    call = "/bridge/v1/tools/read_note/call"
+    async with running() as bridge:
+        for target, size, host, status in (
+            (call, BODY_BYTES + 1, "127.0.0.1", 413),
+            (call, 10, "evil.example", 403),
+            ("/bridge/v1/nothing", 10, "127.0.0.1", 404),
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
+            writer.write(
+                f"POST {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {size}\r\n"
+                "Expect: 100-continue\r\n\r\n".encode()
+            )
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND)
+            assert head.startswith(f"HTTP/1.1 {status} ".encode())
+            assert b"connection: close" in head.lower()
+            writer.close()
+        reader, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
+        body = b'{"arguments":{"path":"a"}}'
+        writer.write(posted(call, body, "Expect: 100-Continue").removesuffix(body))
+        assert (
+            await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        )
+        writer.write(body)
+        answer = await asyncio.wait_for(reader.read(), BOUND)
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert b'"success":true' in answer
+        writer.close()
 
 
 @needs_curl
@@ -308,6 +364,9 @@ async def test_a_known_etag_is_answered_with_nothing() -> None:
         async with bridge.http.get(bridge.at("/tools")) as response:
             etag = response.headers["ETag"]
             assert etag == f'"{(await response.json())["hash"]}"'
+        lines = CIMultiDict([("If-None-Match", '"other"'), ("If-None-Match", etag)])
+        async with bridge.http.get(bridge.at("/tools"), headers=lines) as response:
+            assert response.status == 304
         for given in (etag, f"W/{etag}", f'"other", {etag}', "*"):
             async with bridge.http.get(bridge.at("/tools"), headers={"If-None-Match": given}) as response:
                 assert response.status == 304
@@ -358,6 +417,20 @@ async def test_foreign_pages_and_names_are_kept_out(headers: dict[str, str], sta
         async with bridge.http.post(call, json={"arguments": {"path": "a"}}, headers=headers) as response:
             assert response.status == status
         assert bool(bridge.provider.calls) == (status == 200)
+
+
+async def test_a_whole_address_as_the_target_counts_instead_of_the_host() -> None:
+    """RFC 9112 3.2.2."""
+    path, body = "/bridge/v1/tools/read_note/call", b'{"arguments":{"path":"a"}}'
+    async with running() as bridge:
+        for target, status in (
+            (f"http://127.0.0.1:{bridge.port}{path}", 200),
+            (f"http://[::1]:{bridge.port}{path}", 200),
+            (f"http://evil.example{path}", 403),
+        ):
+            answer = await raw(bridge, posted(target, body))
+            assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+        assert len(bridge.provider.calls) == 2
 
 
 async def test_cors_any_gives_the_documents_letter() -> None:

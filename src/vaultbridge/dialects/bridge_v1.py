@@ -124,8 +124,12 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     """The arguments of a call's body. Raises HttpFailure 400 that says which rule it breaks."""
     try:
         value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.DecodeError as error:
         _invalid("The body is not valid JSON.", str(error))
+    except UnicodeDecodeError:
+        _invalid("The body is not valid JSON.", "It is not UTF-8.")
+    except RecursionError:
+        _invalid("The body cannot be read.", "Its arrays and objects are nested too deeply.")
     if not isinstance(value, dict):
         _invalid("The body must be a JSON object.", f"It is {_kind(value)}.")
     if "arguments" not in value:

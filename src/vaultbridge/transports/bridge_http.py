@@ -12,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 import msgspec
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 from multidict import CIMultiDict
 
 from vaultbridge.dialects.bridge_openapi import openapi
@@ -60,8 +61,9 @@ def add_bridge_routes(
 ) -> None:
     """Serve everything below `/bridge`."""
     endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
-    app.router.add_route("*", "/bridge", endpoint.handle)
-    app.router.add_route("*", "/bridge/{rest:.*}", endpoint.handle)
+    # A pattern that takes line breaks too: a name may hold any character.
+    for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
+        app.router.add_route("*", path, endpoint.handle, expect_handler=_not_yet)
 
 
 class BridgeEndpoint:
@@ -76,6 +78,14 @@ class BridgeEndpoint:
         self._description = msgspec.json.encode(openapi())
 
     async def handle(self, request: web.Request) -> web.Response:
+        response = await self._answer(request)
+        if "Expect" in request.headers and not request.content.is_eof():
+            # A caller that waited for leave and got an answer may send its body or not: nobody could tell
+            # the body from the next request.
+            response.force_close()
+        return response
+
+    async def _answer(self, request: web.Request) -> web.Response:
         """The one place where a failure becomes a response."""
         try:
             self._check_caller(request)
@@ -95,8 +105,7 @@ class BridgeEndpoint:
             return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
 
     def _check_caller(self, request: web.Request) -> None:
-        headers = request.headers
-        refusal = self._guard.refusal(headers.get("Host"), headers.get("Origin"))
+        refusal = self._guard.refusal(_called_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
             refusal = "Pages of another site may not use this server."
         if refusal is not None:
@@ -111,20 +120,22 @@ class BridgeEndpoint:
         return not self._guard.allows_origin("https://another.site.invalid")
 
     async def _route(self, request: web.Request) -> web.Response:
-        parts = request.rel_url.raw_path.split("/")[1:]
-        if parts[:2] != ["bridge", "v1"]:
-            raise _not_found(request)
-        match parts[2:]:
-            case ["tools", name, "call"] if name:
-                return await self._serve(request, "POST", self._call)
-            case ["tools"]:
+        try:
+            # Taken apart before it is decoded: an encoded slash belongs to a name.
+            parts = [unquote(part, errors="strict") for part in request.rel_url.raw_path.split("/")[1:]]
+        except UnicodeDecodeError:
+            raise _not_found() from None
+        match parts:
+            case ["bridge", "v1", "tools", name, "call"] if name:
+                return await self._serve(request, "POST", partial(self._call, name))
+            case ["bridge", "v1", "tools"]:
                 return await self._serve(request, "GET", self._tools)
-            case ["health"]:
+            case ["bridge", "v1", "health"]:
                 return await self._serve(request, "GET", self._health)
-            case ["openapi.json"]:
+            case ["bridge", "v1", "openapi.json"]:
                 return await self._serve(request, "GET", self._openapi)
             case _:
-                raise _not_found(request)
+                raise _not_found()
 
     async def _serve(self, request: web.Request, method: str, endpoint: _Endpoint) -> web.Response:
         if request.method == method:
@@ -151,16 +162,12 @@ class BridgeEndpoint:
     async def _tools(self, request: web.Request) -> web.Response:
         listing = await (await self._bridge(request)).listing()
         headers = {"ETag": listing.etag, "Cache-Control": "no-cache"}
-        if _matches(request.headers.get("If-None-Match"), listing.etag):
+        if _matches(request.headers.getall("If-None-Match", []), listing.etag):
             return web.Response(status=304, headers={**CORS, **headers})
         return _json(listing.body, headers)
 
-    async def _call(self, request: web.Request) -> web.Response:
+    async def _call(self, name: str, request: web.Request) -> web.Response:
         bridge = await self._bridge(request)
-        try:
-            name = unquote(request.rel_url.raw_path.split("/")[-2], errors="strict")
-        except UnicodeDecodeError:
-            raise _not_found(request) from None
         return _json(await bridge.call(name, await self._body(request)))
 
     async def _bridge(self, request: web.Request) -> BridgeV1:
@@ -180,6 +187,7 @@ class BridgeEndpoint:
             if len(came) > BODY_BYTES:
                 raise _too_large()
             return came
+        await _go_on(request)
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
@@ -232,7 +240,25 @@ def _too_large() -> HttpFailure:
     )
 
 
-def _not_found(request: web.Request) -> HttpFailure:
+async def _not_yet(request: web.Request) -> None:
+    """What is done about `Expect` when a request has come: nothing, until its body is wanted."""
+
+
+async def _go_on(request: web.Request) -> None:
+    """Tell a caller that waits for leave to send its body (RFC 9110 10.1.1). Other expectations are not
+    known and may be passed over."""
+    if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        # It is no part of the answer, whose size is counted from here.
+        request.writer.output_size = 0
+
+
+def _called_host(request: web.Request) -> str | None:
+    """RFC 9112 3.2.2: when the target is a whole address, its host counts and the Host header does not."""
+    return request.headers.get("Host") if request.raw_path.startswith("/") else request.url.host_subcomponent
+
+
+def _not_found() -> HttpFailure:
     return HttpFailure(
         404,
         "Not found",
@@ -257,8 +283,7 @@ def _preflight(request: web.Request) -> dict[str, str]:
     return {"Access-Control-Allow-Headers": ", ".join(["Content-Type", *also])} if also else {}
 
 
-def _matches(given: str | None, etag: str) -> bool:
-    """If-None-Match compares weakly (RFC 9110 13.1.2)."""
-    if given is None:
-        return False
-    return given.strip() == "*" or etag in (one.strip().removeprefix("W/") for one in given.split(","))
+def _matches(given: list[str], etag: str) -> bool:
+    """If-None-Match compares weakly (RFC 9110 13.1.2). A list may stand on several lines."""
+    tags = [tag.strip().removeprefix("W/") for line in given for tag in line.split(",")]
+    return etag in tags or tags == ["*"]
