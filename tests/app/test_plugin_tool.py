@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
 
-from vaultbridge.app.plugin_tool import MARK, Marked, made, tool
+from vaultbridge.app.plugin_tool import ANSWER_BYTES, MARK, Marked, made, tool
 from vaultbridge.app.wiring import open_engine
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultNotFound
@@ -17,6 +19,12 @@ from vaultbridge.tools.tool import ForeignTool
 from vaultbridge.tools.workshop import Workshop
 
 EMPTY_SHOP = Workshop(engines={})
+
+
+@dataclass
+class Place:
+    x: int
+    y: int = 2
 
 
 def of(function: Any, group: str = "mine") -> ForeignTool:
@@ -76,7 +84,10 @@ def test_arguments_are_checked_before_the_function_runs(arguments: dict[str, Any
         ("text", "text", None),
         (None, "Done.", None),
         ({"a": [1]}, '{"a":[1]}', {"a": [1]}),
+        ({1: {2}}, '{"1":[2]}', {"1": [2]}),
         ([1, 2], "[1,2]", None),
+        ([Place(1)], '[{"x":1,"y":2}]', None),
+        (b"ab", '"YWI="', None),
         (read("own"), "own", None),
     ],
 )
@@ -111,6 +122,72 @@ def test_a_failure_of_the_function_tells_its_kind_and_no_more(caplog: pytest.Log
     assert "KeyError" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "secret" in caplog.text
+
+
+def endless() -> Any:
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (object(), "TypeError"),
+        ({(1, 2): 3}, "TypeError"),
+        (endless(), "TypeError"),
+        ("\ud800", "UnicodeEncodeError"),
+        ({"a": "\ud800"}, "UnicodeEncodeError"),
+    ],
+)
+def test_an_answer_that_cannot_be_sent_is_the_plugins_failure(
+    value: Any, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool
+    def give() -> Any:
+        """Give."""
+        return value
+
+    with pytest.raises(EngineFailure, match=f"give failed with {kind}"):
+        of(give).run(EMPTY_SHOP, {})
+    assert "give failed" in caplog.text
+
+
+def test_an_answer_without_end_is_not_sent() -> None:
+    @tool
+    def flood(length: int) -> str:
+        """Flood."""
+        return "é" * length
+
+    assert of(flood).run(EMPTY_SHOP, {"length": ANSWER_BYTES // 2}).text
+    with pytest.raises(EngineFailure, match="flood answered"):
+        of(flood).run(EMPTY_SHOP, {"length": ANSWER_BYTES // 2 + 1})
+
+
+def test_a_function_that_ends_the_process_has_only_failed() -> None:
+    @tool
+    def leave() -> str:
+        """Leave."""
+        sys.exit(3)
+
+    with pytest.raises(EngineFailure, match="leave failed with SystemExit"):
+        of(leave).run(EMPTY_SHOP, {})
+
+
+def test_a_default_that_a_call_changes_is_whole_again_for_the_next() -> None:
+    @tool
+    def gather(
+        items: list[int] = [1, 2],  # noqa: B006 - people write this
+        place: Place = Place(3),  # noqa: B008
+        names: dict[str, int] | None = None,
+    ) -> list[Any]:
+        """Gather."""
+        items.append(3)
+        place.x += 1
+        return [items, place.x, names]
+
+    gathering = of(gather)
+    assert "required" not in gathering.input_schema
+    for _ in range(2):
+        assert gathering.run(EMPTY_SHOP, {}).text == "[[1,2,3],4,null]"
 
 
 def test_our_own_errors_pass_as_they_are() -> None:
@@ -185,6 +262,36 @@ def no_json(a: complex) -> str:
 def test_a_function_that_cannot_be_a_tool_is_told_why(function: Any, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         of(tool()(function))
+
+
+def test_a_parameter_may_not_take_the_word_that_chooses_the_vault() -> None:
+    @tool
+    def both(engine: Engine, vault: str) -> str:
+        """Something."""
+        return ""
+
+    with pytest.raises(InvalidArgument, match="chooses a vault"):
+        of(both)
+
+
+def test_an_effect_is_one_of_three() -> None:
+    @tool(effect="read")  # type: ignore[call-overload]
+    def looks() -> str:
+        """Look."""
+        return ""
+
+    with pytest.raises(InvalidArgument, match="reads, adds, changes"):
+        of(looks)
+
+
+def test_a_name_with_our_prefix_is_ours() -> None:
+    @tool
+    def obsidian_read_note() -> str:
+        """Read."""
+        return ""
+
+    with pytest.raises(InvalidArgument, match="begins with obsidian_"):
+        of(obsidian_read_note)
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "é", "x" * 65, "_x"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,15 +10,18 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.app.config import ToolsConfig
-from vaultbridge.app.plugins import PluginTools
+from vaultbridge.app.plugins import FILE_BYTES, MOST_TOOLS, PluginTools
 from vaultbridge.app.switches import Switches
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.tools.catalog import Catalog
+from vaultbridge.tools.catalog import TOOLS, Catalog
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 from vaultbridge.tools.workshop import Workshop
 
 SHOP = Workshop(engines={})
 RESERVED = frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group))
+
+LOAD_SECONDS = 0.5
+"""Enough for the small files here, and soon over for one that never ends."""
 
 GOOD = '''
 from vaultbridge.app.plugin_tool import tool
@@ -37,7 +41,12 @@ class Plugins:
         self.catalog: Catalog = standard_catalog()
         self.switches = Switches(self.catalog, config or ToolsConfig())
         self.loader = PluginTools(
-            self.catalog, folder, vaults=[vault], reserved=RESERVED, switch=self.switches.apply
+            self.catalog,
+            folder,
+            vaults=[vault],
+            reserved=RESERVED,
+            switch=self.switches.apply,
+            load_seconds=LOAD_SECONDS,
         )
         self.own = len(self.catalog.names())
 
@@ -109,7 +118,11 @@ def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
         ("def broken(:", "line 1"),
         ("x = 1\nraise ValueError('no')", "line 2: ValueError: no"),
         ("import nothing_of_this_name", "ModuleNotFoundError"),
-        ("import sys\nsys.exit(3)", "SystemExit"),
+        ("import sys\nsys.exit(3)", "line 2: SystemExit"),
+        ("raise KeyboardInterrupt", "line 1: KeyboardInterrupt"),
+        ("import threading\nthreading.Event().wait()", "not ended within 0.5 seconds"),
+        (GOOD.format(name="obsidian_search", says="x"), "begins with obsidian_"),
+        ("#" * (FILE_BYTES + 1), "more than"),
         (GOOD.format(name="read_note", says="x"), "'read_note' is taken"),
         (GOOD.format(name="notes", says="x"), "'notes' is taken"),
         (GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"), "'broken' is taken"),
@@ -139,6 +152,109 @@ def test_two_files_cannot_bring_the_same_tool(plugins: Plugins) -> None:
     plugins.write("b.py", "greet", "second")
     assert plugins.says("greet") == "first"
     assert "taken" in plugins.loader.problems["b.py"]
+
+
+def test_a_name_that_becomes_free_goes_to_the_file_that_wanted_it(plugins: Plugins) -> None:
+    plugins.write("a.py", "greet", "first")
+    plugins.write("b.py", "greet", "second")
+    (plugins.folder / "a.py").unlink()
+    plugins.loader.refresh()
+    assert plugins.says("greet") == "second"
+    assert plugins.loader.problems == {}
+
+
+def test_a_tool_can_move_to_a_file_that_is_looked_at_before(plugins: Plugins) -> None:
+    plugins.write("a.py", "greet", "a")
+    plugins.write("b.py", "bow", "b")
+    (plugins.folder / "a.py").write_text(GOOD.format(name="bow", says="a"))
+    plugins.write("b.py", "wave", "b")
+    assert (plugins.says("bow"), plugins.says("wave")) == ("a", "b")
+    assert plugins.loader.problems == {}
+
+
+def many(count: int) -> str:
+    return "".join(GOOD.format(name=f"tool_{number}", says="x") for number in range(count))
+
+
+def test_a_file_with_too_many_tools_is_refused_and_the_others_stay(plugins: Plugins) -> None:
+    plugins.write("good.py", "greet", "hello")
+    plugins.raw("many.py", many(MOST_TOOLS))
+    assert "may have" in plugins.loader.problems["many.py"]
+    assert plugins.added() == ["greet"]
+    plugins.raw("many.py", many(MOST_TOOLS - 1))
+    assert len(plugins.added()) == MOST_TOOLS
+    plugins.write("more.py", "bow", "x")
+    assert "may have" in plugins.loader.problems["more.py"]
+
+
+def test_as_many_tools_as_plugins_may_have_fit_beside_ours() -> None:
+    assert MOST_TOOLS + len(STANDARD_TOOLS) <= TOOLS
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
+def test_what_is_no_file_is_not_opened(plugins: Plugins) -> None:
+    """A pipe would wait for a writer."""
+    plugins.folder.mkdir()
+    os.mkfifo(plugins.folder / "pipe.py")
+    (plugins.folder / "folder.py").mkdir()
+    (plugins.folder / "nowhere.py").symlink_to(plugins.folder / "missing")
+    plugins.loader.refresh()
+    assert plugins.loader.problems == {"pipe.py": "it is no file", "folder.py": "it is no file"}
+
+
+def test_a_link_to_a_file_elsewhere_is_loaded_and_followed(plugins: Plugins, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "checkout.py"
+    elsewhere.write_text(GOOD.format(name="greet", says="hello"))
+    plugins.folder.mkdir()
+    (plugins.folder / "mine.py").symlink_to(elsewhere)
+    plugins.loader.refresh()
+    assert plugins.says("greet") == "hello"
+    elsewhere.write_text(GOOD.format(name="greet", says="good day"))
+    plugins.loader.refresh()
+    assert plugins.says("greet") == "good day"
+
+
+def test_what_a_file_prints_does_not_reach_standard_output(
+    plugins: Plugins, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plugins.raw("loud.py", "print('HELLO')")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "HELLO\n")
+
+
+def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: Plugins, tmp_path: Path) -> None:
+    plugins.write("mine.py", "greet", "hello")
+    plugins.loader.guard([tmp_path])
+    plugins.loader.refresh()
+    assert plugins.added() == []
+    assert "inside a vault" in plugins.loader.problems["tools"]
+    plugins.loader.guard([tmp_path / "vault"])
+    plugins.loader.refresh()
+    assert plugins.added() == ["greet"]
+    assert plugins.loader.problems == {}
+
+
+def test_a_link_whose_end_becomes_part_of_a_vault_loses_its_tools(plugins: Plugins, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "x.py").write_text(GOOD.format(name="greet", says="hello"))
+    plugins.folder.mkdir()
+    (plugins.folder / "mine.py").symlink_to(tmp_path / "other" / "x.py")
+    plugins.loader.refresh()
+    assert plugins.added() == ["greet"]
+    plugins.loader.guard([tmp_path / "other"])
+    plugins.loader.refresh()
+    assert plugins.added() == []
+
+
+def test_a_folder_that_everybody_may_write_into_is_not_loaded(plugins: Plugins) -> None:
+    plugins.folder.mkdir()
+    plugins.folder.chmod(0o777)
+    plugins.write("mine.py", "greet", "hello")
+    assert plugins.added() == []
+    assert "everybody" in plugins.loader.problems["tools"]
+    plugins.folder.chmod(0o755)
+    plugins.loader.refresh()
+    assert plugins.added() == ["greet"]
 
 
 def test_a_folder_inside_a_vault_is_not_loaded(tmp_path: Path) -> None:
@@ -202,19 +318,45 @@ def test_no_standard_tool_is_named_like_a_group_of_others() -> None:
         assert not [one.name for one in STANDARD_TOOLS if one.group == tool.name and one is not tool]
 
 
-def test_a_package_brings_tools_by_entry_point(
+def package(site: Path, name: str, points: str, **modules: str) -> None:
+    """An installed package, as an installer leaves it."""
+    about = site / f"{name}-1.0.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[vaultbridge.tools]\n{points}\n")
+    for module, text in modules.items():
+        (site / f"{module}.py").write_text(text)
+
+
+def test_packages_bring_tools_by_entry_point(
     plugins: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
-    about = site / "stars-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stars\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(
-        "[vaultbridge.tools]\nstars = stars_pkg\nbad = stars_pkg:missing\n"
+    stars = (
+        GOOD.format(name="twinkle", says="*") + GOOD.format(name="fall", says="!") + "both = [twinkle, fall]"
     )
-    (site / "stars_pkg.py").write_text(GOOD.format(name="twinkle", says="*"))
+    package(
+        site,
+        "stars",
+        "stars = stars_pkg:both\nbad = stars_pkg:missing\nno = stars_pkg:__name__",
+        stars_pkg=stars,
+    )
+    package(site, "more-stars", "stars = more_pkg", more_pkg=GOOD.format(name="shine", says="+"))
     monkeypatch.syspath_prepend(str(site))
     plugins.loader.load_packages()
+    assert set(plugins.added()) == {"twinkle", "fall", "shine"}
     assert plugins.says("twinkle") == "*"
-    assert plugins.loader.tools()[0].group == "stars"
-    assert "AttributeError" in plugins.loader.problems["bad"]
+    assert {tool.group for tool in plugins.loader.tools()} == {"stars"}
+    assert "AttributeError" in plugins.loader.problems["stars:bad"]
+    assert "neither a module" in plugins.loader.problems["stars:no"]
+
+
+def test_packages_keep_their_tools_when_the_files_are_left_out(
+    plugins: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package(tmp_path / "site", "moons", "moons = moon_pkg", moon_pkg=GOOD.format(name="wane", says="("))
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    plugins.loader.load_packages()
+    plugins.write("mine.py", "greet", "hello")
+    plugins.loader.clear()
+    assert plugins.added() == ["wane"]

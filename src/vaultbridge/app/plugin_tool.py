@@ -16,24 +16,32 @@ is answered as text, a dict as data, an `Answer` as it is. docs/plugins.md tells
 from __future__ import annotations
 
 import asyncio
+import copy
 import inspect
 import logging
 import re
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, get_type_hints, overload
+from functools import partial
+from typing import Any, Final, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
+from vaultbridge.limits import MIB
 from vaultbridge.tools.answer import Answer, Text, read
 from vaultbridge.tools.arguments import converted
+from vaultbridge.tools.catalog import PREFIX
 from vaultbridge.tools.schema import input_schema
 from vaultbridge.tools.tool import Effect, ForeignTool
 from vaultbridge.tools.workshop import Workshop
 
 NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
 """What model APIs accept as the name of a tool."""
+
+ANSWER_BYTES: Final = 16 * MIB
+"""The longest text that a plugin may answer: no client takes a larger message, and one that builds its answer
+without end should hear of it."""
 
 MARK: Final = "__vaultbridge_tool__"
 
@@ -105,6 +113,16 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
             f"{marked.name!r} is no name for a tool.",
             hint="Letters, digits, _ and -, a letter first, at most 64.",
         )
+    if marked.name.startswith(PREFIX):
+        raise InvalidArgument(
+            f"The name {marked.name!r} begins with {PREFIX}, as those of our own tools do.",
+            hint="Give the tool another one.",
+        )
+    if marked.effect not in get_args(Effect):
+        raise InvalidArgument(
+            f"{marked.name}: its effect is {marked.effect!r}.",
+            hint=f"It may be {', '.join(get_args(Effect))}.",
+        )
     description = inspect.getdoc(marked.function) or ""
     if not description:
         raise InvalidArgument(f"{marked.name} has no docstring.", hint="It is what an assistant reads.")
@@ -124,7 +142,7 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
         own |= {key: shop for key, kind in given.items() if kind is Workshop}
         filled = converted(raw, arguments)
         values = {field: getattr(filled, field) for field in arguments.__struct_fields__}
-        return _answer(_run(marked, {**own, **values}))
+        return _run(marked, {**own, **values})
 
     return ForeignTool(
         name=marked.name,
@@ -157,7 +175,14 @@ def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
         elif parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
-            fields.append((parameter.name, kind, parameter.default))
+            # A copy for each call, as for one that gave the argument: what it does to a list stays its own.
+            default = msgspec.field(default_factory=partial(copy.deepcopy, parameter.default))
+            fields.append((parameter.name, kind, default))
+    if Engine in given.values() and any(name == "vault" for name, *_ in fields):
+        raise InvalidArgument(
+            f"{marked.name}: the argument vault is the one by which a caller chooses a vault.",
+            hint="Call yours otherwise.",
+        )
     try:
         arguments = msgspec.defstruct(
             marked.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
@@ -168,21 +193,26 @@ def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
     return arguments, given
 
 
-def _run(marked: Marked, values: dict[str, Any]) -> Any:
+def _run(marked: Marked, values: dict[str, Any]) -> Answer:
     """Somebody else's code: whatever goes wrong in it is told without its innards."""
     try:
         result = marked.function(**values)
-        return asyncio.run(result) if inspect.iscoroutine(result) else result
+        answer = _answer(asyncio.run(result) if inspect.iscoroutine(result) else result)
+        size = sum(len(part.text.encode()) for part in answer.content if isinstance(part, Text))
     except VaultbridgeError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         log.exception("the plugin tool %s failed", marked.name)
         raise EngineFailure(
             f"{marked.name} failed with {type(error).__name__}; the log says more."
         ) from error
+    if size > ANSWER_BYTES:
+        raise EngineFailure(f"{marked.name} answered {size} bytes; it may be {ANSWER_BYTES}.")
+    return answer
 
 
 def _answer(result: Any) -> Answer:
+    """Raises what cannot be made JSON of."""
     match result:
         case Answer():
             return result
@@ -191,6 +221,8 @@ def _answer(result: Any) -> Answer:
         case str():
             return read(result)
         case dict():
-            return Answer((Text(msgspec.json.encode(result).decode()),), result)
+            text = msgspec.json.encode(result)
+            # Decoded again: every protocol then says the same, whatever the values were in Python.
+            return Answer((Text(text.decode()),), msgspec.json.decode(text))
         case _:
             return read(msgspec.json.encode(result).decode())

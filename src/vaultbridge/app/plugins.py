@@ -2,24 +2,29 @@
 
 Files lie in `tools/` of the config folder, never in a vault, where an assistant could write one. A file that
 cannot be loaded harms nobody: the tools it had stay as they were, the fault is logged and kept in `problems`.
-The caller decides when to look (`refresh`) and from which thread; what a tool is made of is `plugin_tool`'s
-duty.
+The caller decides when to look (`refresh`) and from which thread; how a file becomes tools is
+`plugin_loading`'s duty, what a tool is made of `plugin_tool`'s.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
+import stat
 import sys
-import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from vaultbridge.app.plugin_tool import MARK, Marked, made
+from vaultbridge.app.plugin_loading import (
+    LOAD_SECONDS,
+    described,
+    file_tools,
+    module_name,
+    package_tools,
+    within,
+)
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.tool import AnyTool, ForeignTool
@@ -36,6 +41,10 @@ FILES: Final = 100
 FILE_BYTES: Final = 1024 * 1024
 """The largest file that is loaded: it is source code."""
 
+MOST_TOOLS: Final = 400
+"""The most tools of all files and packages together: with ours they fit into the catalog, and an assistant
+that has to choose among more chooses badly."""
+
 log = logging.getLogger("vaultbridge.plugins")
 
 
@@ -51,14 +60,18 @@ class PluginTools:
         vaults: Iterable[Path],
         reserved: frozenset[str],
         switch: Callable[[AnyTool], None],
+        load_seconds: float = LOAD_SECONDS,
     ) -> None:
         self._catalog = catalog
         self._folder = folder
-        self._vaults = tuple(Path(os.path.realpath(vault)) for vault in vaults)
+        self._vaults = _real(vaults)
         self._reserved = reserved
         self._switch = switch
+        self._load_seconds = load_seconds
         self._seen: dict[str, tuple[int, int, int]] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
+        self._waiting: dict[str, list[ForeignTool]] = {}
+        """Loaded and refused, because a name was taken or there were too many."""
         self.problems: dict[str, str] = {}
         """By file or entry point, what is wrong with it, for people at this machine."""
 
@@ -68,31 +81,50 @@ class PluginTools:
     def refresh(self) -> None:
         """Load what is new or changed in the folder, take away what is gone."""
         found = {file.name: file for file in self._files()}
+        before = self._tools.copy()
         for name in [name for name in self._seen if name not in found]:
             self._forget(name)
         for name, file in found.items():
             self._look_at(name, file)
+        if self._tools != before:
+            # What was taken may be free now.
+            for name, fresh in list(self._waiting.items()):
+                self._admit(name, fresh)
 
     def load_packages(self) -> None:
         """Tools that installed packages bring by entry point. Once: packages do not change while we run."""
         from importlib.metadata import entry_points
 
         for point in entry_points(group=ENTRY_POINTS):
-            self._replace(point.name, partial(_package_tools, point))
+            self._load(_source(point), partial(package_tools, point))
+
+    def guard(self, vaults: Iterable[Path]) -> None:
+        """These are the vaults now: whatever lies in one is no longer loaded."""
+        now = _real(vaults)
+        if now != self._vaults:
+            self._vaults = now
+            self._seen = dict.fromkeys(self._seen, (0, 0, 0))
 
     def clear(self) -> None:
-        """Take all away again, those of packages too."""
-        for name in list(self._tools):
+        """Take away what the files brought; packages keep theirs."""
+        for name in list(self._seen):
             self._forget(name)
-        self._seen.clear()
-        self.problems.clear()
+        self.problems.pop(FOLDER, None)
 
     def _files(self) -> list[Path]:
-        if not self._folder.is_dir():
+        try:
+            mode = self._folder.stat().st_mode
+        except OSError:
+            return []
+        if not stat.S_ISDIR(mode):
             return []
         if self._is_in_a_vault(self._folder):
             self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
             return []
+        if _open_to_all(mode):
+            self._problem(FOLDER, "everybody on this machine may write into it")
+            return []
+        self.problems.pop(FOLDER, None)
         files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
         return files[:FILES]
 
@@ -104,7 +136,7 @@ class PluginTools:
         try:
             status = file.stat()
         except OSError:
-            # Gone between the listing and now.
+            # Gone between the listing and now, or a link that leads nowhere.
             self._forget(name)
             return
         signature = (status.st_mtime_ns, status.st_size, status.st_ino)
@@ -112,29 +144,40 @@ class PluginTools:
             return
         self._seen[name] = signature
         if self._is_in_a_vault(file):
+            self._withdraw(name)
             self._problem(name, "it leads into a vault, where an assistant could write")
-        elif os.name == "posix" and status.st_mode & 0o002:
+        elif not stat.S_ISREG(status.st_mode):
+            self._problem(name, "it is no file")
+        elif _open_to_all(status.st_mode):
             self._problem(name, "everybody on this machine may write it")
         elif status.st_size > FILE_BYTES:
             self._problem(name, f"it has more than {FILE_BYTES} bytes")
         else:
-            self._replace(name, lambda: _loaded(file))
+            self._load(name, lambda: file_tools(file))
 
-    def _replace(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
+    def _load(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
         """Put what `load` gives in the place of what `name` gave before, or leave that."""
+        self._waiting.pop(name, None)
         try:
-            fresh = load()
-            self._check(name, fresh)
+            fresh = within(self._load_seconds, load)
         except VaultbridgeError as error:
             self._problem(name, str(error))
-            return
-        except (Exception, SystemExit) as error:
-            self._problem(name, _described(error))
+        except BaseException as error:
+            # Raised in a thread of its own: even a KeyboardInterrupt is not meant for us.
+            self._problem(name, described(error))
             log.debug("loading %s failed", name, exc_info=True)
+        else:
+            self._admit(name, fresh)
+
+    def _admit(self, name: str, fresh: list[ForeignTool]) -> None:
+        try:
+            self._check(name, fresh)
+        except InvalidArgument as error:
+            self._waiting[name] = fresh
+            self._problem(name, str(error))
             return
+        self._withdraw(name)
         self.problems.pop(name, None)
-        for tool in self._tools.get(name, ()):
-            self._catalog.remove(tool.name)
         self._tools[name] = tuple(fresh)
         for tool in fresh:
             self._switch(tool)
@@ -143,6 +186,8 @@ class PluginTools:
 
     def _check(self, name: str, fresh: list[ForeignTool]) -> None:
         kept = [tool for source, tools in self._tools.items() if source != name for tool in tools]
+        if len(kept) + len(fresh) > MOST_TOOLS:
+            raise InvalidArgument(f"It has {len(fresh)} tools; all plugins together may have {MOST_TOOLS}.")
         others = {tool.name for tool in kept}
         taken: set[str] = set()
         for tool in fresh:
@@ -159,9 +204,13 @@ class PluginTools:
     def _forget(self, name: str) -> None:
         self._seen.pop(name, None)
         self.problems.pop(name, None)
+        self._withdraw(name)
+        sys.modules.pop(module_name(name), None)
+
+    def _withdraw(self, name: str) -> None:
+        self._waiting.pop(name, None)
         for tool in self._tools.pop(name, ()):
             self._catalog.remove(tool.name)
-        sys.modules.pop(_module_name(name), None)
 
     def _problem(self, name: str, what: str) -> None:
         if self.problems.get(name) != what:
@@ -169,66 +218,14 @@ class PluginTools:
         self.problems[name] = what
 
 
-def _module_name(file_name: str) -> str:
-    return f"vaultbridge_plugin_{file_name.removesuffix('.py')}"
+def _real(vaults: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(Path(os.path.realpath(vault)) for vault in vaults)
 
 
-def _loaded(file: Path) -> list[ForeignTool]:
-    """Run the file and collect its tools; the module stands in `sys.modules` as any other."""
-    name = _module_name(file.name)
-    spec = importlib.util.spec_from_loader(name, loader=None, origin=file.name)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    module.__file__ = str(file)
-    before = sys.modules.get(name)
-    sys.modules[name] = module
-    try:
-        # Compiled here rather than imported: a cached bytecode file knows changes only to the second.
-        exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
-        return _tools_in(module, file.stem)
-    except BaseException:
-        if before is not None:
-            sys.modules[name] = before
-        else:
-            sys.modules.pop(name, None)
-        raise
+def _open_to_all(mode: int) -> bool:
+    return os.name == "posix" and bool(mode & stat.S_IWOTH)
 
 
-def _package_tools(point: EntryPoint) -> list[ForeignTool]:
-    return _tools_in(point.load(), point.name)
-
-
-def _tools_in(value: Any, group: str) -> list[ForeignTool]:
-    """The tools of a module, a marked function, or a list of those."""
-    return [tool if isinstance(tool, ForeignTool) else made(tool, group=group) for tool in _found(value)]
-
-
-def _found(value: Any) -> Iterator[Marked | ForeignTool]:
-    if isinstance(value, ModuleType):
-        for member in list(vars(value).values()):
-            marked = getattr(member, MARK, None)
-            # A function that was imported from another file is that file's tool.
-            if isinstance(marked, Marked) and marked.function.__module__ == value.__name__:
-                yield marked
-    elif isinstance(value, ForeignTool):
-        yield value
-    elif isinstance(getattr(value, MARK, None), Marked):
-        yield getattr(value, MARK)
-    elif isinstance(value, list | tuple):
-        for member in value:
-            yield from _found(member)
-    else:
-        raise InvalidArgument("It is neither a module, a tool nor a list of tools.")
-
-
-def _described(error: BaseException) -> str:
-    """The fault and its line in the plugin, in one line."""
-    if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith("<frozen")
-    ]
-    at = f"line {frames[-1].lineno}: " if len(frames) > 1 else ""
-    return f"{at}{type(error).__name__}: {error}"
+def _source(point: EntryPoint) -> str:
+    """Two packages may call their entry points alike."""
+    return f"{point.dist.name}:{point.name}" if point.dist is not None else point.name
