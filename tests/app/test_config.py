@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -104,7 +105,7 @@ def test_a_file_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
         load(tmp_path / "config.toml")
 
 
-def test_a_file_without_end_is_not_read(tmp_path: Path) -> None:
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b"#" * (1024 * 1024 + 1))
     with pytest.raises(InvalidArgument, match="more than"):
@@ -142,6 +143,28 @@ def test_the_environment_stands_above_the_file() -> None:
     assert config.scope.read_only
     assert config.log.level == "error"
     assert from_environment(EMPTY, {}) == EMPTY
+
+
+def test_a_vault_named_elsewhere_keeps_what_the_file_says_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "Link").symlink_to(tmp_path / "Notes")
+    config = Config(
+        vaults=(VaultConfig(path="~/Notes", read_only=True), VaultConfig(path="Work", deny=("x",)))
+    )
+    environ = {"VAULTBRIDGE_VAULT": os.pathsep.join([str(tmp_path / "Link"), "Work", "Other"])}
+    assert from_environment(config, environ).vaults == (
+        VaultConfig(path=str(tmp_path / "Link"), read_only=True),
+        VaultConfig(path="Work", deny=("x",)),
+        VaultConfig(path="Other"),
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without end")
+def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
+    with pytest.raises(InvalidArgument, match="more than"):
+        load(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize("variable", ["VAULTBRIDGE_PORT", "VAULTBRIDGE_READ_ONLY", "VAULTBRIDGE_LOG_LEVEL"])

@@ -24,18 +24,23 @@ def fault(text: str) -> InvalidArgument:
         ("[server]\nprot = 3", 2, "server.prot", "Did you mean port?"),
         ("\n\n[sever]\nport = 3", 3, "sever", "Did you mean server?"),
         ('[server]\n# a comment\nport = "x"', 3, "server.port", "a whole number"),
-        ("[server]\nport = 70000", 2, "server.port", "65535"),
+        ("[server]\nport = 70000", 2, "server.port", "should be at most 65535."),
+        ("[server]\nport = -1", 2, "server.port", "should be at least 0."),
+        ("# \u2028 \x85\n[server]\nprot = 3", 3, "server.prot", "port"),
         ("[scope]\nread_only = 1", 2, "scope.read_only", "should be true or false, not a whole number"),
         ("scope = 3", 1, "scope", "should be a table"),
         ("[[vaults]]\npath = 'a'\n[[vaults]]\nread_only = true", 3, "vaults[1].path", "is missing"),
         ("[[vaults]]\npath = 'a'\nred = 1", 3, "vaults[0].red", "read_only"),
-        ("[[vaults]]\npath = ''", 2, "vaults[0].path", "length"),
-        ("[tools]\nprofile = 'half'", 2, "tools.profile", "Invalid enum value"),
+        ("[[vaults]]\npath = ''", 2, "vaults[0].path", "should not be empty."),
+        ("[[vaults]]\npath = 'a/b'\n[[vaults]]\npath = 'a/./b/'", 4, "vaults[1].path", "the vault of line 2"),
+        ("[vaults]\npath = 'a'", 1, "vaults", "Write [[vaults]]"),
+        ("[tools]\nprofile = 'half'", 2, "tools.profile", 'should be "core" or "full" or "read-only".'),
         ("[tools]\ndisable = [\n'a',\n3,\n]", 2, "tools.disable[1]", "text in quotes"),
         ("[scope]\ndeny = ['../x']", 2, "scope.deny", "contains '..'"),
         ("[[vaults]]\npath = 'a'\nallow = ['']", 3, "vaults[0].allow", ""),
         ("[server]\ntls_key = 'k'", 2, "server.tls_key", "belong together"),
-        ("[limits]\nnote_bytes = 3", 2, "limits.note_bytes", "1024"),
+        ("[limits]\nnote_bytes = 3", 2, "limits.note_bytes", "should be at least 1024."),
+        ("[limits]\ncall_seconds = 601", 2, "limits.call_seconds", "should be at most 600."),
         ("x", 1, "", "not TOML"),
         ("[a]\nb = 1\n[a]\n", 3, "", "not TOML"),
         ("[server]\nhost = 'a", 2, "", "not TOML"),
@@ -47,6 +52,11 @@ def test_a_fault_names_its_key_and_line(text: str, line: int, key: str, says: st
     assert says in str(error)
     assert error.details["line"] == line
     assert key.split("[")[0] in str(error)
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "a = " + "9" * 5_000])
+def test_what_the_reader_of_toml_cannot_bear_is_a_fault_too(text: str) -> None:
+    assert str(fault(text)).startswith("config.toml cannot be read: ")
 
 
 def test_bytes_that_are_no_text_have_a_line_too() -> None:

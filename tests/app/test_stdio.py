@@ -99,6 +99,16 @@ def test_the_command_line_stands_above_the_configuration_and_only_narrows_its_sc
     assert make_server(plan, environ).offer.name == "mine"
 
 
+def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    environ = configured(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")
+    for options, named in (((str(folder),), "/nowhere"), ((), str(folder))):
+        plan = planned(StdioOptions(vaults=options), {**environ, "VAULTBRIDGE_VAULT": named})
+        assert list(plan.vaults) == ["Notes"]
+        assert plan.settings.read_only
+
+
 def test_the_environment_may_make_everything_read_only(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "VAULTBRIDGE_READ_ONLY": "1", "VAULTBRIDGE_VAULT": "/v/Notes"}
     plan = planned(StdioOptions(), environ)

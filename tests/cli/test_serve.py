@@ -9,6 +9,7 @@ import os
 import signal
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from cli.test_bridge import BOUND, COMMAND, serving
@@ -156,3 +157,29 @@ def test_the_command_line_stands_above_the_file() -> None:
     assert config.scope.deny == ("x",)
     assert not config.ide.enabled
     assert serve.overridden(written, parsed()) == written
+
+
+@pytest.mark.parametrize("by_command_line", [True, False])
+async def test_what_the_file_says_of_a_vault_holds_whoever_names_it(
+    vault: Path, *, by_command_line: bool
+) -> None:
+    """However the folder is written there, and whatever the environment names beside."""
+    file = vault.parent / "config" / "config.toml"
+    file.parent.mkdir()
+    file.write_text(f"[[vaults]]\npath = '{vault.parent}/./{vault.name}'\nread_only = true\n")
+    named = "/nowhere" if by_command_line else str(vault)
+    process = await asyncio.create_subprocess_exec(
+        *COMMAND, "serve", *([str(vault)] if by_command_line else []), "--port", "0", "--json",
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={**environment(vault.parent), "VAULTBRIDGE_VAULT": named},
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))
+        async with aiohttp.ClientSession() as http, http.get(f"{line['bridge']}/tools") as response:
+            names = {tool["name"] for tool in (await response.json())["tools"]}
+    finally:
+        process.terminate()
+        await ended(process)
+    assert "read_note" in names
+    assert "create_note" not in names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -142,7 +142,8 @@ def load(file: Path) -> Config:
     """The file's configuration; the empty one when there is no file. Raises InvalidArgument naming the key
     and the line."""
     try:
-        data = file.read_bytes()
+        with file.open("rb") as opened:
+            data = opened.read(CONFIG_BYTES + 1)
     except FileNotFoundError:
         return EMPTY
     except OSError as error:
@@ -160,7 +161,7 @@ def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
 
     server, scope, log, vaults = config.server, config.scope, config.log, config.vaults
     if given := environ.get(VAULT_VARIABLE):
-        vaults = tuple(VaultConfig(path=one) for one in given.split(os.pathsep) if one)
+        vaults = chosen(vaults, [one for one in given.split(os.pathsep) if one])
     if given := environ.get("VAULTBRIDGE_HOST"):
         server = replace(server, host=given)
     if given := environ.get("VAULTBRIDGE_PORT"):
@@ -176,6 +177,20 @@ def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
             raise _wrong("VAULTBRIDGE_LOG_LEVEL", given, "debug, info, warning or error")
         log = replace(log, level=given)
     return replace(config, server=server, scope=scope, log=log, vaults=vaults)
+
+
+def chosen(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
+    """The vaults of these paths, each with what is said where it is described."""
+    from msgspec.structs import replace
+
+    by_place = {place_of(vault.path): vault for vault in described}
+    found = ((path, by_place.get(place_of(path))) for path in paths)
+    return tuple(VaultConfig(path=path) if one is None else replace(one, path=path) for path, one in found)
+
+
+def place_of(path: str) -> str:
+    """The same text for all ways to write a folder. A name that only Obsidian knows stays one among names."""
+    return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - pathlib does not resolve as much
 
 
 def _wrong(variable: str, given: str, wanted: str) -> InvalidArgument:

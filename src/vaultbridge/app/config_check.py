@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import msgspec
 
-from vaultbridge.app.config import Config
+from vaultbridge.app.config import Config, place_of
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.scope import Scope
 
@@ -16,6 +16,8 @@ _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
 _TYPES: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
+_BOUND: Final = re.compile(r"Expected `(?P<kind>int|float)` (?P<sign>[<>]=) (?P<bound>\S+)")
+_EMPTY: Final = "Expected `str` of length >= 1"
 _WORDS: Final = {
     "str": "text in quotes",
     "int": "a whole number",
@@ -44,6 +46,11 @@ def checked(data: bytes, file_name: str) -> Config:
         raise _fault(file_name, line, "", "is not UTF-8 text.") from None
     except tomllib.TOMLDecodeError as error:
         raise _syntax(file_name, str(error), text) from None
+    except (RecursionError, ValueError):
+        # The reader's own limits, which it tells without a line.
+        raise InvalidArgument(
+            f"{file_name} cannot be read: it has brackets too deep or a number too long.", argument="config"
+        ) from None
     lines = key_lines(text)
     try:
         config = msgspec.convert(table, Config)
@@ -64,7 +71,8 @@ def key_lines(text: str) -> dict[str, int]:
     table = ""
     until = ""
     depth = 0
-    for number, line in enumerate(text.splitlines(), start=1):
+    # TOML knows one end of a line; `splitlines` knows ten.
+    for number, line in enumerate(text.split("\n"), start=1):
         if until:
             _, ended, rest = line.partition(until)
             if not ended:
@@ -131,19 +139,36 @@ def _explained(file_name: str, message: str, table: Any, lines: dict[str, int]) 
     if found := _TYPES.match(message):
         wanted = " or ".join(_WORDS.get(one, one) for one in found["wanted"].split(" | "))
         came = _WORDS.get(found["came"], found["came"])
-        return _fault(file_name, line_of(place, lines), place, f"should be {wanted}, not {came}.")
+        hint = "Write [[vaults]]: one for each." if place == "vaults" else ""
+        return _fault(file_name, line_of(place, lines), place, f"should be {wanted}, not {came}.", hint)
+    if message.startswith("Invalid enum value"):
+        choices = " or ".join(f'"{one}"' for one in get_args(_kind_at(place)))
+        return _fault(file_name, line_of(place, lines), place, f"should be {choices}.")
+    if found := _BOUND.fullmatch(message):
+        side = "least" if found["sign"] == ">=" else "most"
+        what = f"should be at {side} {float(found['bound']):.10g}."
+        return _fault(file_name, line_of(place, lines), place, what)
+    if message == _EMPTY:
+        return _fault(file_name, line_of(place, lines), place, "should not be empty.")
     return _fault(file_name, line_of(place, lines), place, f"is not possible: {message}.")
 
 
 def known_keys(place: str) -> list[str]:
     """The keys of the table at a place, as the file may write them."""
+    kind = _kind_at(place)
+    return [] if kind is None else [field.name for field in msgspec.structs.fields(kind)]
+
+
+def _kind_at(place: str) -> Any:
+    """What is written at a place; of a list, what is written in it; None when nothing is."""
     wanted: Any = Config
     for part in re.findall(r"[^.\[\]]+(?![^\[]*\])", place):
         field = next((one for one in msgspec.structs.fields(wanted) if one.name == part), None)
         if field is None:
-            return []
-        wanted = field.type if not hasattr(field.type, "__args__") else field.type.__args__[0]
-    return [field.name for field in msgspec.structs.fields(wanted)]
+            return None
+        is_list = getattr(field.type, "__origin__", None) is tuple
+        wanted = field.type.__args__[0] if is_list else field.type
+    return wanted
 
 
 def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> None:
@@ -156,11 +181,24 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
         except InvalidArgument as error:
             key = f"{place}.{error.argument}"
             raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error.message}") from None
+    _check_vaults(config, file_name, lines)
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         key = "server.tls_certificate" if server.tls_certificate else "server.tls_key"
         hint = "tls_certificate and tls_key belong together."
         raise _fault(file_name, line_of(key, lines), key, "stands alone.", hint)
+
+
+def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:
+    """A vault that stands twice would have two scopes, and only one of them could hold."""
+    first: dict[str, int] = {}
+    for position, vault in enumerate(config.vaults):
+        before = first.setdefault(place_of(vault.path), position)
+        if before != position:
+            key = f"vaults[{position}].path"
+            line = line_of(f"vaults[{before}].path", lines)
+            hint = "Each vault has one [[vaults]]."
+            raise _fault(file_name, line_of(key, lines), key, f"is the vault of line {line} again.", hint)
 
 
 def _syntax(file_name: str, message: str, text: str) -> InvalidArgument:

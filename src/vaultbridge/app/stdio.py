@@ -120,16 +120,16 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
 
 def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     """The command line above the environment above the configuration. Raises InvalidArgument."""
-    config = _config(environ) if may_be_configured(environ) else None
+    config = _config(options, environ) if may_be_configured(environ) else None
     everywhere = VaultPlan(
         text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
     )
-    texts = options.vaults
-    if not texts and config is not None:
+    texts, configured = options.vaults, {}
+    if config is not None:
         texts = tuple(vault.path for vault in config.vaults)
+        configured = {vault.path: vault for vault in config.vaults}
     elif not texts:
         texts = tuple(text for text in environ.get("VAULTBRIDGE_VAULT", "").split(os.pathsep) if text)
-    configured = {vault.path: vault for vault in config.vaults} if config is not None else {}
     plans = {
         name: replace(everywhere, text=text, configured=configured.get(text))
         for name, text in named(texts).items()
@@ -211,7 +211,12 @@ def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) ->
     return any(base and os.path.exists(base + "/vaultbridge/config.toml") for base in bases)  # noqa: PTH110
 
 
-def _config(environ: Mapping[str, str]) -> Config:
-    from vaultbridge.app.config import config_file, from_environment, load
+def _config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
+    """The file's, with the environment and the command line's vaults above it."""
+    from vaultbridge.app.config import VAULT_VARIABLE, chosen, config_file, from_environment, load
 
-    return from_environment(load(config_file(environ)), environ)
+    config = load(config_file(environ))
+    if not options.vaults:
+        return from_environment(config, environ)
+    others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE}
+    return replace(from_environment(config, others), vaults=chosen(config.vaults, options.vaults))

@@ -13,7 +13,7 @@ from vaultbridge.cli.common import OK, Parser, emit, run, say
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from vaultbridge.app.config import Config, VaultConfig
+    from vaultbridge.app.config import Config
     from vaultbridge.app.serve import Listening
 
 EPILOG = """The configuration file says the same things and more (docs/config.md); what is given here
@@ -58,12 +58,17 @@ def _port(text: str) -> int:
 def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.app.config import config_file, from_environment, load
+    from vaultbridge.app.config import VAULT_VARIABLE, config_file, from_environment, load
     from vaultbridge.app.logs import start_logging
     from vaultbridge.app.serve import ServeOptions, serve
 
+    environ = dict(os.environ)
+    if args.vaults:
+        # They stand in place of the environment's, and what the file says of them must not be lost with it.
+        environ.pop(VAULT_VARIABLE, None)
+
     def overlay(config: Config) -> Config:
-        return overridden(from_environment(config, os.environ), args)
+        return overridden(from_environment(config, environ), args)
 
     file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
     if args.config is not None and not file.is_file():
@@ -81,6 +86,8 @@ def _serve(args: argparse.Namespace) -> int:
 def overridden(config: Config, args: argparse.Namespace) -> Config:
     """`config` with what the command line says put above it."""
     from msgspec.structs import replace
+
+    from vaultbridge.app.config import chosen
 
     given = {"host": args.host, "port": args.port, "cors": args.cors}
     given |= {"tls_certificate": args.tls_certificate, "tls_key": args.tls_key}
@@ -100,7 +107,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
     return replace(
         config,
         # A vault that the file describes keeps what it says there.
-        vaults=tuple(_vault(config, path) for path in args.vaults) or config.vaults,
+        vaults=chosen(config.vaults, args.vaults) or config.vaults,
         server=server,
         scope=scope,
         tools=replace(config.tools, profile=args.profile or config.tools.profile),
@@ -108,12 +115,6 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
         tokens=replace(config.tokens, required=config.tokens.required or args.require_token),
         log=replace(config.log, level=args.log_level or config.log.level),
     )
-
-
-def _vault(config: Config, path: str) -> VaultConfig:
-    from vaultbridge.app.config import VaultConfig
-
-    return next((vault for vault in config.vaults if vault.path == path), VaultConfig(path=path))
 
 
 def announce(listening: Listening, *, as_json: bool) -> None:
