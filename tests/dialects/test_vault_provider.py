@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,18 @@ import pytest
 
 from mcp_support.vault import WITHOUT_KEEPING, sample_vault, small_vault, vault_wire
 from mcp_support.wire import BOUND, EVERY_VERSION, MODERN
+from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.dialects.vault_provider import ProviderSettings
+from vaultbridge.dialects.vault_workers import THREADS
 from vaultbridge.engine import Engine
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.tools.tool import ForeignTool
 from vaultbridge.tools.workshop import Workshop
+from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.trash import TrashCans
 
 TOOLS_BYTES = 14_000
 """The most that the list of all tools may fill: a model pays for it in every conversation."""
@@ -147,6 +152,33 @@ async def test_the_time_limit_is_told_even_when_a_thread_is_stuck(tmp_path: Path
             assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32006, "TIMEOUT")
         assert "a" in await wire.text("read_note", name="A")
         gate.open.set()
+
+
+async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> None:
+    gate = Gate()
+    vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
+    if not answers_at_once(vault.resolve()):
+        pytest.skip("nothing is known of this file system")
+
+    def opened() -> Engine:
+        cans = TrashCans({"HOME": str(tmp_path / "home")})
+        return Engine(vault, cache=tmp_path / "cache", cans=cans, clock=lambda: time.time() + 60)
+
+    engines = VaultEngines({"vault": opened})
+    async with vault_wire(tmp_path, vault, engines=engines, **with_tool(gate)) as wire:
+        first = await wire.text("read_note", path="A.md")
+        for _ in range(THREADS + 1):
+            await wire.start("tools/call", {"name": "extra", "arguments": {}})
+        other = await wire.start("tools/call", {"name": "obsidian_read_note", "arguments": {"path": "B.md"}})
+        assert await wire.text("read_note", path="A.md") == first
+        (vault / "A.md").write_text("another", "utf-8")
+        changed = await wire.start(
+            "tools/call", {"name": "obsidian_read_note", "arguments": {"path": "A.md"}}
+        )
+        gate.open.set()
+        for id_, text in ((other, "b"), (changed, "another")):
+            answer = await wire.until(lambda message, id_=id_: message.get("id") == id_)  # type: ignore[misc]
+            assert answer["result"]["content"][0]["text"].endswith(f"]\n{text}")
 
 
 async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -> None:

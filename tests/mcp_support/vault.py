@@ -82,9 +82,10 @@ async def vault_wire(
     settings: ProviderSettings = WITHOUT_KEEPING,
     scope: Scope | None = None,
     call_seconds: float = 30.0,
+    engines: VaultEngines | None = None,
     **options: Any,
 ) -> AsyncIterator[VaultWire]:
-    engines = engines_of(base, *folders, scope=scope)
+    engines = engines or engines_of(base, *folders, scope=scope)
     made: list[VaultProvider] = []
 
     async def make() -> Provider:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tools_support.desk import Desk
+from tools_support.desk import Desk, open_desk, write_files
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
+from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
 
@@ -160,3 +163,64 @@ def test_bytes_that_are_no_utf8_reach_nobody(small: Small) -> None:
 def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
     desk = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
     assert "100 bytes" in str(desk.refused(EngineFailure, "read_note", name="A"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"name": "F/A.md"},
+        {"path": "F/A.md"},
+        {"path": "/F//A.md", "vault": "vault"},
+        {"name": "F/A.md", "path": "F/A.md", "heading": None},
+        {"path": "F/A.md", "heading": "Two"},
+        {"path": "F/A.md", "block": "^b1"},
+        {"path": "F/A.md", "lines": "2-3"},
+        {"path": "F/A.md", "outline": True},
+        {"path": "F/A.md", "frontmatter": False},
+        {"path": "F/A.md", "max_chars": 20},
+        {"path": "F/A.md", "max_chars": 20, "start": 12},
+    ],
+)
+def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str, object]) -> None:
+    write_files(tmp_path, {"vault/F/A.md": NOTE})
+    if not answers_at_once((tmp_path / "vault").resolve()):
+        pytest.skip("nothing is known of this file system")
+    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with desk.engine:
+        assert desk.catalog.ready("read_note", arguments, desk.shop) is None
+        answer = desk.call("read_note", **arguments)
+        assert desk.catalog.ready("obsidian_read_note", arguments, desk.shop) == answer
+        desk.data("edit_note", name="F/A.md", op="append", content="more")
+        assert desk.catalog.ready("read_note", arguments, desk.shop) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_note", {}),
+        ("read_note", {"name": "A"}),
+        ("read_note", {"names": ["A.md"]}),
+        ("read_note", {"path": "A.md", "name": "B.md"}),
+        ("read_note", {"path": "A.md", "lines": "x"}),
+        ("read_note", {"path": "A.md", "vault": "other"}),
+        ("read_note", {"path": "A.md", "vault": 3}),
+        ("read_note", {"path": "A.md", "unknown": 1}),
+        ("list_files", {}),
+        ("no_such_tool", {}),
+    ],
+)
+def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments: dict[str, object]) -> None:
+    write_files(tmp_path, {"vault/A.md": NOTE})
+    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with desk.engine:
+        desk.call("read_note", path="A.md")
+        assert desk.catalog.ready(tool, arguments, desk.shop) is None
+
+
+def test_a_tool_that_is_switched_off_has_nothing_ready(tmp_path: Path) -> None:
+    write_files(tmp_path, {"vault/A.md": NOTE})
+    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with desk.engine:
+        desk.call("read_note", path="A.md")
+        desk.catalog.switch("read_note", on=False)
+        assert desk.catalog.ready("read_note", {"path": "A.md"}, desk.shop) is None

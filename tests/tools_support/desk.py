@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -80,13 +81,19 @@ class Desk:
         return Desk(self.engine, self.catalog, replace(self.shop, **changes))
 
 
-def open_desk(base: Path, folder: Path, *, scope: Scope | None = None) -> Desk:
+def open_desk(
+    base: Path,
+    folder: Path,
+    *,
+    scope: Scope | None = None,
+    clock: Callable[[], float] = NOW.timestamp,
+) -> Desk:
     engine = Engine(
         folder,
         cache=base / "cache",
         cans=TrashCans({"HOME": str(base / "home")}),
         scope=scope or Scope(),
-        clock=NOW.timestamp,
+        clock=clock,
     )
     return Desk(engine, standard_catalog(), Workshop(engines={engine.name: engine}, actor="test"))
 

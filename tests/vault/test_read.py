@@ -84,8 +84,8 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     reading = read._read_all
     turns: list[int] = []
 
-    def interrupted(handle: int, size: int, limit: int) -> bytes:
-        data = reading(handle, size, limit)
+    def interrupted(handle: int, size: int) -> bytes:
+        data = reading(handle, size)
         if not turns:
             place.write_bytes(b"second!")
         turns.append(1)
@@ -103,8 +103,8 @@ def test_a_file_that_never_holds_still_is_given_up(
     place.write_bytes(b"x")
     reading = read._read_all
 
-    def restless(handle: int, size: int, limit: int) -> bytes:
-        data = reading(handle, size, limit)
+    def restless(handle: int, size: int) -> bytes:
+        data = reading(handle, size)
         place.write_bytes(place.read_bytes() + b"x")
         return data
 

@@ -54,6 +54,11 @@ class VaultEngines(Mapping[str, "Engine"]):
         """Those that are open already."""
         return dict(self._opened)
 
+    @property
+    def all_open(self) -> bool:
+        """Whether asking for any of them opens nothing."""
+        return len(self._opened) == len(self._openers)
+
     def close(self) -> None:
         self._closed = True
         for name, lock in self._locks.items():

@@ -139,6 +139,22 @@ class VaultProvider:
         return self._shown
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        answer = self._ready(name, arguments)
+        if answer is None:
+            answer = await self._called(name, arguments, context)
+        if answer.changed:
+            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
+        structured = UNSET if answer.data is None else answer.data
+        return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
+
+    def _ready(self, name: str, arguments: dict[str, Any]) -> Answer | None:
+        """An answer that takes no waiting: a thread would take longer than the answer itself."""
+        loaded = self._loaded
+        if loaded is None or not self._engines.all_open:
+            return None
+        return loaded.catalog.ready(name, arguments, loaded.shop)
+
+    async def _called(self, name: str, arguments: dict[str, Any], context: Context) -> Answer:
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
 
@@ -147,11 +163,7 @@ class VaultProvider:
             shop = replace(loaded.shop, actor=actor, progress=progress)
             return loaded.catalog.call(name, arguments, shop)
 
-        answer = await self._workers.run(call)
-        if answer.changed:
-            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
-        structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
+        return await self._workers.run(call)
 
     # Resources.
 

@@ -2,12 +2,13 @@
 
 It orders the parts: names become paths, scopes are asked, a draft is committed as one transaction and the
 index follows before the caller is answered. Questions to the index are in `engine.queries`; keeping the index
-fresh is `engine.freshness`. Everything here blocks: a server calls it from worker threads, any number at
-once.
+fresh is `engine.freshness`. Everything here but `reading_at_hand` blocks: a server calls it from worker
+threads, any number at once.
 """
 
 from __future__ import annotations
 
+import stat
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,23 +23,25 @@ from msgspec.structs import replace
 from vaultbridge.engine.committing import described, draft_of
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
+from vaultbridge.engine.kept import KeptReadings, Reading
 from vaultbridge.engine.operate import Surroundings
 from vaultbridge.engine.operations import Operation, Outcome
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
-from vaultbridge.engine.reading import WHOLE, Excerpt, Part, excerpt
-from vaultbridge.errors import InvalidArgument, NoteNotFound, StaleWrite
+from vaultbridge.engine.reading import Part, excerpt, needs_structure
+from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
 from vaultbridge.vault.cloud import icloud_stand_in
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import not_downloaded, read_place
+from vaultbridge.vault.read import content_hash, not_downloaded, read_place
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.settings_read import SettingsReader
+from vaultbridge.vault.settled import SettledFiles
 from vaultbridge.vault.steps import paths_of
 from vaultbridge.vault.templates import expand_template
 from vaultbridge.vault.transaction import Recovered, Transactor
@@ -95,6 +98,8 @@ class Engine:
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
+        self._settled = SettledFiles(self.root, clock=clock)
+        self._readings = KeptReadings(self._settled)
         self._changing = threading.RLock()
         self.transactor = Transactor(self.root, self.cache, cans=cans, clock=clock)
         self.recovered: tuple[Recovered, ...] = self.transactor.recover()
@@ -158,7 +163,13 @@ class Engine:
                 path = vault_path(spelled)
             except InvalidArgument:
                 continue
-            if self.root.spells(path) and self.scope.visible(path) and self._is_file(path):
+            if not self.scope.visible(path):
+                continue
+            status = self.root.plain_status(path)
+            if status is not None:
+                if stat.S_ISREG(status.st_mode):
+                    return path
+            elif self.root.spells(path) and self._is_file(path):
                 return path
         return None
 
@@ -202,9 +213,28 @@ class Engine:
             note = replace(note, problems=decoded.problems + note.problems)
         return FileView(path, decoded.text, note, content.hash, content.signature.mtime_ns / 1e9)
 
-    def excerpt(self, name: str, part: Part = WHOLE) -> tuple[FileView, Excerpt]:
-        view = self.view(name)
-        return view, excerpt(view.text, view.note, part)
+    def read(self, path: VaultPath, part: Part) -> Reading:
+        """A part of a text file. Only parsed when the part needs it."""
+        # Before the content, so that no change can fall between.
+        stamp = self._settled.stamp(path)
+        data = self.read_bytes(path)
+        text = decode(data).text
+        cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
+        # The nothing after a last line end is a line to an editor, but not to a reader.
+        lines = max(1, cut.total_lines - text.endswith("\n"))
+        reading = Reading(path, content_hash(data), lines, cut)
+        if stamp is not None:
+            self._readings.keep(reading, part, stamp)
+        return reading
+
+    def reading_at_hand(self, name: str, part: Part) -> Reading | None:
+        """What `read` would give for a note named by its exact path, if that was read before and the file is
+        unchanged. Never waits: a server may ask in its event loop."""
+        try:
+            path = vault_path(name)
+        except InvalidPath:
+            return None
+        return self._readings.get(path, part) if self.scope.visible(path) else None
 
     def _place(self, path: VaultPath) -> Path:
         """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or

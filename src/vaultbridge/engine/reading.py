@@ -52,6 +52,11 @@ class Excerpt(Struct, frozen=True):
     next_start: int | None = None
 
 
+def needs_structure(part: Part) -> bool:
+    """Whether the note must be parsed to find the part."""
+    return bool(part.heading or part.block or part.outline or not part.properties)
+
+
 def excerpt(text: str, note: Note, part: Part = WHOLE) -> Excerpt:
     """Cut the part out of the note. Raises EditRefused when a heading or block is not there, InvalidArgument
     when the request contradicts itself or names lines the note does not have."""

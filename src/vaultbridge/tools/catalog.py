@@ -10,7 +10,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.arguments import converted, one_note_name
 from vaultbridge.tools.schema import input_schema, with_vault
@@ -144,25 +146,36 @@ class Catalog:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
         InvalidArgument naming a wrong argument, PermissionDenied for a change where nothing may be changed,
         and what the tool itself raises."""
-        tool = self.get(name)
-        if tool is None or not self._is_on(tool) or (shop.profile == "core" and not tool.core):
+        tool = self._callable(name, shop)
+        if tool is None:
             raise NoteNotFound(name, closest=self._closest(name), what="tool")
         read_only = shop.read_only or shop.profile == "read-only"
         if isinstance(tool, ForeignTool):
             if read_only and tool.effect != "reads":
                 raise _refused(tool)
             return tool.run(shop, arguments)
-        rest = one_note_name(arguments, tool.note)
-        vault = rest.get("vault") or ""
-        if not isinstance(vault, str):
-            raise InvalidArgument(
-                f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
-            )
-        rest = {key: value for key, value in rest.items() if key != "vault"}
-        filled = converted(rest, tool.arguments)
+        vault, filled = _filled(tool, arguments, shop)
         if read_only and (tool.changing(filled) if tool.changing else tool.effect != "reads"):
             raise _refused(tool)
         return tool.run(shop.bench(vault), filled)
+
+    def ready(self, name: str, arguments: dict[str, Any], shop: Workshop) -> Answer | None:
+        """What `call` would give, if that takes no waiting; None for everything else, errors too. The vaults
+        must be open already."""
+        tool = self._callable(name, shop)
+        if not isinstance(tool, Tool) or tool.ready is None:
+            return None
+        try:
+            vault, filled = _filled(tool, arguments, shop)
+            return tool.ready(shop.bench(vault), filled)
+        except VaultbridgeError:
+            return None
+
+    def _callable(self, name: str, shop: Workshop) -> AnyTool | None:
+        tool = self.get(name)
+        if tool is None or not self._is_on(tool) or (shop.profile == "core" and not tool.core):
+            return None
+        return tool
 
     def _closest(self, name: str) -> tuple[str, ...]:
         from difflib import get_close_matches
@@ -186,6 +199,17 @@ class Catalog:
             listeners = self._listeners
         for listener in listeners:
             listener()
+
+
+def _filled(tool: Tool, arguments: dict[str, Any], shop: Workshop) -> tuple[str, Struct]:
+    """The vault that was named, and the tool's own arguments. Raises InvalidArgument."""
+    rest = one_note_name(arguments, tool.note)
+    vault = rest.get("vault") or ""
+    if not isinstance(vault, str):
+        raise InvalidArgument(
+            f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
+        )
+    return vault, converted({key: value for key, value in rest.items() if key != "vault"}, tool.arguments)
 
 
 def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:

@@ -18,6 +18,7 @@ from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.kept import Reading
     from vaultbridge.engine.reading import Part
 
 NOTES_AT_ONCE: Final = 50
@@ -76,23 +77,23 @@ def _several(bench: Bench, names: list[str], part: Part) -> str:
 
 
 def note_text(bench: Bench, name: str, part: Part) -> str:
-    from vaultbridge.engine.parsing import parse_file
-    from vaultbridge.engine.reading import excerpt
-    from vaultbridge.note.model import Note
-    from vaultbridge.note.text import decode
-    from vaultbridge.vault.read import content_hash
-
-    engine = bench.engine
-    path = engine.find(name)
+    path = bench.engine.find(name)
     _must_be_text(path)
-    data = engine.read_bytes(path)
-    text = decode(data).text
-    structured = part.heading or part.block or part.outline or not part.properties
-    cut = excerpt(text, parse_file(path, text) if structured else Note(), part)
-    # The nothing after a last line end is a line to an editor, but not to a reader.
-    total = max(1, cut.total_lines - text.endswith("\n"))
-    lines = f"lines {cut.first_line}-{min(cut.last_line, total)} of {total}"
-    shown = f"[{path} | hash {content_hash(data)} | {lines}]\n{cut.text}"
+    return _shown(bench.engine.read(path, part))
+
+
+def ready(bench: Bench, arguments: ReadNote) -> Answer | None:
+    """What `run` would answer, when a note named by its path has been read before and has not changed."""
+    if not arguments.name or arguments.names:
+        return None
+    reading = bench.engine.reading_at_hand(arguments.name, _part(arguments))
+    return None if reading is None else read(_shown(reading))
+
+
+def _shown(reading: Reading) -> str:
+    cut = reading.excerpt
+    lines = f"lines {cut.first_line}-{min(cut.last_line, reading.lines)} of {reading.lines}"
+    shown = f"[{reading.path} | hash {reading.hash} | {lines}]\n{cut.text}"
     if cut.next_start is None:
         return shown
     return f"{shown.rstrip()}\n[cut; go on with start={cut.next_start}]"
@@ -141,6 +142,7 @@ READ_NOTE = Tool(
     ),
     arguments=ReadNote,
     run=run,
+    ready=ready,
     group="notes",
     core=True,
     note="name",

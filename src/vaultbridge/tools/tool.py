@@ -21,7 +21,8 @@ class Tool(Struct, frozen=True, kw_only=True):
 
     A tool that both reads and changes has `reading`, the arguments it takes where nothing may be changed, and
     `changing`, which tells for one call whether it would change something. `note` is the argument that names
-    a note or file: `path` is taken as another word for it."""
+    a note or file: `path` is taken as another word for it. `ready` gives what `run` would, if it can do so
+    without ever waiting for anything, and else None: a server asks it in its event loop."""
 
     name: str
     title: str
@@ -29,6 +30,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     arguments: type[Struct]
     run: Callable[[Bench, Any], Answer]
     group: str
+    ready: Callable[[Bench, Any], Answer | None] | None = None
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False

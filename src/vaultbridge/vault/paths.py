@@ -158,16 +158,38 @@ class Root:
         everything beneath such a link alike, so that nobody learns by asking what lies there. A folder link
         back into the vault is no folder of the vault, as in Obsidian.
         """
+        if self.plain_status(path) is not None:
+            return Path(self._prefix + path)
         found, rest = self._descend(path)
         self._inside(found, path)
         if rest or self._loops(found):
             raise NoteNotFound(path)
         return found
 
+    def plain_status(self, path: VaultPath) -> os.stat_result | None:
+        """The status of what is stored under exactly this spelling with no link on the way: it lies where it
+        seems to lie, and nothing else need be asked. None when that cannot be said."""
+        if not path or os.name == "nt":
+            # Windows finds a name with dots or spaces at its end under another spelling, and has other links.
+            return None
+        text = self._prefix + path
+        end = len(self._prefix) - 1
+        while end >= 0:
+            end = text.find("/", end + 1)
+            try:
+                about = os.lstat(text if end < 0 else text[:end])
+            except (OSError, ValueError):
+                return None
+            if stat.S_ISLNK(about.st_mode):
+                return None
+        return about
+
     def place(self, path: VaultPath) -> Path:
         """Where `path` is or, when it does not exist yet, would be: existing folders in their stored
         spelling, the rest as given. Raises `PermissionDenied` when that lies outside the vault, or behind a
         link back into it."""
+        if self.plain_status(path) is not None:
+            return Path(self._prefix + path)
         found, rest = self._descend(path)
         self._inside(found, path)
         if self._loops(found):
@@ -227,8 +249,8 @@ class Root:
         return self.path_of(os.path.realpath(place))
 
     def _inside(self, place: Path, path: str) -> None:
-        real = self._real(place)
-        if real == str(place) or self.is_part(real):
+        real = os.path.realpath(place)
+        if self.is_part(real):
             return
         if not self.allow_outside_links or self.holds(real):
             raise PermissionDenied(
@@ -236,31 +258,12 @@ class Root:
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
             )
 
-    def _real(self, place: Path) -> str:
-        """`os.path.realpath`, which asks about every folder up to the root of the disk, without asking about
-        those above the vault: its own folder is real already."""
-        text = str(place)
-        if os.name == "nt" or not text.startswith(self._prefix):
-            return os.path.realpath(place)
-        end = len(self._prefix) - 1
-        while end >= 0:
-            end = text.find("/", end + 1)
-            try:
-                about = os.lstat(text if end < 0 else text[:end])
-            except OSError:
-                return os.path.realpath(place)
-            if stat.S_ISLNK(about.st_mode):
-                return os.path.realpath(place)
-        return text
-
     def is_part(self, real: str) -> bool:
         """Whether a real path is in the vault and beneath none of its hidden folders."""
         return self.holds(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
 
     def _loops(self, place: Path) -> bool:
         """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
-        if self._real(place) == str(place):
-            return False
         folder = place if place.is_dir() else place.parent
         real = os.path.realpath(folder)
         return real != str(folder) and self.holds(real)

@@ -88,7 +88,7 @@ def _read(place: str, path: str, limit: int) -> FileContent:
     for _ in range(READ_ATTEMPTS):
         # Not blocking, so that a named pipe in the vault cannot hold us; O_NONBLOCK means nothing for a file.
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with open(handle, "rb", buffering=0):
+        try:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
                 what = "a folder" if stat.S_ISDIR(before.st_mode) else "no ordinary file"
@@ -101,18 +101,21 @@ def _read(place: str, path: str, limit: int) -> FileContent:
                 )
             if is_placeholder(before, place):
                 raise not_downloaded(path)
-            data = _read_all(handle, before.st_size, limit)
+            data = _read_all(handle, before.st_size)
             signature = Signature.of(before)
+            # In this order: whatever was added while we read shows in the size.
             if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))
+        finally:
+            os.close(handle)
     raise EngineFailure(f"{path} keeps changing while it is read.", hint="Try again in a moment.")
 
 
-def _read_all(handle: int, size: int, limit: int) -> bytes:
-    """Up to one byte more than `size`, so that a file that grew is noticed."""
-    pieces: list[bytes] = []
-    wanted = min(size, limit) + 1
-    while wanted > 0 and (piece := os.read(handle, wanted)):
+def _read_all(handle: int, size: int) -> bytes:
+    """As many bytes as the file is said to have, or fewer when it has become shorter."""
+    pieces = [os.read(handle, size)]
+    missing = size - len(pieces[0])
+    while missing and (piece := os.read(handle, missing)):
         pieces.append(piece)
-        wanted -= len(piece)
+        missing -= len(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -1,0 +1,81 @@
+"""Readings kept for the next caller, and given only while the file is what it was.
+
+Assistants read the same few notes again and again. What was read is kept with the file's stamp; asking for it
+costs a look at the file's status and never waits, so a server may do it where it may not block.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.engine.reading import Excerpt, Part
+from vaultbridge.limits import MIB
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.settled import SettledFiles, Stamp
+
+KEPT_BYTES: Final = 8 * MIB
+"""Of all texts together: some thousand notes, and small beside what a process needs anyway."""
+
+ENTRY_BYTES: Final = 600
+"""What an entry takes beside its text."""
+
+
+class Reading(Struct, frozen=True):
+    """A part of a file. `lines` is how many the whole file has, as a reader counts them."""
+
+    path: VaultPath
+    hash: str
+    lines: int
+    excerpt: Excerpt
+
+
+class _Kept(Struct, frozen=True):
+    stamp: Stamp
+    reading: Reading
+    size: int
+
+
+class KeptReadings:
+    """Any thread may use it; the one that was used longest ago goes first."""
+
+    def __init__(self, files: SettledFiles, *, most_bytes: int = KEPT_BYTES) -> None:
+        self._files = files
+        self._most = most_bytes
+        self._guard = threading.Lock()
+        self._kept: dict[tuple[VaultPath, Part], _Kept] = {}
+        self._bytes = 0
+
+    def keep(self, reading: Reading, part: Part, stamp: Stamp) -> None:
+        """`stamp` was taken before the file was read: if it changed since, the next look will tell."""
+        size = sys.getsizeof(reading.excerpt.text) + ENTRY_BYTES
+        if size > self._most:
+            return
+        with self._guard:
+            self._drop((reading.path, part))
+            self._kept[reading.path, part] = _Kept(stamp, reading, size)
+            self._bytes += size
+            while self._bytes > self._most:
+                self._drop(next(iter(self._kept)))
+
+    def get(self, path: VaultPath, part: Part) -> Reading | None:
+        key = (path, part)
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        true = self._files.unchanged(path, kept.stamp)
+        with self._guard:
+            if self._kept.get(key) is kept:
+                self._drop(key)
+                if true:
+                    self._kept[key] = kept
+                    self._bytes += kept.size
+        return kept.reading if true else None
+
+    def _drop(self, key: tuple[VaultPath, Part]) -> None:
+        gone = self._kept.pop(key, None)
+        if gone is not None:
+            self._bytes -= gone.size

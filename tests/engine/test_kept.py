@@ -1,0 +1,176 @@
+"""Readings that are kept: always what stands on the disk, never more than their room."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.kept import ENTRY_BYTES, KeptReadings, Reading
+from vaultbridge.engine.reading import WHOLE, Excerpt, Part
+from vaultbridge.errors import NoteNotFound, PermissionDenied
+from vaultbridge.vault.mounts import answers_at_once
+from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.settled import SETTLED_SECONDS, SettledFiles
+from vaultbridge.vault.trash import TrashCans
+
+A = vault_path("A.md")
+
+
+def later() -> float:
+    return time.time() + SETTLED_SECONDS + 1
+
+
+def engine_on(base: Path, scope: Scope | None = None) -> Engine:
+    folder = base / "vault"
+    folder.mkdir(exist_ok=True)
+    if not answers_at_once(folder.resolve()):
+        pytest.skip("nothing is known of this file system")
+    return Engine(
+        folder,
+        cache=base / "cache",
+        cans=TrashCans({"HOME": str(base / "home")}),
+        scope=scope or Scope(),
+        clock=later,
+    )
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with engine_on(tmp_path) as engine:
+        yield engine
+
+
+def test_a_reading_is_at_hand_until_the_file_changes(engine: Engine) -> None:
+    place = engine.root.folder / A
+    place.write_text("one\n", "utf-8")
+    assert engine.reading_at_hand("A.md", WHOLE) is None
+    reading = engine.read(A, WHOLE)
+    assert engine.reading_at_hand("A.md", WHOLE) is reading
+    assert engine.reading_at_hand("/A.md", WHOLE) is reading
+    assert engine.reading_at_hand("A.md", Part(max_chars=2)) is None
+    place.write_text("one and more\n", "utf-8")
+    assert engine.reading_at_hand("A.md", WHOLE) is None
+    assert engine.read(A, WHOLE).excerpt.text == "one and more\n"
+
+
+@pytest.mark.parametrize("name", ["A", "a.md", "../A.md", "", "A.md\0", "Alias"])
+def test_only_an_exact_path_is_answered_from_memory(engine: Engine, name: str) -> None:
+    """Which note any other name means may change without this one changing."""
+    (engine.root.folder / A).write_text("---\naliases: Alias\n---\n", "utf-8")
+    engine.read(A, WHOLE)
+    assert engine.reading_at_hand(name, WHOLE) is None
+
+
+def test_what_a_scope_hides_is_never_kept(tmp_path: Path) -> None:
+    with engine_on(tmp_path, Scope(deny=("Private",))) as engine:
+        (engine.root.folder / "Private").mkdir()
+        (engine.root.folder / "Private/S.md").write_text("secret", "utf-8")
+        (engine.root.folder / "L.md").symlink_to("Private/S.md")
+        for path in ("Private/S.md", "L.md"):
+            with pytest.raises(NoteNotFound):
+                engine.read(vault_path(path), WHOLE)
+            assert engine.reading_at_hand(path, WHOLE) is None
+
+
+def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
+    """Where it leads may change, out of the vault too."""
+    (engine.root.folder / A).write_text("inside", "utf-8")
+    link = engine.root.folder / "L.md"
+    link.symlink_to("A.md")
+    assert engine.read(vault_path("L.md"), WHOLE).excerpt.text == "inside"
+    assert engine.reading_at_hand("L.md", WHOLE) is None
+    (tmp_path / "outside.md").write_text("outside", "utf-8")
+    (engine.root.folder / A).unlink()
+    (engine.root.folder / A).symlink_to(tmp_path / "outside.md")
+    assert engine.reading_at_hand("A.md", WHOLE) is None
+    with pytest.raises(PermissionDenied):
+        engine.read(A, WHOLE)
+
+
+def test_a_failed_reading_keeps_nothing(engine: Engine) -> None:
+    (engine.root.folder / A).write_text("text", "utf-8")
+    with pytest.raises(Exception, match="no lines"):
+        engine.read(A, Part(lines=(9, 9)))
+    assert engine.reading_at_hand("A.md", Part(lines=(9, 9))) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    acts=st.lists(
+        st.tuples(
+            st.sampled_from(["read", "write", "replace", "remove", "swap", "append"]),
+            st.sampled_from(["A.md", "F/B.md"]),
+        ),
+        max_size=20,
+    )
+)
+def test_whatever_happens_to_the_files_memory_says_what_the_disk_says(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, str]]
+) -> None:
+    with engine_on(tmp_path_factory.mktemp("kept")) as engine:
+        folder = engine.root.folder
+        (folder / "F").mkdir()
+        for number, (act, path) in enumerate(acts):
+            place = folder / path
+            text = "x" * (number + 1)
+            if act == "write":
+                # Another length each time: a file system's clock may not move between two writes.
+                place.write_text(text, "utf-8")
+            elif act == "replace":
+                (folder / "new").write_text(text, "utf-8")
+                (folder / "new").replace(place)
+            elif act == "remove":
+                place.unlink(missing_ok=True)
+            elif act == "swap" and (folder / "A.md").exists() and (folder / "F/B.md").exists():
+                (folder / "A.md").rename(folder / "new")
+                (folder / "F/B.md").rename(folder / "A.md")
+                (folder / "new").rename(folder / "F/B.md")
+            elif act == "append" and place.exists():
+                with place.open("a", encoding="utf-8") as file:
+                    file.write(text)
+            on_disk = place.read_text("utf-8") if place.exists() else None
+            if (reading := engine.reading_at_hand(path, WHOLE)) is not None:
+                assert reading.excerpt.text == on_disk
+            if act == "read" and on_disk is not None:
+                read = engine.read(vault_path(path), WHOLE)
+                assert read.excerpt.text == on_disk
+                assert engine.reading_at_hand(path, WHOLE) is read
+
+
+def reading_of(path: VaultPath, chars: int) -> Reading:
+    return Reading(path, "0" * 16, 1, Excerpt("x" * chars, 1, 1, 1))
+
+
+def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: Path) -> None:
+    if not answers_at_once(tmp_path.resolve()):
+        pytest.skip("nothing is known of this file system")
+    files = SettledFiles(Root(tmp_path), clock=later)
+    kept = KeptReadings(files, most_bytes=3 * (ENTRY_BYTES + 400))
+    paths = [vault_path(f"{number}.md") for number in range(4)]
+    for path in paths:
+        (tmp_path / path).write_text("x", "utf-8")
+
+    def keep(path: VaultPath, chars: int = 300) -> None:
+        stamp = files.stamp(path)
+        assert stamp is not None
+        kept.keep(reading_of(path, chars), WHOLE, stamp)
+
+    for path in paths[:3]:
+        keep(path)
+    assert kept.get(paths[0], WHOLE) is not None
+    keep(paths[3])
+    assert [kept.get(path, WHOLE) is not None for path in paths] == [True, False, True, True]
+    keep(paths[3], chars=10_000)
+    assert [kept.get(path, WHOLE) is not None for path in paths] == [True, False, True, True]
+    # A changed one gives its room back.
+    (tmp_path / paths[0]).write_text("xy", "utf-8")
+    assert kept.get(paths[0], WHOLE) is None
+    keep(paths[1])
+    assert [kept.get(path, WHOLE) is not None for path in paths] == [False, True, True, True]

@@ -1,0 +1,103 @@
+"""`vaultbridge.vault.settled`: a file that still is what it was, told by its status."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.vault.mounts import answers_at_once
+from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.settled import SETTLED_SECONDS, SettledFiles, Stamp
+
+NOTE = vault_path("Folder/n.md")
+
+
+@pytest.fixture
+def place(folder: Path) -> Path:
+    if not answers_at_once(folder.resolve()):
+        pytest.skip("nothing is known of this file system")
+    place = folder / NOTE
+    place.parent.mkdir()
+    place.write_bytes(b"first")
+    return place
+
+
+def later() -> float:
+    return time.time() + SETTLED_SECONDS + 1
+
+
+def stamped(root: Root) -> tuple[SettledFiles, Stamp]:
+    files = SettledFiles(root, clock=later)
+    stamp = files.stamp(NOTE)
+    assert stamp is not None
+    assert files.unchanged(NOTE, stamp)
+    return files, stamp
+
+
+def past_the_tick(place: Path, change: Callable[[], object]) -> None:
+    """Change a file so that its status shows it: a clock of a file system goes in steps."""
+    before = place.stat().st_ctime_ns
+    change()
+    while place.stat().st_ctime_ns == before:
+        change()
+
+
+def test_a_file_that_changed_just_now_gets_no_stamp(root: Root, place: Path) -> None:
+    assert SettledFiles(root, clock=lambda: place.stat().st_ctime).stamp(NOTE) is None
+    assert SettledFiles(root, clock=lambda: place.stat().st_ctime + SETTLED_SECONDS / 2).stamp(NOTE) is None
+
+
+def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
+    os.utime(place, (later() + 3600, later() + 3600))
+    assert SettledFiles(root, clock=later).stamp(NOTE) is None
+
+
+def test_the_same_length_written_in_place_shows(root: Root, place: Path) -> None:
+    files, stamp = stamped(root)
+    past_the_tick(place, lambda: place.write_bytes(b"other"))
+    assert not files.unchanged(NOTE, stamp)
+
+
+def test_a_time_that_was_set_back_shows(root: Root, place: Path) -> None:
+    times = place.stat()
+    files, stamp = stamped(root)
+
+    def change() -> None:
+        place.write_bytes(b"other")
+        os.utime(place, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    past_the_tick(place, change)
+    assert place.stat().st_mtime_ns == times.st_mtime_ns
+    assert not files.unchanged(NOTE, stamp)
+
+
+def test_a_replaced_a_removed_and_a_restored_file_show(root: Root, place: Path) -> None:
+    files, stamp = stamped(root)
+    beside = place.with_name("new")
+    beside.write_bytes(b"first")
+    beside.replace(place)
+    assert not files.unchanged(NOTE, stamp)
+    place.unlink()
+    assert not files.unchanged(NOTE, stamp)
+    assert files.stamp(NOTE) is None
+
+
+@pytest.mark.parametrize("part", ["Folder", "Folder/n.md"])
+def test_a_link_in_place_of_the_file_or_its_folder_shows(root: Root, place: Path, part: str) -> None:
+    """Even one that leads to the very same file: where it leads may be another's to say."""
+    files, stamp = stamped(root)
+    moved = root.folder / "elsewhere"
+    (root.folder / part).rename(moved)
+    (root.folder / part).symlink_to(moved)
+    assert not files.unchanged(NOTE, stamp)
+    assert files.stamp(NOTE) is None
+
+
+def test_a_folder_and_another_spelling_get_no_stamp(root: Root, place: Path) -> None:
+    files = SettledFiles(root, clock=later)
+    assert files.stamp(vault_path("Folder")) is None
+    assert files.stamp(vault_path("folder/N.md")) is None
