@@ -201,3 +201,7 @@ def test_names_become_such_as_models_accept(given: list[str], made: list[str]) -
     found = mcp_names(given)
     assert sorted(found) == sorted(made)
     assert sorted(found.values()) == sorted(given)
+
+
+def test_a_name_that_is_listed_twice_is_one_tool() -> None:
+    assert mcp_names(["a b", "c", "a b", "c"]) == {"c": "c", "a_b": "a b"}

@@ -121,6 +121,79 @@ async def test_every_failure_is_a_clear_error(
             await client.call("x", {})
 
 
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [(404, "another program"), (413, "less"), (500, "its own log"), (204, "its own log")],
+)
+async def test_a_server_that_answers_is_not_said_to_be_away(status: int, hint: str) -> None:
+    async with other_server(answer(status, "")) as url:
+        with pytest.raises(EngineFailure) as caught:
+            await BridgeClient(url).call("x", {})
+        assert hint in caught.value.hint
+
+
+async def test_half_a_character_in_an_answer_does_not_cost_the_rest() -> None:
+    """JavaScript cuts strings between the halves of an emoji, and `JSON.stringify` then writes one half."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        body = (
+            rb'{"success":true,"content":[{"type":"text","text":"a \\ud83d \ud83d b \ud83d\ude00 \udc00"}]}'
+        )
+        return web.Response(body=body, content_type="application/json")
+
+    async with other_server(handle) as url:
+        result = await BridgeClient(url).call("x", {})
+        assert result.content[0]["text"] == "a \\ud83d \ufffd b 😀 \ufffd"
+
+
+async def test_a_schema_that_names_no_type_is_one_of_an_object() -> None:
+    """MCP clients throw the whole list away over one tool whose schema is of no object."""
+    schemas: list[Any] = [{}, {"properties": {"a": {}}}, {"type": ["object", "null"]}, {"type": "object"}]
+    listed = {"tools": [{"name": f"t{at}", "inputSchema": schema} for at, schema in enumerate(schemas)]}
+    async with other_server(answer(200, listed)) as url:
+        found = await BridgeClient(url).tools()
+        assert [tool.input_schema for tool in found.tools] == [
+            {"type": "object"},
+            {"type": "object", "properties": {"a": {}}},
+            {"type": "object"},
+            {"type": "object"},
+        ]
+
+
+async def test_the_documents_base_address_is_as_good_as_the_servers() -> None:
+    async with running() as bridge:
+        for url in (bridge.url, f"{bridge.url}/", f"{bridge.url}/bridge/v1", f"{bridge.url}/bridge/v1/"):
+            client = BridgeClient(url)
+            assert (await client.tools()).tools
+            assert str(client.address) == bridge.url
+
+
+async def test_a_server_may_lie_below_a_path() -> None:
+    seen: list[str] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen.append(request.path)
+        return web.json_response({"tools": []})
+
+    async with other_server(handle) as url:
+        await BridgeClient(f"{url}/vaults/one/").tools()
+        await BridgeClient(f"{url}/vaults/two/bridge/v1").tools()
+    assert seen == ["/vaults/one/bridge/v1/tools", "/vaults/two/bridge/v1/tools"]
+
+
+async def test_an_answer_is_asked_for_as_it_is() -> None:
+    """Without the header a server might compress what we could not read."""
+    seen: list[str] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        seen.append(request.headers["Accept-Encoding"])
+        return web.json_response({"tools": []})
+
+    async with other_server(handle) as url:
+        await BridgeClient(url).tools()
+    assert seen == ["identity"]
+
+
 async def test_a_call_that_takes_too_long_is_given_up() -> None:
     async with running() as bridge:
         with pytest.raises(TimedOut):

@@ -126,7 +126,20 @@ async def test_a_wrong_option_is_told_with_code_2() -> None:
         ([], {}, "http://127.0.0.1:3000"),
         ([], {"OBSIDIAN_MCP_HOST": "localhost", "OBSIDIAN_MCP_PORT": "4000"}, "http://localhost:4000"),
         ([], {"OBSIDIAN_MCP_HOST": "::1"}, "http://[::1]:3000"),
+        ([], {"OBSIDIAN_MCP_HOST": "[::1]"}, "http://[::1]:3000"),
         ([], {"OBSIDIAN_MCP_HOST": "https://vault.example"}, "https://vault.example"),
+        (
+            [],
+            {"OBSIDIAN_MCP_HOST": "http://127.0.0.1/", "OBSIDIAN_MCP_PORT": "4000"},
+            "http://127.0.0.1:4000",
+        ),
+        (
+            [],
+            {"OBSIDIAN_MCP_HOST": "http://127.0.0.1:5000", "OBSIDIAN_MCP_PORT": "4000"},
+            "http://127.0.0.1:5000",
+        ),
+        ([], {"OBSIDIAN_MCP_HOST": "localhost:5000"}, "http://localhost:5000"),
+        (["--url", "http://a:1"], {"OBSIDIAN_MCP_PORT": "no port"}, "http://a:1"),
         (["--url", "http://a:1"], {"OBSIDIAN_MCP_PORT": "4000"}, "http://a:1"),
         (["--url=http://a:1"], {}, "http://a:1"),
     ],
@@ -153,6 +166,7 @@ def test_all_options() -> None:
         (["url"], {}),
         ([], {"OBSIDIAN_MCP_PORT": "x"}),
         ([], {"OBSIDIAN_MCP_PORT": "0"}),
+        ([], {"OBSIDIAN_MCP_PORT": "9" * 5000}),
     ],
 )
 def test_wrong_options_are_refused(argv: list[str], environ: dict[str, str]) -> None:

@@ -131,6 +131,37 @@ async def test_nobody_listening_is_told_with_the_address() -> None:
         await fetch(port)
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 64])
+async def test_a_name_that_nobody_knows_is_told_as_such(host: str) -> None:
+    with pytest.raises(EngineFailure, match="cannot be reached: that name is not known"):
+        await request(address(f"http://{host}:1"), "GET", "/", headers={}, seconds=BOUND)
+
+
+async def test_a_server_without_tls_is_told_as_such() -> None:
+    async def complain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+
+    async with listening(complain) as port:
+        with pytest.raises(EngineFailure, match="it does not speak TLS"):
+            await request(address(f"https://127.0.0.1:{port}"), "GET", "/", headers={}, seconds=BOUND)
+
+
+async def test_whether_a_lost_request_was_done_is_not_known() -> None:
+    """Somebody who appends to a note must not simply ask again; somebody who only reads may."""
+    async with listening(answering(b"HTTP/1.1 200 OK\r\n")) as port:
+        with pytest.raises(EngineFailure, match="broke off") as lost:
+            await fetch(port, "POST", b"{}")
+        assert "not known" in lost.value.hint
+        with pytest.raises(EngineFailure, match="broke off") as unread:
+            await fetch(port, "GET")
+        assert unread.value.hint == ""
+    with pytest.raises(EngineFailure, match="cannot be reached") as unsent:
+        await fetch(port, "POST", b"{}")
+    assert unsent.value.hint == ""
+
+
 async def test_a_server_that_says_nothing_is_given_up() -> None:
     held = asyncio.Event()
 
@@ -184,6 +215,8 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
         "http://h?x=1",
         "http://h:99999",
         "http://h\r\nX: 1",
+        "http://h/é",
+        "http://bücher.example",
     ],
 )
 def test_what_is_no_address_is_refused(url: str) -> None:

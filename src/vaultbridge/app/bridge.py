@@ -171,7 +171,7 @@ def mcp_names(names: Sequence[str]) -> dict[str, str]:
     A foreign server may name its tools as it likes; model APIs take letters, digits, `_` and `-`, at most 64.
     """
     found = {name: name for name in names if _NAME.fullmatch(name)}
-    for name in names:
+    for name in dict.fromkeys(names):
         if name in found:
             continue
         plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60].strip("_") or "tool"

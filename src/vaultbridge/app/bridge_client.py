@@ -52,9 +52,14 @@ class BridgeClient:
         self, url: str, *, key: str = "", call_seconds: float = CALL_SECONDS, plain_http: bool = False
     ) -> None:
         """Raises InvalidArgument. `plain_http` allows a key to travel unencrypted to another machine."""
-        self.address: Address = address(url)
+        # The document calls the address with its path the base, so people give either.
+        self.address: Address = address(url.rstrip("/").removesuffix(BASE))
         self.call_seconds = call_seconds
-        self._headers = {"Accept": "application/json", "User-Agent": "vaultbridge"}
+        self._headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "vaultbridge",
+        }
         if key:
             if not key.isascii() or not key.isprintable() or " " in key:
                 raise InvalidArgument("The API key holds characters that no key has.", argument="key")
@@ -112,13 +117,12 @@ class BridgeClient:
         for one in listed:
             if not isinstance(one, dict) or not isinstance(one.get("name"), str) or not one["name"]:
                 raise self._strange(answer)
-            schema = one.get("inputSchema")
             about = one.get("description")
             tools.append(
                 RemoteTool(
                     one["name"],
                     about if isinstance(about, str) else "",
-                    schema if isinstance(schema, dict) else {"type": "object"},
+                    _object_schema(one.get("inputSchema")),
                 )
             )
         hash_ = form.get("hash")
@@ -130,8 +134,8 @@ class BridgeClient:
 
     def _json(self, answer: HttpAnswer) -> dict[str, Any]:
         try:
-            form = msgspec.json.decode(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            form = _decoded(answer.body)
+        except (ValueError, RecursionError):
             raise self._strange(answer) from None
         if not isinstance(form, dict):
             raise self._strange(answer)
@@ -156,7 +160,12 @@ class BridgeClient:
             return PermissionDenied(what, hint=hint, status=answer.status)
         if 300 <= answer.status < 400:
             return EngineFailure(what, hint="Redirects are not followed: give the real address.")
-        return EngineFailure(what, status=answer.status)
+        hints = {404: "Is another program listening on that port?", 413: "Give less at once."}
+        return EngineFailure(
+            what,
+            hint=hints.get(answer.status, "It is there, but did not do it; its own log may say why."),
+            status=answer.status,
+        )
 
     def _word(self, answer: HttpAnswer, key: str) -> str:
         try:
@@ -165,6 +174,25 @@ class BridgeClient:
             return ""
         word = form.get(key) if isinstance(form, dict) else None
         return word[:TEXT_CHARS] if isinstance(word, str) else ""
+
+
+def _decoded(body: bytes) -> Any:
+    """Raises ValueError, RecursionError."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        # JavaScript writes half a character where it cut a string inside one. What can be said of it in
+        # Unicode is that something is missing; the rest of the answer is good.
+        import json
+
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _object_schema(given: Any) -> dict[str, Any]:
+    """MCP demands that a tool's arguments are an object and say so; a client may refuse a whole list over
+    one that does not."""
+    return {**given, "type": "object"} if isinstance(given, dict) else {"type": "object"}
 
 
 def _is_block(value: Any) -> bool:

@@ -27,6 +27,9 @@ OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because o
 """
 
 
+DEFAULT_PORT = "3000"
+
+
 class Options(NamedTuple):
     url: str
     timeout: float = CALL_SECONDS
@@ -47,13 +50,7 @@ def main(argv: list[str]) -> int:
 
 def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
     """Raises InvalidArgument."""
-    host = environ.get("OBSIDIAN_MCP_HOST") or "127.0.0.1"
-    port = environ.get("OBSIDIAN_MCP_PORT") or "3000"
-    if not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
-        raise InvalidArgument(f"OBSIDIAN_MCP_PORT is {port[:60]!r}.", hint="It should be a port number.")
-    # A host that already is an address of its own, as some set-ups have it.
-    url = host if "://" in host else f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    options = Options(url)
+    options = Options("")
     rest = list(argv)
     while rest:
         name, has_value, value = rest.pop(0).partition("=")
@@ -74,7 +71,24 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
         options = (
             options._replace(url=value) if name == "--url" else options._replace(timeout=_seconds(value))
         )
-    return options
+    return options if options.url else options._replace(url=_url_of(environ))
+
+
+def _url_of(environ: Mapping[str, str]) -> str:
+    """The address that the environment gives. Some set-ups have a whole one for the host, or one with a port;
+    a port in it counts more than the other variable."""
+    scheme, _, rest = (environ.get("OBSIDIAN_MCP_HOST") or "127.0.0.1").rpartition("://")
+    host, slash, path = rest.rstrip("/").partition("/")
+    if host.count(":") > 1 and not host.startswith("["):
+        host = f"[{host}]"
+    port = environ.get("OBSIDIAN_MCP_PORT") or ("" if scheme else DEFAULT_PORT)
+    if port and not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65536):
+        raise InvalidArgument(
+            f"OBSIDIAN_MCP_PORT is {port[:60]!r}.", hint="It should be a port number, such as 3000."
+        )
+    if port and ":" not in host.rpartition("]")[2]:
+        host = f"{host}:{port}"
+    return f"{scheme or 'http'}://{host}{slash}{path}"
 
 
 def _seconds(text: str) -> float:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -29,6 +31,9 @@ ANSWER_BYTES: Final = 64 * MIB
 
 CONNECT_SECONDS: Final = 5.0
 """A server on this machine accepts in microseconds, one near it in milliseconds."""
+
+IN_DOUBT: Final = "Whether it was done is not known: look before you ask again."
+"""What is said of a request that changes something when its answer is lost."""
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -71,8 +76,14 @@ def address(url: str) -> Address:
         raise InvalidArgument(
             f"{url[:100]!r} is no address of a server.", argument="url", hint="Such as http://127.0.0.1:3000."
         )
-    if parts.username is not None or any(ord(char) <= 32 for char in url):
-        raise InvalidArgument("An address may hold no user name, password or space.", argument="url")
+    if parts.username is not None:
+        raise InvalidArgument("An address may hold no user name and no password.", argument="url")
+    if not all("!" <= char <= "~" for char in url):
+        raise InvalidArgument(
+            f"{url[:100]!r} holds a space or a letter that no address has.",
+            argument="url",
+            hint="Other letters are written as %C3%A9 in a path, and as xn--… in a name.",
+        )
     secure = parts.scheme == "https"
     return Address(secure, parts.hostname, port or (443 if secure else 80), parts.path.rstrip("/"))
 
@@ -89,6 +100,7 @@ async def request(
 ) -> HttpAnswer:
     """Send one request and read its whole answer. Raises EngineFailure when there is no usable one, TimedOut
     after `seconds`."""
+    doubt = "" if method in ("GET", "HEAD") else IN_DOUBT
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await _connect(to, min(connect_seconds, seconds))
@@ -97,11 +109,11 @@ async def request(
                 # Not drained first: a server may refuse a large body before it has read it all.
                 return await _answer(reader, method)
             except (OSError, EOFError, ValueError) as error:
-                raise EngineFailure(f"{to} broke off its answer: {_reason(error)}.") from error
+                raise EngineFailure(f"{to} broke off its answer: {_reason(error)}.", hint=doubt) from error
             finally:
                 writer.transport.abort()
     except TimeoutError:
-        raise TimedOut(f"{to} did not answer within {seconds:g} s.") from None
+        raise TimedOut(f"{to} did not answer within {seconds:g} s.", hint=doubt) from None
 
 
 async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -112,11 +124,13 @@ async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, a
             )
     except TimeoutError:
         raise TimedOut(f"{to} could not be reached within {seconds:g} s.") from None
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.") from error
 
 
+@cache
 def _verified() -> ssl.SSLContext:
+    """Made once: it reads every certificate authority of the system."""
     import ssl
 
     return ssl.create_default_context()
@@ -128,12 +142,17 @@ def _reason(error: Exception) -> str:
     verify = getattr(error, "verify_message", "")
     if verify:
         return f"its certificate is not trusted ({verify})"
+    if getattr(error, "library", ""):
+        # An SSLError, told by its fields: `ssl` is not imported for the sake of its name.
+        return "it does not speak TLS as we do"
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return "that name is not known"
     if isinstance(error, EOFError):
         return "the connection was closed"
     if isinstance(error, ValueError):
         return "it is not HTTP"
     number = getattr(error, "errno", None)
-    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "no connection"
+    return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "nobody answers"
 
 
 def _head(to: Address, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
