@@ -11,7 +11,7 @@ from __future__ import annotations
 import stat
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -158,13 +158,7 @@ class Engine:
 
     def _exactly(self, name: str) -> VaultPath | None:
         """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
-        for spelled in (name, f"{name}.md"):
-            try:
-                path = vault_path(spelled)
-            except InvalidArgument:
-                continue
-            if not self.scope.visible(path):
-                continue
+        for path in self._spelled(name):
             status = self.root.plain_status(path)
             if status is not None:
                 if stat.S_ISREG(status.st_mode):
@@ -181,13 +175,7 @@ class Engine:
 
     def _on_disk(self, name: str) -> VaultPath | None:
         """A path that is there, whatever the index knows yet."""
-        for spelled in (name, f"{name}.md"):
-            try:
-                path = vault_path(spelled)
-            except InvalidArgument:
-                continue
-            if not self.scope.visible(path):
-                continue
+        for path in self._spelled(name):
             try:
                 place = self._place(path)
             except NoteNotFound:
@@ -195,6 +183,16 @@ class Engine:
             if place.is_file():
                 return self.root.path_of(place)
         return None
+
+    def _spelled(self, name: str) -> Iterator[VaultPath]:
+        """The visible paths that a name may be, as it stands and with `.md`."""
+        for spelled in (name, f"{name}.md"):
+            try:
+                path = vault_path(spelled)
+            except InvalidPath:
+                continue
+            if self.scope.visible(path):
+                yield path
 
     def is_folder(self, path: VaultPath) -> bool:
         return self.root.exists(path) and self.root.place(path).is_dir()
