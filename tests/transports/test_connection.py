@@ -77,6 +77,16 @@ async def test_reading_stops_when_too_many_wait_and_goes_on_when_there_is_room()
     await wire.until(lambda message: message["id"] == total)
 
 
+async def test_who_waits_for_room_is_let_go_at_the_end() -> None:
+    _, wire = gated()
+    for _ in range(MAX_RUNNING + MAX_WAITING - 1):
+        await wire.start("gate")
+    blocked = asyncio.ensure_future(wire.start("gate"))
+    await wire.settle()
+    await wire.connection.close()
+    await asyncio.wait_for(blocked, BOUND)
+
+
 async def test_a_waiting_request_can_be_cancelled_and_never_starts() -> None:
     gate, wire = gated()
     for _ in range(MAX_RUNNING):

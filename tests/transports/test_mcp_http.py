@@ -83,6 +83,7 @@ async def test_a_body_beyond_the_bound_is_413_also_in_chunks(monkeypatch: pytest
     async with http_server() as client:
         async with client.post(b"x" * 1001) as response:
             assert response.status == 413
+            assert (await body(response))["id"] is None
 
         async def chunks() -> Any:
             for _ in range(11):
@@ -114,6 +115,7 @@ async def test_authorize_decides_after_the_door_and_its_principal_owns_the_sessi
         async with client.start("initialize", {"protocolVersion": "2025-11-25"}) as response:
             assert response.status == 401
             assert response.headers["WWW-Authenticate"] == "Bearer"
+            assert (await body(response))["error"]["code"] == -32600
         async with client.start(
             "initialize", {"protocolVersion": "2025-11-25"}, Authorization="a"
         ) as response:
@@ -271,14 +273,25 @@ async def test_a_lost_stream_is_read_on_from_the_last_event() -> None:
         assert "action=cancel" in found[1]["result"]["content"][0]["text"]
 
 
-@pytest.mark.parametrize("last", ["9-1", "nonsense", "0-x", "-", "0-²"])
-async def test_an_event_that_is_not_kept_is_404(last: str) -> None:
+@pytest.mark.parametrize("last", ["9-1", "nonsense", "0-x", "-", "0-²", "0-1", "0-" + "9" * 5000])
+async def test_an_event_that_is_not_kept_or_never_was_is_404(last: str) -> None:
     async with http_server() as client:
         await client.initialize("2025-11-25")
         headers = client.headers()
         headers["Last-Event-ID"] = last
         async with client.http.get(f"{client.url}/mcp", headers=headers) as response:
             assert response.status == 404
+
+
+async def test_an_event_from_nowhere_does_not_silence_the_stream() -> None:
+    async with http_server() as client:
+        await client.initialize("2025-11-25")
+        url = f"{client.url}/mcp"
+        async with client.http.get(url, headers=client.headers(Last_Event_ID="0-7")) as response:
+            assert response.status == 404
+        async with asyncio.timeout(BOUND), client.http.get(url, headers=client.headers()) as response:
+            await client.ask("tools/call", {"name": "test_trigger_tool_change"})
+            assert (await anext(events(response))).message["method"] == "notifications/tools/list_changed"
 
 
 async def test_long_work_can_let_go_of_its_connection() -> None:
@@ -356,6 +369,21 @@ async def test_a_session_in_use_is_never_thrown_out(monkeypatch: pytest.MonkeyPa
                 assert response.status == 503
 
 
+async def test_an_initialize_that_fails_opens_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http_sessions, "MAX_SESSIONS", 1)
+    async with http_server() as client:
+        await client.initialize("2025-11-25")
+        async with client.http.get(f"{client.url}/mcp", headers=client.headers()):
+            other = HttpClient(client.url, client.http, client.fixture)
+            async with client.http.delete(f"{client.url}/mcp", headers=client.headers()) as response:
+                assert response.status == 200
+        for _ in range(2):
+            async with other.start("initialize", {"protocolVersion": 5}) as response:
+                assert (await body(response))["error"]["code"] == -32602
+                assert "Mcp-Session-Id" not in response.headers
+        await other.initialize("2025-11-25")
+
+
 async def test_a_forgotten_session_ends() -> None:
     now = 0.0
     async with http_server(clock=lambda: now) as client:
@@ -428,6 +456,15 @@ async def test_marked_arguments_are_checked_against_their_headers() -> None:
             assert response.status == 200
         async with client.start("tools/call", params) as response:
             assert (response.status, (await body(response))["error"]["code"]) == (400, -32020)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_a_stateless_client_is_told_that_there_is_only_post(method: str) -> None:
+    async with http_server() as client:
+        for session in (None, "some"):
+            headers = client.headers(MCP_Protocol_Version=MODERN, Mcp_Session_Id=session)
+            async with client.http.request(method, f"{client.url}/mcp", headers=headers) as response:
+                assert (response.status, response.headers["Allow"]) == (405, "POST")
 
 
 async def test_stateless_notifications_are_accepted_and_answers_and_batches_refused() -> None:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 BROWSER_HEADERS: Final = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
 """What browsers add to requests and pages cannot take away."""
 
+OWNER: Final = "owner"
+"""The principal of who knows the bridge's own token."""
+
+LOCAL: Final = ""
+"""The principal of a program on this machine that sent no token."""
+
 TOKEN_CHARS: Final = 512
 """The longest token that is looked at; ours have 47 characters."""
 
@@ -46,11 +52,17 @@ class Access:
         return self._grant(request, pages=False)
 
     def valid_tokens(self) -> tuple[str, ...]:
-        """The ids of all tokens that are valid now; none when the list cannot be read."""
+        """The principals of all tokens that are valid now; none when the list cannot be read."""
         try:
-            return tuple(token.id for token in self._tokens.all() if not self._tokens.expired(token))
+            return tuple(token.principal for token in self._tokens.all() if not self._tokens.expired(token))
         except VaultbridgeError:
             return ()
+
+    def principals(self) -> frozenset[str]:
+        """Everybody who may be here now. A stream that was opened by anybody else must end: nothing asks
+        again who reads it."""
+        local = (LOCAL,) if self.open_locally else ()
+        return frozenset((OWNER, *local, *self.valid_tokens()))
 
     def _grant(self, request: web.Request, *, pages: bool) -> Grant:
         secret = _bearer(request)
@@ -59,16 +71,16 @@ class Access:
         browser = any(name in request.headers for name in BROWSER_HEADERS)
         if not self.open_locally or not _is_local(request) or (browser and not pages):
             raise _unauthorized("A bearer token is needed here; `vaultbridge token make` makes one.")
-        return Grant(self._servers.full)
+        return Grant(self._servers.full, LOCAL)
 
     def _of_token(self, secret: str) -> Grant:
         if hmac.compare_digest(secret.encode("utf-8", "surrogateescape"), self._own_token.encode()):
-            return Grant(self._servers.full, "owner")
+            return Grant(self._servers.full, OWNER)
         try:
             token: Token | None = self._tokens.check(secret)
             if token is None:
                 raise _unauthorized("The bearer token is not valid.", error="invalid_token")
-            return Grant(self._servers.for_token(token), f"token:{token.id}")
+            return Grant(self._servers.for_token(token), token.principal)
         except PermissionDenied as error:
             raise web.HTTPForbidden(text=str(error)) from None
         except VaultbridgeError as error:

@@ -39,7 +39,7 @@ from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.tools.workshop import Workshop
 from vaultbridge.transports.bridge_http import add_bridge_routes
 from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
-from vaultbridge.transports.mcp_http import add_mcp_routes
+from vaultbridge.transports.mcp_http import Dismiss, add_mcp_routes
 from vaultbridge.transports.presence import Presence
 from vaultbridge.web.page import add_page_routes, page_link
 
@@ -132,7 +132,8 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         )
         live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
         await live.start()
-        await _serve_app(stack, _app(config, guard, servers, access, ide), presence.socket, config)
+        app, dismiss = _app(config, guard, servers, access, ide)
+        await _serve_app(stack, app, presence.socket, config)
         ide.start()
         stack.push_async_callback(ide.stop)
         stack.callback(presence.withdraw)
@@ -142,7 +143,13 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         if announced:
             presence.announce(folders)
         tools = options.config_file.parent / "tools"
-        watching = asyncio.create_task(watch(options.config_file, tools, live.look))
+
+        async def look() -> None:
+            # First, so that nobody still uses a server that is then closed because its token is revoked.
+            await dismiss((await asyncio.to_thread(access.principals)).__contains__)
+            await live.look()
+
+        watching = asyncio.create_task(watch(options.config_file, tools, look))
         stack.push_async_callback(_cancelled, watching)
         scheme = "https" if config.server.tls_certificate else "http"
         host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
@@ -213,14 +220,16 @@ def _guard(config: Config) -> HostGuard:
     )
 
 
-def _app(config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide) -> web.Application:
+def _app(
+    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide
+) -> tuple[web.Application, Dismiss]:
     app = web.Application()
     add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
-    add_mcp_routes(
+    dismiss = add_mcp_routes(
         app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
-    return app
+    return app, dismiss
 
 
 async def _serve_app(

@@ -91,9 +91,9 @@ class Servers:
         """Raises PermissionDenied when none of the token's vaults is served here."""
         if token.unrestricted:
             return self.full
-        serving = self._narrow.get(token.id)
+        serving = self._narrow.get(token.principal)
         if serving is None:
-            serving = self._narrow[token.id] = self._made(token)
+            serving = self._narrow[token.principal] = self._made(token)
         return serving.server
 
     def rescope(self, config: Config) -> None:
@@ -109,10 +109,10 @@ class Servers:
         self._config = config
 
     async def forget(self, valid: Iterable[str]) -> None:
-        """Close the servers of tokens that are no longer valid: what they still stream falls silent."""
+        """Close the servers of tokens whose principals are not among the valid ones."""
         kept = set(valid)
-        for id_ in [id_ for id_ in self._narrow if id_ not in kept]:
-            await self._narrow.pop(id_).server.close()
+        for principal in [principal for principal in self._narrow if principal not in kept]:
+            await self._narrow.pop(principal).server.close()
 
     async def close(self) -> None:
         await self.forget(())

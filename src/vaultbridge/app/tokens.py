@@ -45,6 +45,9 @@ LOCK_SECONDS: Final = 5.0
 NAME_CHARS: Final = 80
 
 
+_Stamp = tuple[int, int, int]
+
+
 class Token(msgspec.Struct, frozen=True, kw_only=True):
     """`expires` is in seconds since the epoch, 0 for never. `vaults` empty: all that are served."""
 
@@ -62,6 +65,11 @@ class Token(msgspec.Struct, frozen=True, kw_only=True):
     def unrestricted(self) -> bool:
         return not (self.read_only or self.allow or self.deny or self.vaults)
 
+    @property
+    def principal(self) -> str:
+        """Who its bearer is to the protocols: somebody else as soon as the token opens something else."""
+        return f"token:{self.id}:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:16]}"
+
     def __post_init__(self) -> None:
         if len(self.hash) != 64:
             raise ValueError("the hash is not one of SHA-256")
@@ -73,8 +81,8 @@ class TokenStore:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
         self._clock = clock
-        self._stamp: tuple[int, int, int] | None = None
-        self._known: dict[str, Token] = {}
+        # One value, because several threads look: a list must never stand beside another one's stamp.
+        self._seen: tuple[_Stamp | None, dict[str, Token]] = (None, {})
 
     def make(
         self,
@@ -114,8 +122,7 @@ class TokenStore:
         return token, secret
 
     def all(self) -> tuple[Token, ...]:
-        self._refresh()
-        return tuple(self._known.values())
+        return tuple(self._known().values())
 
     def revoke(self, which: str) -> Token:
         """By id or name. Raises InvalidArgument when there is none."""
@@ -132,9 +139,8 @@ class TokenStore:
 
     def check(self, secret: str) -> Token | None:
         """The token that this text is; None when it is unknown, revoked or expired."""
-        self._refresh()
         given = _hash(secret)
-        token = self._known.get(given)
+        token = self._known().get(given)
         if token is None or not hmac.compare_digest(token.hash, given):
             return None
         return None if self.expired(token) else token
@@ -142,17 +148,18 @@ class TokenStore:
     def expired(self, token: Token) -> bool:
         return bool(token.expires) and token.expires <= self._clock()
 
-    def _refresh(self) -> None:
-        """Read the file again if it is another than the one that was read last."""
+    def _known(self) -> dict[str, Token]:
+        """The tokens by hash; the file is read again if it is another than the one that was read last."""
         try:
             status = self._file.stat()
         except FileNotFoundError:
-            self._stamp, self._known = None, {}
-            return
+            return {}
+        seen, known = self._seen
         stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if stamp != self._stamp:
-            self._known = {token.hash: token for token in self._read()}
-            self._stamp = stamp
+        if stamp != seen:
+            known = {token.hash: token for token in self._read()}
+            self._seen = stamp, known
+        return known
 
     def _read(self) -> list[Token]:
         data = read_private(self._file)

@@ -90,7 +90,8 @@ class McpServer:
             self._watched[uri] -= 1
             if self._watched[uri] <= 0:
                 del self._watched[uri]
-                await (await self.provider()).unwatch_resource(uri)
+                if self._provider is not None:
+                    await self._provider.unwatch_resource(uri)
 
     async def close(self) -> None:
         """Close the provider if there is one."""

@@ -149,6 +149,7 @@ class Connection:
         self._closed = True
         self.ending.set()
         self._waiting.clear()
+        self._room.set()
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(PeerGone())

@@ -10,6 +10,7 @@ knows no tokens, no TLS, no engine.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -21,15 +22,22 @@ from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc import codec
 from vaultbridge.rpc.messages import UNSUPPORTED_VERSION, Batch, ErrorObject, Malformed, Request
-from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, SUPPORTED_NEWEST_FIRST
+from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SUPPORTED_NEWEST_FIRST
 from vaultbridge.transports.http_guard import ALLOWED_HEADERS, HostGuard
 from vaultbridge.transports.mcp_headers import VERSION_HEADER
 from vaultbridge.transports.mcp_http_legacy import LegacyEndpoint
-from vaultbridge.transports.mcp_http_reply import error_reply, read_body, refused
+from vaultbridge.transports.mcp_http_open import OpenRequests, Stays, nobody
+from vaultbridge.transports.mcp_http_reply import error_reply, read_body, refused, refused_as
 from vaultbridge.transports.mcp_http_sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.transports.mcp_http_stateless import StatelessEndpoint, is_stateless
 
 ALLOWED_METHODS: Final = "GET, POST, DELETE, OPTIONS"
+
+ENDING_SECONDS: Final = 5.0
+"""How long calls in flight may go on when the server ends: somebody waits for it to be gone."""
+
+DISMISSED_SECONDS: Final = 0.5
+"""The same for a caller who may no longer be here: enough to be told that a stream is over."""
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -40,6 +48,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 Authorize = Callable[[web.Request], Awaitable[Grant]]
+Dismiss = Callable[[Stays], Awaitable[None]]
 _View = Callable[[web.Request, Grant], Awaitable[web.StreamResponse]]
 
 
@@ -53,9 +62,10 @@ def add_mcp_routes(
     legacy: bool = True,
     call_seconds: float = CALL_SECONDS,
     clock: Callable[[], float] = time.monotonic,
-) -> None:
+) -> Dismiss:
     """Serve MCP on `path` and, when `legacy`, on `/sse` and `/messages`. Open exchanges end with the
-    application; the server itself stays the caller's."""
+    application; the server itself stays the caller's. Gives what ends the exchanges of those who may no
+    longer be here: `authorize` sees nobody again who only listens."""
 
     async def allow(request: web.Request) -> Grant:
         return Grant(server)
@@ -63,6 +73,7 @@ def add_mcp_routes(
     paths = {path, "/sse", "/messages"} if legacy else {path}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock)
     old = LegacyEndpoint(call_seconds=call_seconds)
+    answering = OpenRequests()
 
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -70,7 +81,12 @@ def add_mcp_routes(
             refusal = guard.refusal(request.headers.get("Host"), origin)
             if refusal is not None:
                 return refused(403, refusal)
-            return await view(request, await (authorize or allow)(request))
+            try:
+                grant = await (authorize or allow)(request)
+                with answering.one(request, grant.principal):
+                    return await view(request, grant)
+            except web.HTTPException as error:
+                return refused_as(error)
 
         return handle
 
@@ -92,9 +108,12 @@ def add_mcp_routes(
         if request.path in paths:
             response.headers.update(guard.cors_headers(request.headers.get("Origin")))
 
+    async def dismiss(stays: Stays, seconds: float = DISMISSED_SECONDS) -> None:
+        await asyncio.gather(endpoint.end(stays, seconds), old.end(stays, seconds))
+        await answering.hang_up(stays)
+
     async def shut_down(app: web.Application) -> None:
-        await endpoint.close()
-        await old.close()
+        await dismiss(nobody, ENDING_SECONDS)
 
     app.router.add_route("OPTIONS", path, preflight)
     app.router.add_route("*", path, guarded(endpoint.handle))
@@ -104,6 +123,7 @@ def add_mcp_routes(
             app.router.add_route("GET" if view == old.open else "POST", old_path, guarded(view))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
+    return dismiss
 
 
 class McpEndpoint:
@@ -117,6 +137,8 @@ class McpEndpoint:
         match request.method:
             case "POST":
                 return await self._post(request, grant)
+            case "GET" | "DELETE" if request.headers.get(VERSION_HEADER) in MODERN_VERSIONS:
+                return refused(405, "Method not allowed: 2026-07-28 has only POST", allow="POST")
             case "GET":
                 return await self._get(request, grant)
             case "DELETE":
@@ -124,9 +146,9 @@ class McpEndpoint:
             case _:
                 return refused(405, "Method not allowed", allow=ALLOWED_METHODS)
 
-    async def close(self) -> None:
-        await self._stateless.close()
-        await self._sessions.close()
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End what belongs to principals who may not stay; calls in flight get `seconds`."""
+        await asyncio.gather(self._stateless.end(stays, seconds), self._sessions.end(stays, seconds))
 
     async def _post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         if request.content_type != "application/json":
@@ -154,7 +176,11 @@ class McpEndpoint:
         opened = await self._sessions.open(grant.server, grant.principal)
         if opened is None:
             return refused(503, "Too many sessions are in use; close one or try again later")
-        return await opened.post(request, message)
+        response = await opened.post(request, message)
+        if not opened.is_initialized:
+            await self._sessions.drop(opened)
+            response.headers.pop(SESSION_HEADER, None)
+        return response
 
     async def _get(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         if not _accepts(request, "text/event-stream"):

@@ -6,6 +6,7 @@ the session.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from vaultbridge.rpc.messages import RequestId
 from vaultbridge.rpc.session import Outgoing
 from vaultbridge.transports import sse
 from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.mcp_http_open import Stays
 from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, read_body, refused
 from vaultbridge.transports.mcp_stream import Stream
 
@@ -43,6 +45,10 @@ class _Legacy:
 
     def release(self, related: RequestId) -> None:
         pass
+
+    async def end(self, seconds: float) -> None:
+        await self.connection.drain(seconds)
+        self.stream.end()
 
 
 class LegacyEndpoint:
@@ -73,7 +79,9 @@ class LegacyEndpoint:
         await legacy.connection.receive(await read_body(request))
         return web.Response(status=202, text="Accepted")
 
-    async def close(self) -> None:
-        for legacy in tuple(self._open.values()):
-            await legacy.connection.drain()
-            legacy.stream.end()
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the streams of principals who may not stay; calls in flight get `seconds`."""
+        leaving = {id_: legacy for id_, legacy in self._open.items() if not stays(legacy.principal)}
+        for id_ in leaving:
+            del self._open[id_]
+        await asyncio.gather(*(legacy.end(seconds) for legacy in leaving.values()))

@@ -95,6 +95,14 @@ def refused(status: int, message: str, *, allow: str = "") -> web.Response:
     return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
 
 
+def refused_as(error: web.HTTPException) -> web.Response:
+    """What aiohttp or `authorize` raised, in the form of every other refusal here."""
+    response = refused(error.status, error.text or error.reason)
+    if (challenge := error.headers.get("WWW-Authenticate")) is not None:
+        response.headers["WWW-Authenticate"] = challenge
+    return response
+
+
 class Reply:
     """How a stream is written. `prime` sends an empty first event with an id, so that a client can come
     back even if it has seen nothing (2025-11-25). `event_ids` is off where streams cannot be resumed."""

@@ -7,6 +7,7 @@ connection can read on with `Last-Event-ID`; losing it is not a cancellation.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -17,9 +18,11 @@ from aiohttp import web
 from vaultbridge.dialects.mcp import McpDialect, mcp_dialect
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.limits import MIB
+from vaultbridge.rpc.lifecycle import Phase
 from vaultbridge.rpc.messages import Batch, Malformed, Message, Request, RequestId
 from vaultbridge.rpc.session import Outgoing
 from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.mcp_http_open import Stays
 from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, refused
 from vaultbridge.transports.mcp_stream import Stream
 
@@ -36,6 +39,9 @@ MAX_STREAMS: Final = 128
 
 SESSION_BYTES: Final = 8 * MIB
 """What the finished streams of one session may hold for clients that come back."""
+
+EVENT_DIGITS: Final = 15
+"""The longest number of an event that is read: more than any stream will ever carry."""
 
 _GET_STREAM: Final = "0"
 
@@ -81,6 +87,11 @@ class HttpSession:
     # HTTP.
 
     @property
+    def is_initialized(self) -> bool:
+        dialect = self.connection.dialect
+        return isinstance(dialect, McpDialect) and dialect.phase is not Phase.NEW
+
+    @property
     def is_idle(self) -> bool:
         return self._readers == 0 and self.connection.session.in_flight == 0
 
@@ -112,15 +123,16 @@ class HttpSession:
         name, after = _GET_STREAM, None
         if last := request.headers.get("Last-Event-ID"):
             name, _, number = last.rpartition("-")
-            if name not in self._streams or not number.isascii() or not number.isdigit():
+            after = _event_number(number)
+            if name not in self._streams or after is None or after > self._streams[name].last:
                 return refused(404, "Not found: no such event; the stream is no longer kept")
-            after = int(number)
         reply = Reply(request, self._streams[name], headers={SESSION_HEADER: self.id}, event_ids=True)
         return await self._read(lambda: reply.events(after=after))
 
-    async def close(self, *, gracefully: bool = False) -> None:
-        if gracefully:
-            await self.connection.drain()
+    async def close(self, seconds: float = 0.0) -> None:
+        """Calls in flight get `seconds` to finish."""
+        if seconds:
+            await self.connection.drain(seconds)
         await self.connection.close()
         for stream in self._streams.values():
             stream.end()
@@ -204,16 +216,24 @@ class Sessions:
         self._sessions.pop(session.id, None)
         await session.close()
 
-    async def close(self) -> None:
-        sessions, self._sessions = self._sessions, {}
-        for session in sessions.values():
-            await session.close(gracefully=True)
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the sessions of principals who may not stay; calls in flight get `seconds`."""
+        leaving = [session for session in self._sessions.values() if not stays(session.principal)]
+        for session in leaving:
+            del self._sessions[session.id]
+        await asyncio.gather(*(session.close(seconds) for session in leaving))
 
     async def _sweep(self) -> None:
         limit = self._clock() - IDLE_SECONDS
         for session in tuple(self._sessions.values()):
             if session.is_idle and session.used < limit:
                 await self.drop(session)
+
+
+def _event_number(text: str) -> int | None:
+    """A number that an event of ours may have."""
+    fits = text.isascii() and text.isdigit() and len(text) <= EVENT_DIGITS
+    return int(text) if fits else None
 
 
 def _request_ids(message: Message | Batch | Malformed) -> list[RequestId]:

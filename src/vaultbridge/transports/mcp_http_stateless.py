@@ -5,6 +5,8 @@ A connection of its own answers it and is gone with the response; a client that 
 
 from __future__ import annotations
 
+import asyncio
+
 from aiohttp import web
 
 from vaultbridge.dialects.mcp import VERSION_KEY, mcp_dialect
@@ -23,6 +25,7 @@ from vaultbridge.rpc.session import Outgoing
 from vaultbridge.rpc.versions import MODERN_VERSIONS
 from vaultbridge.transports import mcp_headers
 from vaultbridge.transports.connection import Connection
+from vaultbridge.transports.mcp_http_open import Stays
 from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, error_reply, refused
 from vaultbridge.transports.mcp_stream import Stream
 
@@ -32,7 +35,7 @@ class StatelessEndpoint:
 
     def __init__(self, *, call_seconds: float) -> None:
         self._call_seconds = call_seconds
-        self._open: set[Connection] = set()
+        self._open: dict[Connection, Stream] = {}
 
     async def post(
         self,
@@ -56,10 +59,16 @@ class StatelessEndpoint:
             return error_reply(refusal.error, id_=message.id)
         return await self._exchange(request, message, server, principal)
 
-    async def close(self) -> None:
-        """Let open exchanges finish; listening streams get their closing result."""
-        for connection in tuple(self._open):
-            await connection.drain()
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the exchanges of principals who may not stay: calls get `seconds` to finish, listening streams
+        their closing result."""
+
+        async def end_one(connection: Connection, stream: Stream) -> None:
+            await connection.drain(seconds)
+            stream.end()
+
+        leaving = [one for one in self._open.items() if not stays(one[0].principal)]
+        await asyncio.gather(*(end_one(*one) for one in leaving))
 
     async def _exchange(
         self, request: web.Request, message: Request, server: McpServer, principal: str
@@ -71,7 +80,7 @@ class StatelessEndpoint:
             principal=principal,
             call_seconds=self._call_seconds,
         )
-        self._open.add(connection)
+        self._open[connection] = stream
         try:
             await connection.receive_message(message)
             return await Reply(request, stream, map_status=True).answer()
@@ -79,7 +88,7 @@ class StatelessEndpoint:
             # Streamable HTTP, Cancellation: closing the response stream cancels the request.
             return web.Response(status=499)
         finally:
-            self._open.discard(connection)
+            del self._open[connection]
             await connection.close()
 
 

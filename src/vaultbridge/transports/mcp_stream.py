@@ -139,6 +139,11 @@ class Stream:
         await self._room.wait()
 
     @property
+    def last(self) -> int:
+        """The number of the message that came last, 0 before the first."""
+        return self._number
+
+    @property
     def kept_bytes(self) -> int:
         return self._bytes
 
