@@ -95,7 +95,7 @@ async def test_before_the_other_side_is_there_one_tool_says_why_and_then_the_too
         told = await call(wire, STATUS_TOOL)
         assert told["isError"] is True
         assert f"127.0.0.1:{port} cannot be reached: connection refused" in told["content"][0]["text"]
-        assert "running?" in told["content"][0]["text"]
+        assert "running there?" in told["content"][0]["text"]
         async with running(port=port):
             await wire.notification("notifications/tools/list_changed")
             assert "read_note" in await names(wire)

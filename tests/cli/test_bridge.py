@@ -181,8 +181,8 @@ async def test_before_the_first_answer_no_http_library_is_loaded() -> None:
         "from vaultbridge.cli import bridge\n"
         "import vaultbridge.app.bridge, vaultbridge.app.bridge_client, vaultbridge.transports.stdio\n"
         "import vaultbridge.dialects.mcp\n"
-        "heavy = {'aiohttp', 'http.client', 'argparse', 'yaml', 'watchfiles', 'sqlite3'} & set(sys.modules)\n"
-        "print(sorted(heavy))"
+        "heavy = {'aiohttp', 'http.client', 'argparse', 'yaml', 'watchfiles', 'sqlite3', 'urllib.parse'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
     )
     done = await asyncio.create_subprocess_exec(
         sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE

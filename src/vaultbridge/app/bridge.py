@@ -187,7 +187,7 @@ def _told(error: VaultbridgeError) -> VaultbridgeError:
     if isinstance(error, EngineFailure) and not error.hint:
         return EngineFailure(
             error.message,
-            hint="Is Obsidian with its bridge, or `vaultbridge serve`, running?",
+            hint="Is Obsidian with its bridge, or `vaultbridge serve`, running there?",
             **error.details,
         )
     return error

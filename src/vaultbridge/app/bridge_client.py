@@ -7,7 +7,6 @@ and MCP are `bridge`'s duty.
 from __future__ import annotations
 
 from typing import Any, Final
-from urllib.parse import quote
 
 import msgspec
 
@@ -90,6 +89,8 @@ class BridgeClient:
 
     async def call(self, name: str, arguments: dict[str, Any]) -> RemoteResult:
         """Raises EngineFailure, TimedOut, PermissionDenied, NoteNotFound for a tool that is not there."""
+        from urllib.parse import quote
+
         answer = await request(
             self.address,
             "POST",
