@@ -6,8 +6,8 @@ run.
 Against: `python -c 'import asyncio, msgspec'` (the floor of our start), a minimal server of the official
 TypeScript SDK (left out without npm), and a server of the official Python SDK with an echo tool. Ours is the
 real command on a real vault, its index cold (deleted before each start) or warm; the echo is a plugin's tool
-in it. Rounds of all competitors are interleaved, so that a passing load hits all of them; absolute times
-depend on the machine, the ratios are held.
+in it. `vaultbridge bridge` must start as fast. Rounds of all competitors are interleaved, so that a passing
+load hits all of them; absolute times depend on the machine, the ratios are held.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ def echo(text: str) -> str:
 CALM_SECONDS = 3.0
 """How long a server is called before sustained calls are counted: ours compares its vault with the index
 first."""
+
+CLOSED_PORT = 1
+"""A port that nobody listens on."""
 
 BUILD_SECONDS = 300.0
 """How long the first build of the index may take before the run is given up."""
@@ -124,6 +127,20 @@ def start(vault: Vault, *, cold: bool) -> tuple[float, float]:
     listed = time.perf_counter()
     killed(server)
     return initialized - begin, listed - initialized
+
+
+def bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
+    """Milliseconds to `initialize` answered of `stdio` and of `bridge`, whose server is not there: by the
+    least disturbed round of each, because the two are nearly the same."""
+    bridge = [sys.executable, "-m", "vaultbridge", "bridge", "--url", f"http://127.0.0.1:{CLOSED_PORT}"]
+    begun = interleaved(
+        rounds,
+        {
+            "stdio": lambda: start(vault, cold=False),
+            "bridge": lambda: mcp_bench.spawn_to_initialize(bridge),
+        },
+    )
+    return {f"start at best, {name}, ms": min(found)[0] * 1000 for name, found in begun.items()}
 
 
 def while_building(vault: Vault) -> dict[str, float]:
@@ -231,6 +248,7 @@ def measured(vault: Vault, node_sdk: list[str] | None, rounds: int, calls: int) 
     begun = interleaved(rounds, _starts(vault, node_sdk, cold=False))
     figures |= {f"start warm, {name}, ms": _median(found, 0) for name, found in begun.items()}
     figures["first tools/list warm, ms"] = _median(begun["ours"], 1)
+    figures |= bridge_starts(vault, rounds + 5)
     figures["read_note p50, ms"] = read_round_trip(vault, calls)
     figures["completion p50, ms"] = completion(vault, calls // 10)
     rates: dict[str, Callable[[], Any]] = {
@@ -267,6 +285,8 @@ def report(figures: dict[str, float], *, as_json: bool) -> int:
                 (f"start {state} / node sdk", ours / figures[f"start {state}, node sdk, ms"], "<=", 0.5)
             )
         held.append((f"first tools/list {state}, ms", figures[f"first tools/list {state}, ms"], "<=", 5.0))
+    bridge = figures["start at best, bridge, ms"] / figures["start at best, stdio, ms"]
+    held.append(("start of the bridge / stdio", bridge, "<=", 1.05))
     held.append(("read_note p50, ms", figures["read_note p50, ms"], "<=", 0.5))
     ratio = figures["sustained echo, /s"] / figures["sustained python sdk's echo, /s"]
     held.append(("sustained echo / python sdk", ratio, ">=", 10.0))
