@@ -20,6 +20,7 @@ COMMANDS = {
     "export": "all notes as jsonl, graphml or csv",
     "stdio": "MCP over stdin and stdout, for an assistant to spawn",
     "serve": "one port for Claude Code, MCP over HTTP and Bridge v1",
+    "connect": "put a vault into an assistant's list of MCP servers",
     "bridge": "MCP over stdio for a Bridge v1 server",
     "call": "list and call the tools of any MCP server",
     "select": "tell connected assistants what is selected",

@@ -1,0 +1,210 @@
+"""`vaultbridge connect`: put a vault into an assistant's own list of MCP servers, or take it out again."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
+
+if TYPE_CHECKING:
+    from vaultbridge.app.assistants import Assistant
+
+EPILOG = """\
+examples:
+  vaultbridge connect                                  which assistants there are, and what they know
+  vaultbridge connect claude-desktop ~/Notes           every tool on this vault
+  vaultbridge connect cursor ~/Notes -- --read-only --deny Private
+  vaultbridge connect cursor --remove --name notes
+
+Claude Code knows a command of its own: claude mcp add notes -- vaultbridge stdio ~/Notes
+So does Codex:                          codex mcp add notes -- vaultbridge stdio ~/Notes
+"""
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "connect", "Put a vault into an assistant's list of MCP servers, and nothing else.", epilog=EPILOG
+    )
+    parser.add_argument("assistant", nargs="?", help="without it, all that are known are listed")
+    parser.add_argument(
+        "vault", metavar="VAULT", nargs="?", help="a vault's folder, or the name of one that Obsidian knows"
+    )
+    parser.add_argument(
+        "options", metavar="OPTION", nargs="*", help="options of `vaultbridge stdio`, after --"
+    )
+    parser.add_argument("--name", help="what the server is called there (the vault's name, unless said)")
+    parser.add_argument("--file", type=Path, help="the assistant's file, when it lies elsewhere")
+    parser.add_argument("--remove", action="store_true", help="take the server out of the list")
+    parser.add_argument("--replace", action="store_true", help="put it in place of another of the same name")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="show what would be written, and write nothing"
+    )
+    return run(parser, argv, _connect)
+
+
+def _connect(args: argparse.Namespace) -> int:
+    from vaultbridge.app.assistants import ASSISTANTS, config_file
+
+    if not args.assistant:
+        return _list(as_json=args.json)
+    assistant = next((one for one in ASSISTANTS if one.name == args.assistant), None)
+    if assistant is None:
+        names = ", ".join(one.name for one in ASSISTANTS)
+        raise InvalidArgument(
+            f"There is no assistant {args.assistant!r}.", argument="usage", hint=f"There are: {names}."
+        )
+    file: Path = args.file or config_file(assistant, os.environ, here=Path.cwd())
+    if args.remove:
+        return _remove(args, assistant, file)
+    return _add(args, assistant, file)
+
+
+def _list(*, as_json: bool) -> int:
+    from vaultbridge.app.assistants import ASSISTANTS, config_file
+    from vaultbridge.app.server_list import read_text, servers
+
+    for assistant in ASSISTANTS:
+        file = config_file(assistant, os.environ, here=Path.cwd())
+        known: dict[str, Any] = {}
+        state = "no file yet" if file.parent.is_dir() else "not installed"
+        try:
+            if (text := read_text(file)) is not None:
+                known, state = servers(text, assistant.servers), ""
+        except VaultbridgeError as error:
+            state = error.message
+        ours = [name for name, entry in known.items() if _starts_us(entry)]
+        if as_json:
+            emit(
+                {
+                    "assistant": assistant.name,
+                    "file": str(file),
+                    "servers": list(known),
+                    "vaultbridge": ours,
+                    "problem": state,
+                }
+            )
+            continue
+        what = state or (f"knows {', '.join(ours)}" if ours else "knows no vault")
+        say(f"{assistant.name:<15} {what}\n{'':<15} {file}")
+    return OK
+
+
+def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
+    from vaultbridge.app.assistants import server_entry
+    from vaultbridge.app.server_list import read_text, with_server
+    from vaultbridge.cli.stdio import WrongUsage, parsed
+    from vaultbridge.vault.known import find_vault
+
+    if not args.vault:
+        raise InvalidArgument("Which vault? Give its folder or its name.", argument="usage")
+    try:
+        if parsed(args.options).get("vaults"):
+            raise WrongUsage(f"Only options of stdio may follow, not {' '.join(args.options)}.")
+    except WrongUsage as error:
+        raise InvalidArgument(str(error), argument="usage") from None
+    vault = find_vault(args.vault).resolve()
+    name = args.name or _name_of(vault)
+    entry = server_entry(assistant, vault, tuple(args.options))
+    before = read_text(file)
+    known = _known(before, assistant, file, name, entry)
+    if known.get(name) == entry:
+        return _tell(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
+    if name in known and not args.replace:
+        raise EditRefused(
+            f"{assistant.title} has another server named {name!r}.",
+            hint="Give a --name of your own, or --replace.",
+        )
+    after = with_server(before if before and before.strip() else "{}\n", assistant.servers, name, entry)
+    _write(args, assistant, file, before, after)
+    if args.dry_run:
+        return _tell(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
+    return _tell(args, assistant, file, f"{assistant.title} knows {name}. {assistant.then}", changed=True)
+
+
+def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
+    from vaultbridge.app.server_list import read_text, servers, without_server
+    from vaultbridge.vault.known import find_vault
+
+    if not args.name and not args.vault:
+        raise InvalidArgument("Which server? Give its --name, or the vault.", argument="usage")
+    name = args.name or _name_of(find_vault(args.vault).resolve())
+    before = read_text(file)
+    if before is None or name not in servers(before, assistant.servers):
+        return _tell(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
+    _write(args, assistant, file, before, without_server(before, assistant.servers, name))
+    verb = "would forget" if args.dry_run else "has forgotten"
+    return _tell(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
+
+
+def _known(
+    text: str | None, assistant: Assistant, file: Path, name: str, entry: dict[str, Any]
+) -> dict[str, Any]:
+    """The servers that are there. A file that cannot be changed comes with what to write by hand."""
+    from vaultbridge.app.server_list import servers
+
+    try:
+        return servers(text, assistant.servers) if text and text.strip() else {}
+    except EditRefused as refusal:
+        by_hand = json.dumps({assistant.servers: {name: entry}}, ensure_ascii=False)
+        raise EditRefused(refusal.message, hint=f"Write this into {file} by hand: {by_hand}") from None
+
+
+def _write(
+    args: argparse.Namespace, assistant: Assistant, file: Path, before: str | None, after: str
+) -> None:
+    from vaultbridge.app.server_list import write_text
+
+    if not file.parent.is_dir():
+        raise EditRefused(
+            f"{assistant.title} seems not to be installed: {file.parent} is not there.",
+            hint="Start it once, or name its file with --file.",
+        )
+    if args.dry_run:
+        if not args.json:
+            say(_difference(before or "", after, file))
+        return
+    write_text(file, after, before=before)
+
+
+def _difference(before: str, after: str, file: Path) -> str:
+    from difflib import unified_diff
+
+    rows = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
+    return "\n".join(rows)
+
+
+def _tell(args: argparse.Namespace, assistant: Assistant, file: Path, text: str, *, changed: bool) -> int:
+    if args.json:
+        emit(
+            {
+                "assistant": assistant.name,
+                "file": str(file),
+                "changed": changed and not args.dry_run,
+                "message": text,
+            }
+        )
+    else:
+        say(text)
+    return OK
+
+
+def _name_of(vault: Path) -> str:
+    """The vault's name, as all assistants take it: letters, digits, - and _."""
+    plain = unicodedata.normalize("NFKD", vault.name).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9_-]+", "-", plain).strip("-") or "vault"
+
+
+def _starts_us(entry: Any) -> bool:
+    """Whether a server's entry starts vaultbridge."""
+    if not isinstance(entry, dict):
+        return False
+    args = entry.get("args")
+    words = [entry.get("command"), *(args if isinstance(args, list) else [])]
+    return any(isinstance(word, str) and Path(word).stem == "vaultbridge" for word in words)

@@ -1,0 +1,149 @@
+"""`vaultbridge connect`: from nothing to a server that the assistant can start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.cli.connect import main
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "home"
+    (home / ".cursor").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    vault = tmp_path / "My Café"
+    vault.mkdir()
+    (vault / "A.md").write_text("text", "utf-8")
+    return vault
+
+
+def test_the_written_command_starts_a_server_on_the_vault(home: Path, vault: Path, capsys: Said) -> None:
+    assert main(["claude-code", str(vault), "--", "--read-only"]) == 0
+    assert "knows my-cafe" in capsys.readouterr().out
+    entry = json.loads((home / ".mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
+    called = subprocess.run(
+        [sys.executable, "-m", "vaultbridge", "call", "my-cafe", "obsidian_read_note", '{"path": "A.md"}'],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert called.stdout.rstrip().endswith("text")
+    assert entry["args"][-2:] == [str(vault), "--read-only"]
+
+
+def test_doing_it_twice_changes_nothing(home: Path, vault: Path, capsys: Said) -> None:
+    file = home / ".cursor/mcp.json"
+    assert main(["cursor", str(vault)]) == 0
+    before = file.stat().st_ino, file.read_bytes()
+    assert main(["cursor", str(vault)]) == 0
+    assert "already" in capsys.readouterr().out
+    assert (file.stat().st_ino, file.read_bytes()) == before
+
+
+def test_another_server_of_that_name_is_kept_unless_told_otherwise(
+    home: Path, vault: Path, capsys: Said
+) -> None:
+    file = home / ".cursor/mcp.json"
+    file.write_text('{"mcpServers": {"my-cafe": {"url": "https://else.example"}}}', "utf-8")
+    assert main(["cursor", str(vault)]) == 1
+    assert "--replace" in capsys.readouterr().err
+    assert "else.example" in file.read_text("utf-8")
+    assert main(["cursor", str(vault), "--name", "notes"]) == 0
+    assert list(json.loads(file.read_text("utf-8"))["mcpServers"]) == ["my-cafe", "notes"]
+    assert main(["cursor", str(vault), "--replace"]) == 0
+    assert "else.example" not in file.read_text("utf-8")
+
+
+def test_a_dry_run_shows_the_change_and_makes_none(home: Path, vault: Path, capsys: Said) -> None:
+    assert main(["cursor", str(vault), "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert '+    "my-cafe": {' in said
+    assert "would know" in said
+    assert not (home / ".cursor/mcp.json").exists()
+    assert main(["cursor", str(vault), "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["changed"] is False
+
+
+def test_a_server_is_taken_out_by_name_or_vault(home: Path, vault: Path, capsys: Said) -> None:
+    main(["cursor", str(vault)])
+    main(["cursor", str(vault), "--name", "two"])
+    assert main(["cursor", "--remove", "--name", "two"]) == 0
+    assert main(["cursor", str(vault), "--remove"]) == 0
+    assert json.loads((home / ".cursor/mcp.json").read_text("utf-8")) == {"mcpServers": {}}
+    assert main(["cursor", str(vault), "--remove"]) == 0
+    assert "knows no my-cafe" in capsys.readouterr().out
+
+
+def test_all_assistants_are_listed_with_what_they_know(home: Path, vault: Path, capsys: Said) -> None:
+    main(["cursor", str(vault)])
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_text("{ // mine\n}", "utf-8")
+    capsys.readouterr()
+    assert main(["--json"]) == 0
+    rows = {row["assistant"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert rows["cursor"]["vaultbridge"] == ["my-cafe"]
+    assert rows["claude-desktop"]["problem"] == "not installed"
+    assert rows["claude-code"]["problem"] == "no file yet"
+    assert "line 1" in rows["gemini"]["problem"]
+    assert main([]) == 0
+    assert "knows my-cafe" in capsys.readouterr().out
+
+
+def test_a_file_with_comments_is_left_alone_and_what_to_write_is_said(
+    home: Path, vault: Path, capsys: Said
+) -> None:
+    file = home / ".cursor/mcp.json"
+    file.write_text('{\n  // mine\n  "mcpServers": {}\n}\n', "utf-8")
+    assert main(["cursor", str(vault)]) == 1
+    said = capsys.readouterr().err
+    assert '{"mcpServers": {"my-cafe": {"command":' in said
+    assert file.read_text("utf-8") == '{\n  // mine\n  "mcpServers": {}\n}\n'
+
+
+def test_an_app_that_is_not_there_is_told(vault: Path, capsys: Said) -> None:
+    assert main(["claude-desktop", str(vault)]) == 1
+    assert "not to be installed" in capsys.readouterr().err
+
+
+def test_a_file_elsewhere_can_be_named(tmp_path: Path, vault: Path) -> None:
+    assert main(["vscode", str(vault), "--file", str(tmp_path / "mcp.json")]) == 0
+    entry = json.loads((tmp_path / "mcp.json").read_text("utf-8"))["servers"]["my-cafe"]
+    assert entry["type"] == "stdio"
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["nobody", "x"],
+        ["cursor"],
+        ["cursor", "--remove"],
+        ["cursor", ".", "--", "--nonsense"],
+        ["cursor", ".", "--", "another-vault"],
+    ],
+)
+def test_wrong_usage_is_code_2_and_writes_nothing(home: Path, argv: list[str], capsys: Said) -> None:
+    assert main(argv) == 2
+    assert capsys.readouterr().err.startswith("vaultbridge: ")
+    assert not list((home / ".cursor").iterdir())
+
+
+def test_a_vault_that_is_not_there_is_told(home: Path, capsys: Said) -> None:
+    assert main(["cursor", "nowhere"]) == 1
+    assert "nowhere" in capsys.readouterr().err
+    assert not list((home / ".cursor").iterdir())
