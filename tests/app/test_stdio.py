@@ -99,6 +99,19 @@ def test_the_command_line_stands_above_the_configuration_and_only_narrows_its_sc
     assert make_server(plan, environ).offer.name == "mine"
 
 
+@pytest.mark.parametrize("where", ["HOME", "XDG_CONFIG_HOME", "VAULTBRIDGE_CONFIG"])
+def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, where: str) -> None:
+    """Many clients never ask again."""
+    config = tmp_path / (".config" if where == "HOME" else "config") / "vaultbridge"
+    value = {"HOME": tmp_path, "XDG_CONFIG_HOME": config.parent, "VAULTBRIDGE_CONFIG": config / "config.toml"}
+    environ = {"HOME": str(tmp_path), where: str(value[where]), "VAULTBRIDGE_VAULT": "/v"}
+    assert planned(StdioOptions(), environ).settings.quick_list
+    (config / "tools").mkdir(parents=True)
+    assert not planned(StdioOptions(), environ).settings.quick_list
+    (config / "config.toml").write_text("[tools]\nplugins = false\n")
+    assert planned(StdioOptions(), environ).settings.quick_list
+
+
 def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) -> None:
     folder = tmp_path / "Notes"
     folder.mkdir()

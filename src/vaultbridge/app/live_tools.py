@@ -25,6 +25,8 @@ class LiveTools:
 
     def __init__(self, catalog: Catalog, folder: Path, config: ToolsConfig, vaults: Iterable[Path]) -> None:
         self._config = config
+        self._checked = False
+        """Whether the names in the configuration have been compared with the tools there are."""
         self._switches = Switches(catalog, config)
         self.plugins = PluginTools(
             catalog,
@@ -40,19 +42,24 @@ class LiveTools:
         if self._config.packages:
             self.plugins.load_packages()
         self.look()
-        for name in self._switches.unknown(self._all()):
-            log.warning("The configuration names %r, which is neither a tool nor a group of tools", name)
 
     def look(self) -> None:
         """Follow the plugin files."""
         if self._config.plugins:
             self.plugins.refresh()
+        if not self._checked:
+            # Not before: a name may be that of a tool which has only now been loaded.
+            self._checked = True
+            for name in self._switches.unknown(self._all()):
+                log.warning("The configuration names %r, which is neither a tool nor a group of tools", name)
 
     def change(self, config: ToolsConfig) -> None:
-        """Another configuration from now on."""
+        """Another configuration from now on. Does not block; files that come with it are loaded by the next
+        `look`."""
         if self._config.plugins and not config.plugins:
             self.plugins.clear()
         self._config = config
+        self._checked = False
         self._switches.change(config, self._all())
 
     def _all(self) -> tuple[AnyTool, ...]:

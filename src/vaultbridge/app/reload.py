@@ -25,15 +25,6 @@ watches is told to nobody. A look is a few calls of stat."""
 log = logging.getLogger("vaultbridge.config")
 
 
-def stamp(file: Path) -> tuple[int, int, int] | None:
-    """What tells that a file is another than before; None when it is not there."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
 async def watch(file: Path, tools: Path, look: Callable[[], Awaitable[None]]) -> None:
     """Call `look` after every change and now and then, until cancelled. What it raises is logged."""
     while True:

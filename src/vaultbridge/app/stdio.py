@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from vaultbridge.transports.stdio import serve_stdio
 
 if TYPE_CHECKING:
     from vaultbridge.app.config import Config, LogLevel, VaultConfig
+    from vaultbridge.app.stdio_live import StdioLive
     from vaultbridge.dialects.mcp_server import ToolErrors
     from vaultbridge.engine import Engine
     from vaultbridge.tools.workshop import Profile
@@ -65,27 +67,32 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     configured: VaultConfig | None = None
 
-    def scope(self) -> Scope:
+    def parts(self, config: Config | None) -> tuple[Scope, ...]:
         """Raises InvalidArgument for a pattern that cannot be read."""
         from vaultbridge.vault.scope import Scope
 
         own = Scope(read_only=self.read_only, allow=self.allow, deny=self.deny)
-        if self.config is None:
-            return own
+        if config is None:
+            return (own,)
         from vaultbridge.app.config import VaultConfig
-        from vaultbridge.app.scopes import LiveScope, parts_of
+        from vaultbridge.app.scopes import parts_of
 
-        vault = self.configured or VaultConfig(path=self.text or UNNAMED)
-        return LiveScope(own, *parts_of(self.config, vault))
+        before = self.configured or VaultConfig(path=self.text or UNNAMED)
+        vault = next((vault for vault in config.vaults if vault.path == self.text), before)
+        return (own, *parts_of(config, vault))
 
-    def open(self, environ: Mapping[str, str]) -> Engine:
+    def scope(self) -> Scope:
+        """As it is at the start. Raises InvalidArgument for a pattern that cannot be read."""
+        from vaultbridge.app.scopes import LiveScope
+
+        return LiveScope(*self.parts(self.config))
+
+    def open(self, environ: Mapping[str, str], scope: Scope) -> Engine:
         """Raises VaultNotFound, naming the vaults that Obsidian knows."""
         from vaultbridge.app.wiring import open_engine
 
         outside = self.configured is not None and self.configured.outside_links
-        return open_engine(
-            self.text, scope=self.scope(), actor="mcp", allow_outside_links=outside, environ=environ
-        )
+        return open_engine(self.text, scope=scope, actor="mcp", allow_outside_links=outside, environ=environ)
 
 
 class StdioPlan(Struct, frozen=True, kw_only=True):
@@ -100,6 +107,7 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
     call_seconds: float = CALL_SECONDS
     name: str = ""
     config: Config | None = None
+    options: StdioOptions = StdioOptions()
 
 
 def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
@@ -137,7 +145,10 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     chosen = StdioPlan(
         vaults=plans,
         everywhere=everywhere,
-        settings=_settings(options, list(plans.values()) or [everywhere], config),
+        settings=_settings(
+            options, list(plans.values()) or [everywhere], config, plugins=may_have_plugins(environ)
+        ),
+        options=options,
         call_seconds=options.call_seconds or CALL_SECONDS,
         tool_errors=options.tool_errors or "auto",
         log_level=options.log_level or "info",
@@ -148,13 +159,15 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     return replace(
         chosen,
         config=config,
-        call_seconds=options.call_seconds or config.limits.call_seconds,
-        tool_errors=options.tool_errors or config.tools.errors,
-        log_level=options.log_level or config.log.level,
+        call_seconds=config.limits.call_seconds,
+        tool_errors=config.tools.errors,
+        log_level=config.log.level,
     )
 
 
-def _settings(options: StdioOptions, plans: list[VaultPlan], config: Config | None) -> ProviderSettings:
+def _settings(
+    options: StdioOptions, plans: list[VaultPlan], config: Config | None, *, plugins: bool
+) -> ProviderSettings:
     profile: Profile = options.profile or (config.tools.profile if config is not None else "full")
     read_only, restricted = options.read_only, False
     if config is not None or options.allow or options.deny:
@@ -168,24 +181,36 @@ def _settings(options: StdioOptions, plans: list[VaultPlan], config: Config | No
         read_only=read_only,
         restricted=restricted,
         prompt_folder=options.prompts,
-        quick_list=config is None or not (config.tools.enable or config.tools.disable),
+        # Many clients ask for the list once: one that will be another in a moment must not be shown.
+        quick_list=not plugins
+        if config is None
+        else not (config.tools.enable or config.tools.disable or (plugins and config.tools.plugins)),
     )
 
 
 def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
     async def make() -> Provider:
-        from vaultbridge.app.stdio_tools import StdioTools
+        from vaultbridge.app.stdio_live import StdioLive
         from vaultbridge.dialects.vault_engines import VaultEngines
 
-        engines = VaultEngines(_openers(plan, environ))
-        tools = StdioTools(plan.config, environ, [one.text for one in plan.vaults.values()])
-        return VaultProvider(engines, plan.settings, make_catalog=tools.load, at_close=tools.stop)
+        live = StdioLive(plan, environ, read=lambda: _config(plan.options, environ))
+        engines = VaultEngines(_openers(plan, environ, live))
+        return VaultProvider(
+            engines,
+            plan.settings,
+            make_catalog=live.load,
+            shop=lambda shop: live.furnished(shop, engines),
+            at_close=live.stop,
+        )
 
     offer = offer_for(plan.settings, vaults=len(plan.vaults), name=plan.name)
     return McpServer(offer, make, tool_errors=plan.tool_errors)
 
 
-def _openers(plan: StdioPlan, environ: Mapping[str, str]) -> dict[str, Callable[[], Engine]]:
+def _openers(plan: StdioPlan, environ: Mapping[str, str], live: StdioLive) -> dict[str, Callable[[], Engine]]:
+    def opened(one: VaultPlan) -> Engine:
+        return one.open(environ, live.scope_of(one))
+
     plans: dict[str, VaultPlan] = plan.vaults
     if not plans:
         try:
@@ -193,10 +218,8 @@ def _openers(plan: StdioPlan, environ: Mapping[str, str]) -> dict[str, Callable[
             plans = {name: replace(plan.everywhere, text=text) for name, text in found.items()}
         except VaultNotFound:
             # Tried again with every call: the person may be setting up their first vault just now.
-            return {
-                UNNAMED: lambda: replace(plan.everywhere, text=known_to_obsidian(environ)[0]).open(environ)
-            }
-    return {name: (lambda one=one: one.open(environ)) for name, one in plans.items()}  # type: ignore[misc]
+            return {UNNAMED: lambda: opened(replace(plan.everywhere, text=known_to_obsidian(environ)[0]))}
+    return {name: partial(opened, one) for name, one in plans.items()}
 
 
 def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
@@ -204,19 +227,43 @@ def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) ->
     true for nothing."""
     if any(name.startswith("VAULTBRIDGE_") and name not in _ONLY_VAULTS for name in environ):
         return True
+    bases = _config_folders(environ, platform)
+    return bases is None or any(os.path.exists(base + "/config.toml") for base in bases)  # noqa: PTH110
+
+
+def may_have_plugins(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
+    """Whether there is a folder for a person's own tools. May be true for an empty one."""
+    bases = _config_folders(environ, platform)
+    if chosen := environ.get("VAULTBRIDGE_CONFIG"):
+        bases = (os.path.dirname(os.path.expanduser(chosen)),)  # noqa: PTH111, PTH120
+    return bases is None or any(os.path.isdir(os.path.join(base, "tools")) for base in bases)  # noqa: PTH112, PTH118
+
+
+def _config_folders(environ: Mapping[str, str], platform: str) -> tuple[str, ...] | None:
+    """Where the configuration may lie, as far as that is known without `app.config`."""
     home = environ.get("HOME", "")
     if platform != "posix" or not home:
-        return True
+        return None
     bases = (environ.get("XDG_CONFIG_HOME", ""), home + "/.config", home + "/Library/Application Support")
-    return any(base and os.path.exists(base + "/vaultbridge/config.toml") for base in bases)  # noqa: PTH110
+    return tuple(base + "/vaultbridge" for base in bases if base)
 
 
 def _config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
-    """The file's, with the environment and the command line's vaults above it."""
+    """The file's, with the environment and the command line above it. What the command line says of scopes is
+    not in it: that narrows the file's and does not replace it."""
     from vaultbridge.app.config import VAULT_VARIABLE, chosen, config_file, from_environment, load
 
     config = load(config_file(environ))
-    if not options.vaults:
-        return from_environment(config, environ)
-    others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE}
-    return replace(from_environment(config, others), vaults=chosen(config.vaults, options.vaults))
+    others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE or not options.vaults}
+    below = from_environment(config, others)
+    return replace(
+        below,
+        vaults=chosen(config.vaults, options.vaults) or below.vaults,
+        tools=replace(
+            below.tools,
+            profile=options.profile or below.tools.profile,
+            errors=options.tool_errors or below.tools.errors,
+        ),
+        limits=replace(below.limits, call_seconds=options.call_seconds or below.limits.call_seconds),
+        log=replace(below.log, level=options.log_level or below.log.level),
+    )
