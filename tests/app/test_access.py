@@ -28,7 +28,8 @@ def bearer(secret: str) -> dict[str, str]:
 
 async def initialized(served: Served, **headers: str) -> dict[str, str]:
     """The headers of a new session."""
-    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    me = {"name": "t", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me}
     message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
     sent = {**MCP, **headers}
     async with served.http.post(f"{served.url}/mcp", json=message, headers=sent) as response:
@@ -83,7 +84,7 @@ def rewritten(served: Served, **changes: Any) -> None:
 @pytest.mark.parametrize("how", ["revoked", "expired", "scoped anew", "the list is damaged"])
 async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[str, Any], how: str) -> None:
     async with serving() as served:
-        token, secret = served.tokens.make("phone", **limits)
+        _, secret = served.tokens.make("phone", **limits)
         _, other = served.tokens.make("laptop")
         session = await initialized(served, **bearer(secret))
         staying = await initialized(served)

@@ -48,6 +48,8 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
         b'{"port": 0, "token": "00000000-0000-0000-0000-000000000007"}',
         b'{"port": 70000, "token": "00000000-0000-0000-0000-000000000007"}',
         b'{"port": 3000, "token": "short"}',
+        b'{"port": 3000, "token": "00000000-0000-0000-0000-000000000007", "certificate": "no"}',
+        b'{"port": 3000, "token": "00000000-0000-0000-0000-000000000007", "certificate": "00ff"}',
         b"\xff\xfe",
         b" " * 100_000,
     ],
@@ -55,6 +57,28 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
     assert recall(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "url", "link"),
+    [
+        (KNOWN, "http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+        (replace(KNOWN, host="::1"), "http://[::1]:3000", "http://[::1]:3000"),
+        (
+            replace(KNOWN, certificate="ab" * 32, name="vault.test"),
+            "https://127.0.0.1:3000",
+            "https://vault.test:3000",
+        ),
+    ],
+)
+def test_programs_dial_an_address_and_people_a_name(known: Remembered, url: str, link: str) -> None:
+    assert (known.url, known.link) == (url, link)
+
+
+def test_a_file_from_before_there_were_hosts_means_this_machine(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text(f'{{"port": 3000, "token": "{KNOWN.token}"}}')
+    known = recall(tmp_path)
+    assert known is not None and known.url == "http://127.0.0.1:3000"
 
 
 def test_nothing_is_recalled_where_nothing_was_remembered(tmp_path: Path) -> None:

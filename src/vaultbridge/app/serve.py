@@ -19,7 +19,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from aiohttp import web
 from aiohttp.abc import AbstractAccessLogger
@@ -30,8 +30,10 @@ from vaultbridge.app.access import Access
 from vaultbridge.app.config import Config, VaultConfig
 from vaultbridge.app.ide import DeskPort, IdeSide
 from vaultbridge.app.live import LiveConfig
+from vaultbridge.app.other_bridges import OtherBridge, other_bridges
 from vaultbridge.app.reload import watch
 from vaultbridge.app.servers import ServedVault, Servers, served_vaults
+from vaultbridge.app.tls import Tls, load_tls
 from vaultbridge.app.tokens import TokenStore
 from vaultbridge.app.vault_choice import known_to_obsidian
 from vaultbridge.errors import InvalidArgument
@@ -40,11 +42,8 @@ from vaultbridge.tools.workshop import Workshop
 from vaultbridge.transports.bridge_http import add_bridge_routes
 from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
 from vaultbridge.transports.mcp_http import Dismiss, add_mcp_routes
-from vaultbridge.transports.presence import Presence
+from vaultbridge.transports.presence import EVERYWHERE, Presence
 from vaultbridge.web.page import add_page_routes, page_link
-
-if TYPE_CHECKING:
-    import ssl
 
 IDLE_SECONDS: Final = 30.0
 """How long a connection may take to send a whole request, or stay without one: a caller that drips its
@@ -54,11 +53,13 @@ SWITCH_SECONDS: Final = 0.0005
 """How long a thread may hold the interpreter while another wants it: beside an index that is being built,
 each answer would else wait several times 5 ms for its turn."""
 
+NOT_FOR_CLAUDE_CODE: Final = (
+    "Claude Code's /ide connects to 127.0.0.1 without TLS, where this server does not listen: "
+    "no lock file is written for it."
+)
+
 SHUTDOWN_SECONDS: Final = 5.0
 """How long requests that are being answered may go on when the server ends."""
-
-EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})
-"""Addresses to listen on that nobody is called by; the names to be called by are `server.hosts`."""
 
 log = logging.getLogger("vaultbridge.serve")
 
@@ -74,13 +75,16 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 class Listening(Struct, frozen=True):
     """Where a server is to be found, for people and programs on this machine. `page` is the link to the page
-    with the token in it: for this person's terminal, and never for a log."""
+    with the token in it: for this person's terminal, and never for a log. `others` serve the same vaults;
+    `notices` are what its owner should know."""
 
     url: str
     port: int
     vaults: tuple[ServedVault, ...]
     ide: bool
     page: str
+    others: tuple[OtherBridge, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 @contextlib.asynccontextmanager
@@ -90,6 +94,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
     check_reach(config, TokenStore(options.config_file.parent))
     wanted = config.vaults or [VaultConfig(path=folder) for folder in known_to_obsidian(environ)]
     vaults = served_vaults(wanted, environ)
+    tls = load_tls(config.server)
     async with contextlib.AsyncExitStack() as stack:
         catalog = standard_catalog()
         port = DeskPort()
@@ -103,6 +108,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         await servers.full.provider()
         engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
         folders = [vault.folder for vault in vaults]
+        others = await other_bridges(engines)
         presence = Presence.claim(
             engines[0].cache,
             folders,
@@ -111,6 +117,8 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             host=config.server.host,
             port=config.server.port,
             ide_name=config.ide.name,
+            certificate=tls.fingerprint if tls is not None else "",
+            name=next(iter(config.server.hosts), "") if tls is not None else "",
         )
         stack.callback(presence.socket.close)
         guard = _guard(config)
@@ -133,13 +141,13 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
         await live.start()
         app, dismiss = _app(config, guard, servers, access, ide)
-        await _serve_app(stack, app, presence.socket, config)
+        await _serve_app(stack, app, presence.socket, tls)
         ide.start()
         stack.push_async_callback(ide.stop)
         stack.callback(presence.withdraw)
         for engine in engines[1:]:
             presence.take_in(engine.cache, engine.root.folder)
-        announced = config.ide.enabled and not config.server.tls_certificate
+        announced = config.ide.enabled and presence.fits_claude_code
         if announced:
             presence.announce(folders)
         tools = options.config_file.parent / "tools"
@@ -151,10 +159,18 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
 
         watching = asyncio.create_task(watch(options.config_file, tools, look))
         stack.push_async_callback(_cancelled, watching)
-        scheme = "https" if config.server.tls_certificate else "http"
-        host = f"[{config.server.host}]" if ":" in config.server.host else config.server.host
-        url = f"{scheme}://{host}:{presence.port}"
-        yield Listening(url, presence.port, vaults, announced, page_link(url, presence.token))
+        notices = [_serves_too(other) for other in others]
+        if config.ide.enabled and not announced:
+            notices.append(NOT_FOR_CLAUDE_CODE)
+        yield Listening(
+            presence.link,
+            presence.port,
+            vaults,
+            announced,
+            page_link(presence.link, presence.token),
+            others,
+            tuple(notices),
+        )
 
 
 async def serve(
@@ -214,7 +230,7 @@ def check_reach(config: Config, tokens: TokenStore) -> None:
 def _guard(config: Config) -> HostGuard:
     server = config.server
     return HostGuard(
-        hosts=({server.host} - EVERYWHERE) | set(server.hosts),
+        hosts=({server.host} - EVERYWHERE.keys()) | set(server.hosts),
         origins=server.origins,
         any_origin=server.cors == "any",
     )
@@ -233,7 +249,7 @@ def _app(
 
 
 async def _serve_app(
-    stack: contextlib.AsyncExitStack, app: web.Application, listening: socket.socket, config: Config
+    stack: contextlib.AsyncExitStack, app: web.Application, listening: socket.socket, tls: Tls | None
 ) -> None:
     runner = web.AppRunner(
         app,
@@ -244,24 +260,14 @@ async def _serve_app(
     )
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.SockSite(runner, listening, ssl_context=_tls(config)).start()
+    await web.SockSite(runner, listening, ssl_context=tls.context if tls else None).start()
 
 
-def _tls(config: Config) -> ssl.SSLContext | None:
-    server = config.server
-    if not server.tls_certificate:
-        return None
-    import ssl
-
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    try:
-        context.load_cert_chain(Path(server.tls_certificate).expanduser(), Path(server.tls_key).expanduser())
-    except (OSError, ssl.SSLError) as error:
-        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or "unreadable"
-        raise InvalidArgument(
-            f"The TLS certificate or key cannot be used: {why}.", argument="usage"
-        ) from None
-    return context
+def _serves_too(other: OtherBridge) -> str:
+    return (
+        f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
+        "Claude Code asks which one to use, and commands go to that one."
+    )
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:

@@ -30,7 +30,7 @@ def _page(args: argparse.Namespace) -> int:
 
     where = bridge_of(cache_of(args.vault))
     asyncio.run(greet())
-    link = page_link(f"http://127.0.0.1:{where.port}", where.token)
+    link = page_link(where.link, where.token)
     if args.json:
         emit({"page": link})
     else:

@@ -120,6 +120,8 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
 def announce(listening: Listening, *, as_json: bool) -> None:
     """Where everything is, as one line for a program or a few for a person."""
     url = listening.url
+    for notice in listening.notices:
+        sys.stderr.write(f"note: {notice}\n")
     if as_json:
         emit(
             {
@@ -132,6 +134,8 @@ def announce(listening: Listening, *, as_json: bool) -> None:
                 "sse": f"{url}/sse",
                 "bridge": f"{url}/bridge/v1",
                 "ide": listening.ide,
+                "others": listening.others,
+                "notices": listening.notices,
             }
         )
     else:

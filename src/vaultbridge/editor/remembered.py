@@ -29,17 +29,38 @@ GUEST_FILE_NAME: Final = "guest.json"
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
     """`pid` is the process that listens or listened last, 0 after a clean end. `vault` is the folder's real
-    path, for status pages on this machine only."""
+    path, for status pages on this machine only. `host` is where this machine reaches it. `certificate` is
+    the SHA-256 of the one it shows, in hexadecimal, and empty when it speaks without TLS. `name` is what
+    people call the server, where that is not the address."""
 
     port: int
     token: str
     pid: int = 0
     vault: str = ""
+    host: str = "127.0.0.1"
+    certificate: str = ""
+    name: str = ""
 
     def __post_init__(self) -> None:
         if not 0 < self.port < 65536:
             raise ValueError("the port is out of range")
         uuid.UUID(self.token)
+        if len(bytes.fromhex(self.certificate)) not in (0, 32):
+            raise ValueError("the certificate's fingerprint is not one of SHA-256")
+
+    @property
+    def url(self) -> str:
+        """The address for programs of this machine."""
+        return self._at(self.host)
+
+    @property
+    def link(self) -> str:
+        """The address for people and their browsers, which compare a certificate with the name."""
+        return self._at(self.name or self.host)
+
+    def _at(self, host: str) -> str:
+        scheme = "https" if self.certificate else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def new_token() -> str:

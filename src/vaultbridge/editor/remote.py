@@ -86,11 +86,15 @@ async def visit(where: Remembered, *, app: str = "cli", diffs: bool = False) -> 
     """A greeted connection to the bridge at `where`. With `diffs` we are somebody who can show them."""
     import aiohttp
 
-    url = f"http://127.0.0.1:{where.port}/editor"
+    # The very certificate that the bridge remembered of itself, in a file that only its owner can write: who
+    # signed it, and for which name, then does not matter.
+    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
     try:
         async with (
             aiohttp.ClientSession() as session,
-            session.ws_connect(url, max_msg_size=MESSAGE_BYTES, heartbeat=None) as socket,
+            session.ws_connect(
+                f"{where.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
+            ) as socket,
         ):
             visitor = Visit(socket)
             await visitor.ask(

@@ -34,21 +34,54 @@ from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
 DEFAULT_PORT: Final = 3000
 
 
+EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses to listen on that nobody is called by, and what reaches them from this machine."""
+
+
 class Presence:
+    """`certificate` is the fingerprint of the one that is shown, `name` what people call the server."""
+
     def __init__(
-        self, listening: socket.socket, token: str, cache: Path, locks: LockFiles, *, ide_name: str
+        self,
+        listening: socket.socket,
+        token: str,
+        cache: Path,
+        locks: LockFiles,
+        *,
+        ide_name: str,
+        certificate: str = "",
+        name: str = "",
     ) -> None:
         self.socket = listening
         self.token = token
         self._cache = cache
         self._locks = locks
         self._ide_name = ide_name
+        self._certificate = certificate
+        self._name = name
         self._guests: list[Path] = []
 
     @property
     def port(self) -> int:
         port: int = self.socket.getsockname()[1]
         return port
+
+    @property
+    def host(self) -> str:
+        """The address at which this machine reaches us."""
+        bound: str = self.socket.getsockname()[0]
+        return EVERYWHERE.get(bound, bound)
+
+    @property
+    def link(self) -> str:
+        """The address that people are told."""
+        return self._remembered(None).link
+
+    @property
+    def fits_claude_code(self) -> bool:
+        """Claude Code dials ws://127.0.0.1, and nothing else."""
+        dialled = ("127.0.0.1", "0.0.0.0")
+        return self.socket.getsockname()[0] in dialled and not self._certificate
 
     @classmethod
     def claim(
@@ -61,6 +94,8 @@ class Presence:
         host: str = "127.0.0.1",
         port: int | None = None,
         ide_name: str = "Obsidian",
+        certificate: str = "",
+        name: str = "",
     ) -> Presence:
         """Open the port and remember it. `cache` is the vault's cache folder. A `port` that was asked for is
         taken or nothing (0: any free one); else the remembered one, the default, or any free one, in this
@@ -72,11 +107,14 @@ class Presence:
             wanted = [*remembered, 0]
         listening = listening_socket(host, wanted)
         token = known.token if known is not None else new_token()
-        presence = cls(listening, token, cache, LockFiles(lock_folders(environ, home)), ide_name=ide_name)
+        locks = LockFiles(lock_folders(environ, home))
+        presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
         # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
+        # We are found when it has ended.
         if known is None or known.port == presence.port or not is_alive(known.pid):
-            vault = os.path.realpath(folders[0]) if folders else ""
-            remember(cache, Remembered(port=presence.port, token=token, pid=os.getpid(), vault=vault))
+            remember(cache, presence._remembered(folders[0] if folders else None))
+        elif folders:
+            presence.take_in(cache, folders[0])
         return presence
 
     def announce(self, folders: Sequence[Path]) -> tuple[Path, ...]:
@@ -86,8 +124,7 @@ class Presence:
 
     def take_in(self, cache: Path, folder: Path) -> None:
         """This bridge serves another vault too: commands that name it find us. Raises EngineFailure."""
-        vault = os.path.realpath(folder)
-        be_guest(cache, Remembered(port=self.port, token=self.token, pid=os.getpid(), vault=vault))
+        be_guest(cache, self._remembered(folder))
         self._guests.append(cache)
 
     def withdraw(self) -> None:
@@ -96,3 +133,14 @@ class Presence:
         for cache in self._guests:
             guest_no_more(cache, os.getpid())
         stopped(self._cache, os.getpid())
+
+    def _remembered(self, folder: Path | None) -> Remembered:
+        return Remembered(
+            port=self.port,
+            token=self.token,
+            pid=os.getpid(),
+            vault=os.path.realpath(folder) if folder is not None else "",
+            host=self.host,
+            certificate=self._certificate,
+            name=self._name,
+        )

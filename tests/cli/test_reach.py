@@ -1,0 +1,174 @@
+"""`serve` elsewhere than at http://127.0.0.1: commands find it, and people are told what does not work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from editor.process import START, Served, served
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "Plain.md").write_text("one\ntwo\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[str, str]:
+    """For a name that nobody here is called by, signed by nobody; and its key."""
+    files = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=vault.test",
+         "-addext", "subjectAltName=DNS:vault.test", "-out", files[0], "-keyout", files[1]],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl cannot make a certificate here")
+    return files
+
+
+async def commands_work(server: Served, vault: Path, link: str) -> None:
+    assert (await server.answer("select", vault, "Plain:1-2"))["path"] == "Plain.md"
+    assert (await server.answer("mention", vault, "Plain"))["path"] == "Plain.md"
+    assert (await server.command("diffs", vault))[:2] == (0, "No diff is waiting.\n")
+    status = await server.answer("status")
+    assert (status["port"], status["pid"]) == (server.port, server.pid)
+    page = (await server.answer("page", vault))["page"]
+    assert page.startswith(f"{link}/#token=")
+    watching = await server.open_command("diffs", vault, "--watch")
+    assert watching.stdout is not None
+    assert b"Waiting for diffs" in await asyncio.wait_for(watching.stdout.readline(), START)
+    watching.kill()
+    await watching.communicate()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+async def test_commands_find_a_bridge_with_tls_and_trust_its_own_certificate(
+    tmp_path: Path, vault: Path, certificate: tuple[str, str], host: str
+) -> None:
+    home = tmp_path / "home"
+    assert (await Served(home).command("token", "make", "phone"))[0] == 0
+    tls = ("--host", host, "--tls-certificate", certificate[0], "--tls-key", certificate[1])
+    async with served(home, vault, *tls, "--allow-host", "vault.test") as server:
+        assert server.told["url"] == f"https://vault.test:{server.port}"
+        assert server.told["ide"] is False and server.locks == {}
+        (notice,) = server.told["notices"]
+        assert "no lock file is written" in notice
+        assert f"note: {notice}\n" in server.log.read_text("utf-8")
+        await commands_work(server, vault, server.told["url"])
+
+
+async def test_another_certificate_is_not_told_the_token(
+    tmp_path: Path, vault: Path, certificate: tuple[str, str]
+) -> None:
+    tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1])
+    async with served(tmp_path / "home", vault, *tls) as server:
+        (memory,) = (tmp_path / "home" / "cache").rglob("bridge.json")
+        assert memory.stat().st_mode & 0o777 == 0o600
+        known = json.loads(memory.read_text())
+        async with impostor(tmp_path) as (port, heard):
+            memory.write_text(json.dumps({**known, "port": port}))
+            for command in (["select", vault, "Plain"], ["page", vault]):
+                code, out, err = await server.command(*command)
+                assert (code, out) == (1, "")
+                assert "No bridge is running" in err
+            assert heard == []
+        memory.write_text(json.dumps(known))
+        assert (await server.command("select", vault, "Plain"))[0] == 0
+
+
+class impostor:
+    """Listens with a certificate of its own; `heard` is what it was told."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = str(folder / "other.pem"), str(folder / "other.key")
+
+    async def __aenter__(self) -> tuple[int, list[bytes]]:
+        await asyncio.to_thread(
+            subprocess.run,
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=vault.test",
+             "-out", self._files[0], "-keyout", self._files[1]],
+            capture_output=True, check=True,
+        )  # fmt: skip
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(*self._files)
+        heard: list[bytes] = []
+
+        async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if said := await reader.read(4096):
+                heard.append(said)
+            writer.close()
+
+        self._server = await asyncio.start_server(listen, "127.0.0.1", 0, ssl=context)
+        return self._server.sockets[0].getsockname()[1], heard
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+
+async def test_at_another_loopback_address_there_is_no_lock_that_claude_code_cannot_use(
+    tmp_path: Path, vault: Path
+) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no ::1")
+    async with served(tmp_path / "home", vault, "--host", "::1") as server:
+        assert server.told["url"] == f"http://[::1]:{server.port}"
+        assert server.told["ide"] is False and server.locks == {}
+        assert "127.0.0.1" in server.told["notices"][0]
+        await commands_work(server, vault, server.told["url"])
+    async with served(tmp_path / "quiet", vault, "--host", "::1", "--no-ide") as server:
+        assert server.told["notices"] == [], "nobody asked for a lock"
+
+
+async def test_a_second_bridge_of_a_vault_tells_of_the_first_and_serves(tmp_path: Path, vault: Path) -> None:
+    home = tmp_path / "home"
+    async with served(home, vault) as first:
+        assert (first.told["others"], first.told["notices"]) == ([], [])
+        async with served(home, vault) as second:
+            assert second.told["others"] == [{"vault": "Notes", "port": first.port, "pid": first.pid}]
+            (notice,) = second.told["notices"]
+            assert f"port {first.port}" in notice
+            assert f"note: {notice}\n" in second.log.read_text("utf-8")
+            assert second.port != first.port
+            assert (await second.answer("status"))["port"] == first.port
+            # When the first has gone, the commands find the second.
+            assert await first.end() == 0
+            assert (await second.answer("status"))["port"] == second.port
+            assert (await second.answer("select", vault, "Plain"))["path"] == "Plain.md"
+            assert await second.end() == 0
+        assert await second.command("status") == (
+            0,
+            "No bridge is running. `vaultbridge serve VAULT` starts one.\n",
+            "",
+        )
+
+
+async def test_a_process_that_only_has_the_number_of_a_dead_bridge_is_no_bridge(
+    tmp_path: Path, vault: Path
+) -> None:
+    home = tmp_path / "home"
+    async with served(home, vault) as first:
+        pass
+    (memory,) = (home / "cache").rglob("bridge.json")
+    known = json.loads(memory.read_text())
+    sleeper = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+    try:
+        memory.write_text(json.dumps({**known, "pid": sleeper.pid}))
+        async with served(home, vault) as again:
+            assert again.told["others"] == []
+            assert again.port == first.port
+    finally:
+        sleeper.kill()
+        await sleeper.wait()
