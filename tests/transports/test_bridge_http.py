@@ -18,10 +18,28 @@ from multidict import CIMultiDict
 
 from bridge_support import BOUND, SECRET, Bridge, running
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES
+from vaultbridge.dialects.mcp_values import ToolInfo
 from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.mcp_http import Grant
 
 needs_curl = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node to compare with")
+
+SERVED_HASH = """
+const { createHash } = require("node:crypto");
+const sorted = (value) => {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
+};
+fetch(process.argv[1]).then((answer) => answer.json()).then(({ tools, hash }) => {
+  tools.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const kept = tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const own = createHash("sha256").update(JSON.stringify(sorted(kept))).digest("hex");
+  console.log(tools.length, own === hash);
+});
+"""
 
 CORS = {
     "Access-Control-Allow-Origin": "*",
@@ -385,6 +403,25 @@ async def test_a_change_of_the_tools_moves_hash_and_etag() -> None:
         async with bridge.http.get(bridge.at("/tools"), headers={"If-None-Match": before}) as response:
             assert response.status == 200
             assert response.headers["ETag"] != before
+
+
+@needs_node
+async def test_a_javascript_client_makes_the_same_hash_of_what_is_served() -> None:
+    """Not of our values but of the bytes on the wire, with what is written differently here and there."""
+    odd = {
+        "type": "object",
+        "properties": {"10": {}, "9": {}, "b": {}, "\ue000": {}, "😀": {}, "": {}},
+        "n": [1.0, -0.0, 1e21, 1e16, 1e-7, 5e-324, 0.1, 2**53 + 1, 10**25, float("inf")],
+        "s": '" \\ / \b \x01 \x7f \u2028 é 😀',
+    }
+    async with running() as bridge:
+        bridge.provider.tools.append(ToolInfo(name="Odd", description="é 😀 \u2029", input_schema=odd))
+        bridge.provider.announce()
+        process = await asyncio.create_subprocess_exec(
+            "node", "-e", SERVED_HASH, bridge.at("/tools"), stdout=asyncio.subprocess.PIPE
+        )
+        out, _ = await asyncio.wait_for(process.communicate(), BOUND)
+        assert out.decode().split() == ["7", "true"]
 
 
 @pytest.mark.parametrize(
