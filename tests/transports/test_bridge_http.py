@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 from aiohttp import web
 from multidict import CIMultiDict
 
-from bridge_support import BOUND, SECRET, Bridge, running
+from bridge_support import BOUND, SECRET, Bridge, SampleProvider, running, server_of
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES
 from vaultbridge.dialects.mcp_values import ToolInfo
 from vaultbridge.transports.http_guard import HostGuard
@@ -327,6 +329,34 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
         line = await asyncio.wait_for(reader.readline(), BOUND)
         assert line.startswith(b"HTTP/1.1 408 ")
         writer.close()
+
+
+@pytest.mark.parametrize("more", ["", "Expect: 100-continue\r\n"])
+async def test_a_caller_that_hangs_up_before_its_body_is_whole_is_no_failure_of_ours(
+    more: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    serving: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
+    server = server_of(SampleProvider())
+
+    async def authorize(request: web.Request) -> Grant:
+        serving.put_nowait(asyncio.current_task())
+        return Grant(server)
+
+    async with running(authorize=authorize) as bridge:
+        _, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
+        writer.write(
+            "POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"{more}Content-Length: 100\r\n\r\n".encode()
+        )
+        task = await asyncio.wait_for(serving.get(), BOUND)
+        assert task is not None
+        writer.transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+        )
+        writer.transport.abort()
+        await asyncio.wait({task}, timeout=BOUND)
+        assert task.done()
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 async def test_slow_callers_do_not_keep_others_out() -> None:

@@ -98,8 +98,6 @@ class BridgeEndpoint:
             return _failed(failure, CORS)
         except web.HTTPException as refusal:
             return _failed(_of_refusal(refusal), CORS)
-        except (ConnectionError, asyncio.CancelledError):
-            raise
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
             return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
@@ -187,10 +185,10 @@ class BridgeEndpoint:
             if len(came) > BODY_BYTES:
                 raise _too_large()
             return came
-        await _go_on(request)
         body = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
+                await _go_on(request)
                 async for chunk in request.content.iter_any():
                     body += chunk
                     if len(body) > BODY_BYTES:
@@ -206,6 +204,9 @@ class BridgeEndpoint:
             raise HttpFailure(
                 400, "Invalid request body", "The body is not encoded as its headers say."
             ) from None
+        except ConnectionError:
+            # The caller has hung up: an answer that nobody reads, and nothing for the log.
+            raise HttpFailure(400, "Invalid request body", "The body broke off.") from None
         return bytes(body)
 
 
