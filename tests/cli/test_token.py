@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import stat
 from pathlib import Path
 
+import aiohttp
 import pytest
 
+from editor.process import START, Served, served
+from mcp_support.http import events
 from vaultbridge.app.tokens import TokenStore
 from vaultbridge.cli.token import main
 
@@ -72,3 +77,66 @@ def test_an_expiry_counts_from_now(config: Path, capsys: pytest.CaptureFixture[s
         main(["--json", "make", text, "--expires", text])
         made = json.loads(capsys.readouterr().out)
         assert made["expires"] - made["created"] == pytest.approx(seconds)
+
+
+def test_options_may_stand_behind_the_word(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    elsewhere = config / "elsewhere" / "config.toml"
+    assert main(["make", "phone", "--json", "--config", str(elsewhere)]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert TokenStore(elsewhere.parent).check(made["token"]) is not None
+    assert main(["--config", str(elsewhere), "list", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "phone"
+    assert main(["--json", "revoke", "phone", "--config", str(elsewhere)]) == 0
+    assert json.loads(capsys.readouterr().out)["revoked"] is True
+    assert main(["revoke", "phone", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "There is no token 'phone'."
+
+
+def test_a_damaged_list_is_told_and_left_alone(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (config / "tokens.json").write_text("[{")
+    for argv in (["list"], ["make", "phone"], ["revoke", "phone"]):
+        assert main(argv) == 1
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "tokens.json is damaged" in said.err and said.err.count("\n") == 1
+    assert (config / "tokens.json").read_text() == "[{"
+
+
+async def test_tokens_made_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    home = Served(tmp_path / "home", VAULTBRIDGE_CONFIG=str(folder / "config.toml"))
+    made = await asyncio.gather(*(home.answer("token", "make", f"t{n}") for n in range(6)))
+    store = TokenStore(folder)
+    assert [store.check(one["token"]) is not None for one in made] == [True] * 6
+    assert stat.S_IMODE((folder / "tokens.json").stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+async def test_revoking_ends_what_the_token_has_open(tmp_path: Path) -> None:
+    """The whole way, with two processes: `serve` and `token revoke`."""
+    vault = tmp_path / "Notes"
+    vault.mkdir()
+    async with (
+        served(tmp_path / "home", vault) as server,
+        aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(START)) as http,
+    ):
+        phone = await server.answer("token", "make", "phone", "--read-only")
+        other = await server.answer("token", "make", "other")
+        url = server.told["sse"]
+        async with (
+            http.get(url, headers={"Authorization": f"Bearer {phone['token']}"}) as ending,
+            http.get(url, headers={"Authorization": f"Bearer {other['token']}"}) as staying,
+        ):
+            assert (ending.status, staying.status) == (200, 200)
+            assert (await server.command("token", "revoke", "phone"))[0] == 0
+            assert [event.name async for event in events(ending)] == ["endpoint"]
+            stream = events(staying)
+            where = server.told["url"] + (await anext(stream)).data
+            ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+            async with http.post(
+                where, json=ping, headers={"Authorization": f"Bearer {other['token']}"}
+            ) as posted:
+                assert posted.status == 202
+            assert (await anext(stream)).message["id"] == 1
+        async with http.get(url, headers={"Authorization": f"Bearer {phone['token']}"}) as refused:
+            assert refused.status == 401

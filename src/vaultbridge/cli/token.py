@@ -26,7 +26,11 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="make | list | revoke", parser_class=argparse.ArgumentParser
     )
-    make = commands.add_parser("make", help="make a token and show it, once")
+    # People write options behind the word too; what is not given there must not undo what stands before it.
+    both = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
+    both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
+    make = commands.add_parser("make", parents=[both], help="make a token and show it, once")
     make.add_argument("name", help="whom or what it is for")
     make.add_argument("--read-only", action="store_true", help="nothing may be changed with it")
     make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
@@ -35,8 +39,8 @@ def main(argv: list[str]) -> int:
     make.add_argument(
         "--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w; never, unless said"
     )
-    commands.add_parser("list", help="the tokens there are")
-    revoke = commands.add_parser("revoke", help="a token opens nothing any more, from now on")
+    commands.add_parser("list", parents=[both], help="the tokens there are")
+    revoke = commands.add_parser("revoke", parents=[both], help="a token opens nothing any more, from now on")
     revoke.add_argument("token", help="its id or name")
     return run(parser, argv, _token)
 
