@@ -200,8 +200,9 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
     async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n"), context) as port:
-        with pytest.raises(EngineFailure, match="certificate is not trusted"):
+        with pytest.raises(EngineFailure, match="certificate is not trusted") as refused:
             await request(address(f"https://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND)
+        assert "SSL_CERT_FILE" in refused.value.hint
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,9 @@ CONNECT_SECONDS: Final = 5.0
 IN_DOUBT: Final = "Whether it was done is not known: look before you ask again."
 """What is said of a request that changes something when its answer is lost."""
 
+TRUST: Final = "SSL_CERT_FILE can name a file with the certificate to trust."
+"""OpenSSL reads it, here as in other programs: there is no way to go without a check."""
+
 # Read by hand, because `urllib.parse` alone takes a millisecond to import.
 _ADDRESS: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.%]+\]|[^\[\]:/?#]+)(:(?P<port>[0-9]{0,5}))?(?P<path>/[^?#]*)?",
@@ -138,7 +141,8 @@ async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, a
     except TimeoutError:
         raise TimedOut(f"{to} could not be reached within {seconds:g} s.") from None
     except (OSError, UnicodeError) as error:
-        raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.") from error
+        hint = TRUST if getattr(error, "verify_message", "") else ""
+        raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.", hint=hint) from error
 
 
 @cache
