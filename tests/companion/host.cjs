@@ -1,0 +1,244 @@
+// Runs the companion as Obsidian does, for a test that speaks JSON lines: {id, verb, args} in, {id, result | error} out.
+//
+//     node --experimental-websocket host.cjs MAIN.JS VAULT STORED
+//
+// STORED is the device's local storage, as JSON. The process ends when its input does and the companion has left
+// nothing behind that would keep it alive.
+'use strict';
+
+const fs = require('fs');
+const Module = require('module');
+const path = require('path');
+const readline = require('readline');
+const dom = require('./dom.cjs');
+const { api, codemirror, page, running } = require('./app.cjs');
+
+const [main, folder, stored, mobile] = process.argv.slice(2);
+
+// What a window is to the companion, with its timers and sockets counted.
+const timers = new Set();
+const sockets = new Set();
+const Native = globalThis.WebSocket;
+globalThis.window = Object.assign(new dom.Listened(), {
+  setTimeout(act, ms) {
+    const timer = setTimeout(() => (timers.delete(timer), act()), ms);
+    timers.add(timer);
+    return timer;
+  },
+  clearTimeout(timer) {
+    timers.delete(timer);
+    clearTimeout(timer);
+  },
+});
+globalThis.document = page;
+globalThis.WebSocket = class extends Native {
+  constructor(...args) {
+    super(...args);
+    sockets.add(this);
+    this.addEventListener('close', () => (sockets.delete(this), setImmediate(look)));
+    this.addEventListener('message', () => setImmediate(look));
+  }
+};
+if (mobile) {
+  Object.assign(api.Platform, { isDesktopApp: false, isMobile: true });
+  api.FileSystemAdapter = class {};
+}
+
+// What the app provides to plugins; a plugin on a phone gets no module of Node.
+const provided = { obsidian: api, '@codemirror/view': codemirror };
+const resolve = Module._load;
+Module._load = (name, parent, ...rest) => {
+  if (name in provided) return provided[name];
+  if (mobile && parent?.filename === main) throw new Error(`no module ${name} on this device`);
+  return resolve(name, parent, ...rest);
+};
+
+const app = new api.App(folder, JSON.parse(stored));
+running.app = app;
+const Companion = require(main);
+const manifest = JSON.parse(fs.readFileSync(path.join(path.dirname(main), 'manifest.json'), 'utf8'));
+const plugin = new Companion(app, manifest);
+
+// What a person sees
+
+const leafOf = (note) => app.workspace.leaves.find((leaf) => leaf.view.file?.path === note);
+const editorOf = (note) => leafOf(note).view.editor;
+const review = () => app.workspace.getLeavesOfType('vaultbridge-review')[0]?.view ?? null;
+const cardNodes = () => review()?.contentEl.querySelectorAll('.vaultbridge-change') ?? [];
+const buttonsOf = (node) => node.querySelectorAll('button');
+const cards = () =>
+  cardNodes().map((node) => ({
+    path: node.querySelector('h3').textContent,
+    summary: node.querySelector('p').textContent,
+    warning: node.querySelector('.vaultbridge-warning')?.textContent ?? '',
+    minus: node.querySelectorAll('.vaultbridge-minus').map((row) => row.children[1].textContent.replace('removed: ', '')),
+    plus: node.querySelectorAll('.vaultbridge-plus').map((row) => row.children[1].textContent.replace('added: ', '')),
+    changes: node.querySelectorAll('label').map((label) => label.textContent.trim()),
+    buttons: buttonsOf(node).map((one) => one.textContent),
+    enabled: buttonsOf(node).filter((one) => !one.disabled).map((one) => one.textContent),
+    text: node.querySelector('textarea')?.value ?? null,
+  }));
+const seen = {
+  cards,
+  status: () => app.statusBar[0]?.textContent ?? '',
+  notices: () => app.notices.map((notice) => notice.messageEl.textContent),
+  invitations: () => app.notices.filter((notice) => notice.shown).map((notice) => notice.messageEl.textContent),
+  modal: () => app.modals[0]?.contentEl.textContent ?? '',
+  focused: () => page.activeElement.textContent || page.activeElement.tagName,
+  said: () => review()?.contentEl.querySelector('.vaultbridge-said').textContent ?? '',
+  state: () => plugin.line.state,
+  why: () => plugin.line.why,
+  selected: (note) => {
+    const editor = editorOf(note);
+    return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));
+  },
+  active: () => app.workspace.getActiveFile()?.path ?? null,
+  tabs: () => app.workspace.leaves.map((leaf) => leaf.getViewState().state.file ?? leaf.getViewState().type),
+  left: () => ({
+    timers: timers.size,
+    sockets: [...sockets].filter((socket) => socket.readyState <= WebSocket.OPEN).length,
+    events: app.workspace.count + app.vault.count,
+    listeners: window.listenerCount + page.listenerCount,
+    notices: app.notices.filter((notice) => notice.shown).length,
+    parts: app.commands.size + app.views.size + app.statusBar.length + app.settingTabs.length + app.extensions.size,
+  }),
+  settings: () => app.settingTabs[0].containerEl.children.map(({ setting }) => setting.name),
+  stored: () => Object.fromEntries(app.stored),
+};
+
+// What a person does
+
+const cardOf = (note) => cardNodes().find((node) => node.querySelector('h3').textContent === note);
+const verbs = {
+  load: () => plugin.onload(),
+  unload: () => plugin.unload(),
+  see: ({ what, about }) => seen[what](about),
+  open: ({ note, area }) => {
+    const { workspace } = app;
+    const leaf = area ? workspace.newLeaf(workspace[area]) : workspace.getLeaf('tab');
+    return leaf.openFile(app.vault.getFileByPath(note), { active: !area });
+  },
+  defer: ({ note }) => {
+    app.workspace.newLeaf(app.workspace.rootSplit).deferred = note;
+    app.workspace.trigger('layout-change');
+  },
+  pin: ({ note }) => {
+    leafOf(note).pinned = true;
+    app.workspace.trigger('layout-change');
+  },
+  close: ({ note }) => leafOf(note).detach(),
+  closeReview: () => app.workspace.getLeavesOfType('vaultbridge-review')[0].detach(),
+  goTo: ({ note }) => app.workspace.setActiveLeaf(leafOf(note)),
+  read: ({ note }) => {
+    leafOf(note).view.mode = 'preview';
+    app.workspace.trigger('layout-change');
+  },
+  select: ({ note, from, to }) => {
+    const [start, end] = [from, to ?? from].map(([line, ch]) => ({ line, ch }));
+    editorOf(note).setSelection(start, end);
+  },
+  write: ({ note, text }) => {
+    editorOf(note).focused = true;
+    editorOf(note).write(text);
+  },
+  save: ({ note }) => leafOf(note).view.save(),
+  // The app's watcher notices what another program wrote, and shows it.
+  noticed: async ({ note }) => {
+    const leaf = leafOf(note);
+    app.vault.trigger('modify', new api.TFile(app.vault, note));
+    if (leaf) leaf.view.editor.write(await app.vault.read(leaf.view.file));
+  },
+  command: ({ name }) => {
+    const command = app.commands.get(`vaultbridge:${name}`);
+    if (command.callback) return void command.callback();
+    if (!command.checkCallback(true)) return false;
+    return void command.checkCallback(false);
+  },
+  menu: ({ event, note }) => {
+    const found = [];
+    const item = { setTitle: (title) => (found.push({ title }), item), setIcon: () => item, onClick: (act) => (found.at(-1).act = act) };
+    const file = new api.TFile(app.vault, note);
+    const rest = event === 'file-menu' ? [file] : [editorOf(note), leafOf(note).view];
+    app.workspace.trigger(event, { addItem: (fill) => fill(item) }, ...rest);
+    found[0]?.act();
+    return found.map(({ title }) => title);
+  },
+  press: ({ note, button }) => {
+    const found = buttonsOf(cardOf(note)).find((one) => one.textContent === button);
+    found.focus();
+    found.click();
+  },
+  choose: ({ note, change, take }) => {
+    const box = cardOf(note).querySelectorAll('input')[change];
+    box.checked = take;
+    box.dispatch('change');
+  },
+  type: ({ note, text }) => {
+    const area = cardOf(note).querySelector('textarea');
+    area.value = text;
+    area.dispatch('input');
+  },
+  pressNotice: () => app.notices.find((notice) => notice.shown).messageEl.querySelector('button').click(),
+  pressStatus: ({ key }) => app.statusBar[0].dispatch(key ? 'keydown' : 'click', { key }),
+  pressModal: ({ button }) => app.modals[0].contentEl.querySelectorAll('button').find((one) => one.textContent === button).click(),
+  showSettings: () => app.settingTabs[0].display(),
+  leaveSettings: () => app.settingTabs[0].hide(),
+  set: ({ name, value }) => {
+    const { setting } = app.settingTabs[0].containerEl.children.find((one) => one.setting.name === name);
+    if (setting.control.disabled) throw new Error('it is disabled');
+    setting.control.use(value);
+  },
+  online: () => window.dispatch('online'),
+  parts: ({ name, args }) => Companion.parts[name](...args),
+  final: ({ diff, leave, current }) => {
+    const proposal = new Companion.parts.Proposal(diff);
+    if (current !== undefined) proposal.rebase(current);
+    proposal.hunks.forEach((hunk, index) => proposal.choose(hunk, !leave.includes(index)));
+    return [proposal.final, proposal.moved];
+  },
+};
+
+// The conversation
+
+const say = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
+let awaited = [];
+
+/** Look again at what is waited for; what cannot be seen yet is not there yet. */
+function look() {
+  awaited = awaited.filter(({ id, what, about, text }) => {
+    let found = false;
+    try {
+      found = new Function('it', `return (${text});`)(seen[what](about));
+    } catch {
+      found = false;
+    }
+    if (found) say({ id, result: seen[what](about) });
+    return !found;
+  });
+}
+
+let looking = false;
+dom.onChange(() => {
+  if (looking) return;
+  looking = true;
+  // After whatever changes now has finished.
+  setImmediate(() => {
+    looking = false;
+    look();
+  });
+});
+
+readline.createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { id, verb, args } = JSON.parse(line);
+  if (verb === 'until') {
+    awaited.push({ id, ...args });
+    look();
+    return;
+  }
+  try {
+    say({ id, result: (await verbs[verb](args)) ?? null });
+  } catch (error) {
+    say({ id, error: String(error.stack ?? error) });
+  }
+  look();
+});

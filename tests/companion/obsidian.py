@@ -1,0 +1,105 @@
+"""The companion in Node, inside a stand-in for the app (`app.cjs`), driven as a person drives it.
+
+The plugin, the bridge, the socket between them and the vault's files are real; the app and the browser are not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import shutil
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vaultbridge
+from editor.process import START
+
+MAIN = Path(vaultbridge.__file__).parent / "companion" / "main.js"
+HOST = Path(__file__).with_name("host.cjs")
+
+MESSAGE_BYTES = 2**24
+"""The longest answer of the host: tests look at whole cards of long notes."""
+
+NODE = shutil.which("node")
+
+needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+
+
+class Obsidian:
+    """One running app with one vault. Verbs are those of `host.cjs`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._ids = itertools.count(1)
+        self._asked: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._reader = asyncio.ensure_future(self._read())
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            answer = json.loads(line)
+            self._asked.pop(answer["id"]).set_result(answer)
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(ConnectionError("the app has ended"))
+
+    async def do(self, verb: str, **args: Any) -> Any:
+        assert self._process.stdin is not None
+        id_ = next(self._ids)
+        self._asked[id_] = future = asyncio.get_running_loop().create_future()
+        self._process.stdin.write(json.dumps({"id": id_, "verb": verb, "args": args}).encode() + b"\n")
+        answer = await asyncio.wait_for(future, START)
+        assert "error" not in answer, answer["error"]
+        return answer.get("result")
+
+    async def see(self, what: str, about: str | None = None) -> Any:
+        return await self.do("see", what=what, about=about)
+
+    async def until(self, what: str, test: str, about: str | None = None) -> Any:
+        """Wait until JavaScript's `test` of `it`, which is what can be seen, is true; gives what is seen."""
+        try:
+            return await self.do("until", what=what, about=about, text=test)
+        except TimeoutError:
+            raise AssertionError(f"{what} never {test}: {await self.see(what, about)}") from None
+
+    async def connected(self) -> None:
+        await self.until("status", "it === 'Bridge: connected'")
+
+    async def end(self) -> int:
+        """Close its input; gives the exit code. It ends only when nothing keeps it alive."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        code = await asyncio.wait_for(self._process.wait(), START)
+        await self._reader
+        return code
+
+    async def kill(self) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+            await self._process.wait()
+        await self._reader
+
+
+@asynccontextmanager
+async def obsidian(
+    vault: Path, environ: Mapping[str, str], *, stored: dict[str, Any] | None = None, mobile: bool = False
+) -> AsyncIterator[Obsidian]:
+    """The app with the companion switched on. `stored` are the companion's settings on this device."""
+    assert NODE is not None
+    kept = {} if stored is None else {"vaultbridge-companion": json.dumps(stored)}
+    process = await asyncio.create_subprocess_exec(
+        NODE, "--no-warnings", "--experimental-websocket", str(HOST), str(MAIN), str(vault), json.dumps(kept),
+        *(["mobile"] if mobile else []),
+        env=dict(environ), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MESSAGE_BYTES,
+    )  # fmt: skip
+    app = Obsidian(process)
+    try:
+        await app.do("load")
+        yield app
+    finally:
+        await app.kill()

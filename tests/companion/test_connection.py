@@ -1,0 +1,344 @@
+"""How the companion finds its vault's bridge, stays with it, and leaves: beside real `vaultbridge serve` processes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from companion.obsidian import Obsidian, needs_node, obsidian
+from editor.process import Served, served
+
+pytestmark = needs_node
+
+NOT_RUNNING = "No bridge is running for this vault. “vaultbridge serve” starts one."
+
+
+def new_vault(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "Plain.md").write_text("one\n", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return new_vault(tmp_path / "Notes")
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return new_vault(tmp_path / "Other")
+
+
+@pytest.fixture
+async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path / "home", vault) as server:
+        yield server
+
+
+def by_hand(server: Served, **changes: Any) -> dict[str, Any]:
+    address = f"http://127.0.0.1:{server.port}"
+    return {"automatic": False, "address": address, "token": server.token, **changes}
+
+
+async def editors_at(server: Served, vault: Path) -> list[str]:
+    status = await server.command("status", "--json")
+    for line in status[1].splitlines():
+        told = json.loads(line)
+        if told["folder"] == str(vault.resolve()):
+            return [editor["app"] for editor in told["editors"]]
+    raise AssertionError(status)
+
+
+async def focus_at(server: Served, vault: Path) -> str | None:
+    status = await server.command("status", "--json")
+    told = [json.loads(line) for line in status[1].splitlines()]
+    focus: str | None = next(one["focus"] for one in told if one["folder"] == str(vault.resolve()))
+    return focus
+
+
+# finding
+
+
+async def test_it_joins_as_obsidian_itself(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        assert await editors_at(server, vault) == ["obsidian"]
+
+
+async def test_it_waits_for_a_bridge_that_is_started_later(tmp_path: Path, vault: Path) -> None:
+    server = Served(tmp_path / "home")
+    async with obsidian(vault, server.environ) as app:
+        await app.until("status", "it === 'Bridge: not connected'")
+        assert await app.see("why") == NOT_RUNNING
+        try:
+            await server.start(vault)
+            await app.do("command", name="reconnect")
+            await app.connected()
+        finally:
+            await server.kill()
+
+
+async def test_a_bridge_whose_cache_was_moved_is_found_by_its_lock(tmp_path: Path, vault: Path) -> None:
+    """The variable was set in the terminal only; the app does not know it."""
+    async with served(tmp_path / "home", vault) as server:
+        environ = {name: value for name, value in server.environ.items() if name != "VAULTBRIDGE_CACHE"}
+        async with obsidian(vault, environ) as app:
+            await app.connected()
+
+
+async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
+    tmp_path: Path, vault: Path, other: Path
+) -> None:
+    async with served(tmp_path / "home", other, vault) as server:
+        async with obsidian(vault, server.environ) as app:
+            await app.connected()
+            assert await editors_at(server, vault) == ["obsidian"]
+            assert await editors_at(server, other) == []
+
+
+async def test_another_vaults_bridge_is_not_ours(tmp_path: Path, vault: Path, other: Path) -> None:
+    async with served(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
+        await app.until("status", "it === 'Bridge: not connected'")
+        assert await app.see("why") == NOT_RUNNING
+        assert await editors_at(server, other) == []
+
+
+async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
+    tmp_path: Path, vault: Path, other: Path
+) -> None:
+    """Our record is stale, and its process id belongs to somebody who lives."""
+    async with served(tmp_path / "home", vault) as server:
+        await server.kill()
+    cache = next(
+        folder for folder in (tmp_path / "home" / "cache").iterdir() if folder.name.startswith("Notes")
+    )
+    record = json.loads((cache / "bridge.json").read_text("utf-8"))
+    async with served(tmp_path / "home", other) as server:
+        changed = {**record, "port": server.port, "pid": os.getpid()}
+        (cache / "bridge.json").write_text(json.dumps(changed), "utf-8")
+        async with obsidian(vault, server.environ) as app:
+            await app.until("status", "it === 'Bridge: refused'")
+            assert "token" in await app.see("why")
+            assert await editors_at(server, other) == []
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "null", '{"port": "x"}', '{"pid": 1, "port": 99999, "token": "t"}']
+)
+async def test_files_that_are_no_records_are_passed_over(
+    server: Served, vault: Path, tmp_path: Path, content: str
+) -> None:
+    for file in (tmp_path / "home" / "cache" / "AAA" / "bridge.json", tmp_path / "home/.claude/ide/1.lock"):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(content, "utf-8")
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+
+
+# by hand
+
+
+async def test_a_phone_joins_with_what_was_typed(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ, mobile=True) as app:
+        await app.until("notices", "it.length")
+        assert await app.see("notices") == [
+            "vaultbridge: Say where the bridge is: its address is missing in the settings."
+        ]
+        await app.do("showSettings")
+        assert "Find the bridge on this computer" not in await app.see("settings")
+        page = f"http://127.0.0.1:{server.port}/#token={server.token}"
+        await app.do("set", name="Address", value=page)
+        await app.do("leaveSettings")
+        await app.until("state", "it === 'connected'")
+        await app.do("command", name="status")
+        await app.until("modal", "it.startsWith('Bridgeconnected')")
+        assert await editors_at(server, vault) == ["obsidian"]
+        stored = json.loads((await app.see("stored"))["vaultbridge-companion"])
+        assert (stored["address"], stored["token"]) == (f"http://127.0.0.1:{server.port}/", server.token)
+    assert sorted(path.name for path in vault.rglob("*")) == ["Plain.md"]
+
+
+async def test_a_wrong_token_is_said_once_and_in_words(server: Served, vault: Path) -> None:
+    stored = by_hand(server, token="0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11")
+    async with obsidian(vault, server.environ, stored=stored) as app:
+        await app.until("status", "it === 'Bridge: refused'")
+        await app.do("command", name="reconnect")
+        await app.until("status", "it === 'Bridge: refused'")
+        assert await app.see("notices") == ["vaultbridge: The token is missing or wrong."]
+        await app.do("showSettings")
+        await app.do("set", name="Token", value=f" {server.token}\n")
+        await app.do("leaveSettings")
+        await app.connected()
+
+
+async def test_a_bridge_that_serves_no_such_vault_is_not_joined(
+    server: Served, other: Path, vault: Path
+) -> None:
+    async with obsidian(other, server.environ, stored=by_hand(server)) as app:
+        await app.until("status", "it === 'Bridge: refused'")
+        assert "No such vault is served here" in await app.see("why")
+        assert await editors_at(server, vault) == []
+        await app.do("showSettings")
+        await app.do("set", name="Vault", value="Notes")
+        await app.do("leaveSettings")
+        await app.connected()
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        (
+            "http://computer.example:3000",
+            "Use https:// for another machine: the token could be read on its way.",
+        ),
+        ("http://localhost:x@computer.example", "Use https:// for another machine"),
+        ("file:///etc/passwd", "The address begins with https:// or, on this device, http://."),
+        ("not an address", "“not an address” is no address. One looks like https://computer:3000."),
+    ],
+)
+async def test_an_address_that_cannot_be_right_is_refused(
+    tmp_path: Path, vault: Path, address: str, why: str
+) -> None:
+    stored = {"automatic": False, "address": address, "token": "t"}
+    async with obsidian(vault, Served(tmp_path / "home").environ, stored=stored) as app:
+        await app.until("status", "it === 'Bridge: refused'")
+        assert (await app.see("why")).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("typed", "door"),
+    [
+        ("computer:3000", "wss://computer:3000/editor"),
+        ("https://computer/notes/", "wss://computer/notes/editor"),
+        ("wss://computer", "wss://computer/editor"),
+        ("localhost:3000", "ws://localhost:3000/editor"),
+        ("http://[::1]:3000/", "ws://[::1]:3000/editor"),
+        ("https://127.0.0.1:3000", "wss://127.0.0.1:3000/editor"),
+    ],
+)
+async def test_where_an_address_leads(tmp_path: Path, vault: Path, typed: str, door: str) -> None:
+    async with obsidian(vault, Served(tmp_path / "home").environ) as app:
+        assert await app.do("parts", name="doorAt", args=[typed]) == door
+
+
+# staying
+
+
+async def test_it_comes_back_when_the_bridge_was_killed_and_started_again(
+    server: Served, vault: Path
+) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        await app.do("open", note="Plain.md")
+        await server.kill()
+        await app.until("status", "it === 'Bridge: not connected'")
+        await server.start(vault, port=server.port)
+        await app.connected()
+        async with server.client() as client:
+            # What was open is told anew, to a bridge that knew nothing.
+            assert (await client.next("selection_changed"))["filePath"] == str(vault / "Plain.md")
+
+
+async def test_a_bridge_that_ends_in_peace_is_missed_too(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        assert await server.end() == 0
+        await app.until("status", "it === 'Bridge: not connected'")
+        await app.until("why", f"it === {json.dumps(NOT_RUNNING)}")
+        await app.do("pressStatus")
+        assert (await app.see("modal")).startswith("Bridgenot connected. No bridge is running")
+        await server.start(vault, port=server.port)
+        await app.do("online")
+        await app.connected()
+
+
+async def test_what_the_person_had_begun_survives_a_reconnection(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app, server.client() as client:
+        await app.connected()
+        place = str(vault / "Plain.md")
+        arguments = {
+            "old_file_path": place,
+            "new_file_path": place,
+            "new_file_contents": "two\n",
+            "tab_name": "tab",
+        }
+        asked = await client.begin("tools/call", name="openDiff", arguments=arguments)
+        await app.until("cards", "it.length")
+        await app.do("press", note="Plain.md", button="Edit")
+        await app.do("type", note="Plain.md", text="mine\n")
+        await app.do("command", name="reconnect")
+        await app.until("status", "it === 'Bridge: 1 change'")
+        assert [card["text"] for card in await app.see("cards")] == ["mine\n"]
+        await app.do("press", note="Plain.md", button="Accept")
+        result = await client.end(asked)
+        assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "mine\n"]
+
+
+async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        async with server.client() as client:
+            place = str(vault / "Plain.md")
+            arguments = {
+                "old_file_path": place,
+                "new_file_path": place,
+                "new_file_contents": "two\n",
+                "tab_name": "tab",
+            }
+            await client.begin("tools/call", name="openDiff", arguments=arguments)
+            await app.until("cards", "it.length")
+            await server.kill()
+        await app.until("status", "it === 'Bridge: not connected'")
+        await app.do("press", note="Plain.md", button="Accept")
+        await app.until("notices", "it.length")
+        assert await app.see("notices") == ["vaultbridge: The bridge is not connected just now."]
+        [card] = await app.see("cards")
+        assert "Accept" in card["enabled"]
+        await server.start(vault, port=server.port)
+        await app.until("cards", "!it.length")
+
+
+# leaving
+
+
+async def left_behind(app: Obsidian) -> dict[str, int]:
+    await app.do("unload")
+    await app.until("left", "!it.sockets")
+    left: dict[str, int] = await app.see("left")
+    return left
+
+
+NOTHING = {"timers": 0, "sockets": 0, "events": 0, "listeners": 0, "notices": 0, "parts": 0}
+
+
+async def test_unloading_leaves_nothing(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        await app.do("open", note="Plain.md")
+        await app.do("write", note="Plain.md", text="typed")
+        assert (await app.see("left"))["timers"] > 0
+        assert await left_behind(app) == NOTHING
+        await app.do("write", note="Plain.md", text="more")
+        assert await app.see("left") == NOTHING
+        # Nothing keeps the process alive but its input.
+        assert await app.end() == 0
+        assert await editors_at(server, vault) == []
+
+
+async def test_unloading_while_it_waits_for_a_bridge_leaves_nothing(tmp_path: Path, vault: Path) -> None:
+    async with obsidian(vault, Served(tmp_path / "home").environ) as app:
+        await app.until("status", "it === 'Bridge: not connected'")
+        assert await left_behind(app) == NOTHING
+        assert await app.end() == 0
+
+
+async def test_unloading_in_the_middle_of_connecting_leaves_nothing(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.do("command", name="reconnect")
+        assert await left_behind(app) == NOTHING
+        assert await app.end() == 0
