@@ -160,6 +160,9 @@ def test_all_options() -> None:
     ("argv", "environ"),
     [
         (["--timeout"], {}),
+        (["--url"], {}),
+        (["--url="], {}),
+        (["--url", ""], {}),
         (["--timeout", "x"], {}),
         (["--timeout", "0"], {}),
         (["--verbose=1"], {}),

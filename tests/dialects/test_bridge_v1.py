@@ -123,8 +123,9 @@ async def test_an_unknown_tool_is_not_found() -> None:
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"", "not valid JSON"),
+        (b"", "not valid JSON. It is empty"),
         (b"{", "not valid JSON"),
+        (b'\xef\xbb\xbf{"arguments":{}}', "byte order mark"),
         (b"nonsense", "not valid JSON"),
         (b'{"arguments":{"a":"\xff"}}', "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),

@@ -64,10 +64,10 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
             raise InvalidArgument(
                 f"There is no option {name!r}.", hint="`vaultbridge bridge --help` lists them."
             )
-        if not has_value:
-            if not rest:
-                raise InvalidArgument(f"{name} needs a value.")
+        if not has_value and rest:
             value = rest.pop(0)
+        if not value:
+            raise InvalidArgument(f"{name} needs a value.")
         options = (
             options._replace(url=value) if name == "--url" else options._replace(timeout=_seconds(value))
         )

@@ -12,6 +12,7 @@ writes out with its status.
 from __future__ import annotations
 
 import asyncio
+import codecs
 import logging
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NoReturn
@@ -125,7 +126,7 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(body)
     except msgspec.DecodeError as error:
-        _invalid("The body is not valid JSON.", str(error))
+        _invalid("The body is not valid JSON.", _mistake(body) or str(error))
     except UnicodeDecodeError:
         _invalid("The body is not valid JSON.", "It is not UTF-8.")
     except RecursionError:
@@ -138,6 +139,13 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
     return arguments
+
+
+def _mistake(body: bytes) -> str:
+    """What is told better than the decoder does: what people send by oversight."""
+    if not body.strip():
+        return "It is empty."
+    return "It begins with a byte order mark." if body.startswith(codecs.BOM_UTF8) else ""
 
 
 def _invalid(message: str, details: str) -> NoReturn:
