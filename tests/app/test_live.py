@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ import websockets
 
 from app.conftest import BOUND, Served, Serving
 from app.test_serve import INITIALIZE, MCP
-from mcp_support.http import events
+from mcp_support.http import Event, events
+from mcp_support.wire import MODERN, modern_meta
 
 TOOL = '''
 from vaultbridge.app.plugin_tool import tool
@@ -41,13 +43,7 @@ async def session(served: Served) -> AsyncIterator[Any]:
     async with served.http.get(f"{served.url}/mcp", headers=headers) as stream:
         coming = events(stream)
 
-        async def changed() -> None:
-            async with asyncio.timeout(BOUND):
-                async for event in coming:
-                    if event.data and event.message["method"] == "notifications/tools/list_changed":
-                        return
-
-        yield changed
+        yield partial(until_changed, coming)
 
 
 @asynccontextmanager
@@ -72,7 +68,56 @@ async def ide(served: Served) -> AsyncIterator[Any]:
         yield changed
 
 
-async def test_a_plugin_file_that_comes_and_goes_is_told_everywhere(serving: Serving) -> None:
+@asynccontextmanager
+async def listening(served: Served) -> AsyncIterator[Any]:
+    """The same for a client of 2026-07-28, which has no session."""
+    params = {"_meta": modern_meta(), "notifications": {"toolsListChanged": True}}
+    message = {"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params}
+    headers = {**MCP, "MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
+    async with served.http.post(f"{served.url}/mcp", json=message, headers=headers) as stream:
+        coming = events(stream)
+        assert (await anext(coming)).message["method"] == "notifications/subscriptions/acknowledged"
+        yield partial(until_changed, coming)
+
+
+@asynccontextmanager
+async def old(served: Served) -> AsyncIterator[Any]:
+    """The same for a client of 2024-11-05 over HTTP with SSE."""
+    async with served.http.get(f"{served.url}/sse", headers={"Accept": "text/event-stream"}) as stream:
+        coming = events(stream)
+        place = served.url + (await anext(coming)).data
+        for message in (INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
+            async with served.http.post(place, json=message) as response:
+                assert response.status == 202
+        assert "result" in (await anext(coming)).message
+        yield partial(until_changed, coming)
+
+
+async def until_changed(coming: AsyncIterator[Event]) -> None:
+    async with asyncio.timeout(BOUND):
+        async for event in coming:
+            if event.data and event.message.get("method") == "notifications/tools/list_changed":
+                return
+
+
+@pytest.mark.parametrize("connected", [session, listening, old, ide])
+async def test_a_plugin_file_that_comes_and_goes_is_told_on_every_kind_of_connection(
+    serving: Serving, connected: Any
+) -> None:
+    async with serving() as served:
+        before = await served.tools()
+        async with connected(served) as changed:
+            tools = served.config_file.parent / "tools"
+            tools.mkdir()
+            (tools / "loud.py").write_text(TOOL, "utf-8")
+            await changed()
+            assert (await served.tools())["hash"] != before["hash"]
+            (tools / "loud.py").unlink()
+            await changed()
+            assert (await served.tools())["hash"] == before["hash"]
+
+
+async def test_a_plugin_file_is_told_to_all_at_once(serving: Serving) -> None:
     async with serving() as served, session(served) as changed, ide(served) as ide_changed:
         before = await served.tools()
         tools = served.config_file.parent / "tools"
