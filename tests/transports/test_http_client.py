@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.transports.http_client import ANSWER_BYTES, address, request
@@ -120,6 +123,33 @@ async def test_what_is_no_answer_is_told_as_such(answer: bytes, says: str) -> No
     async with listening(answering(answer)) as port:
         with pytest.raises(EngineFailure, match=says):
             await fetch(port)
+
+
+PIECES = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.0 ", b"Content-Length: 5\r\n",
+        b"Content-Length: -5\r\n", b"Transfer-Encoding: chunked\r\n", b"\r\n", b"\n", b"5\r\nhello\r\n",
+        b"0\r\n\r\n", b"-1\r\n", b"\xb2\r\n", b": \r\n", b"9" * 5000, b"\x00",
+    ]
+)  # fmt: skip
+ANSWERS = st.lists(PIECES | st.binary(max_size=8), max_size=8).map(b"".join)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(ANSWERS, min_size=10, max_size=10))
+def test_whatever_comes_is_an_answer_or_a_failure_that_is_told(answers: list[bytes]) -> None:
+    async def all_of_them() -> None:
+        left = list(answers)
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await answering(left.pop())(reader, writer)
+
+        async with listening(serve) as port:
+            for _ in answers:
+                with contextlib.suppress(EngineFailure):
+                    await fetch(port)
+
+    asyncio.run(all_of_them())
 
 
 async def test_nobody_listening_is_told_with_the_address() -> None:
