@@ -12,6 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -271,8 +272,10 @@ class Engine:
         """Carry all operations out as one change, or none of them. With `dry_run` nothing is written and the
         outcome tells what would be. Raises what the first failing operation raises."""
         for attempt in range(1, DRAFT_ATTEMPTS + 1):
+            # Once overtaken, not again by another process of ours: only a person's editor does not wait.
+            held = self.transactor.alone() if attempt > 1 else nullcontext()
             try:
-                with self._changing:
+                with self._changing, held:
                     return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
             except _Overtaken as overtaken:
                 if attempt == DRAFT_ATTEMPTS:

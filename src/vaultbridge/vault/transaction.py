@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -93,6 +94,8 @@ class Transactor:
         self._clock = clock
         self._checkpoint = checkpoint
         self._wait = wait
+        self._alone = 0
+        """The thread that holds the vault for several transactions; 0 for none."""
 
     def close(self) -> None:
         self.journal.close()
@@ -134,7 +137,20 @@ class Transactor:
                 ) from stale
             return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts no other process of ours changes the vault; the transactions of this thread go on.
+        Raises `TimedOut` when another writer holds the vault."""
+        with self._writing():
+            self._alone = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._alone = 0
+
     def _writing(self) -> contextlib.AbstractContextManager[None]:
+        if self._alone == threading.get_ident():
+            return contextlib.nullcontext()
         return FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
 
     def _plan(self, steps: Iterable[Step]) -> Plan:
