@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.blocks import BaseBlock, extract_base_blocks
+from vaultbridge.bases.blocks import extract_base_blocks
 
 
 def test_blocks_are_found_with_their_places() -> None:
     text = "# A\n\n```base\nviews:\n  - type: table\n```\n\ntext\n~~~ base\nfilters: a\n~~~\n"
     first, second = extract_base_blocks(text)
-    assert first == BaseBlock("views:\n  - type: table\n", 4, 13, 36)
+    assert (first.text, first.line) == ("views:\n  - type: table\n", 4)
     assert text[first.start : first.end] == first.text
     assert (second.text, second.line) == ("filters: a\n", 10)
 
@@ -38,6 +38,12 @@ def test_a_block_in_a_quote_loses_its_marks() -> None:
     assert text[block.start : block.end] == "> views:\n>   - type: table\n"
 
 
+def test_a_line_ends_where_markdown_says_so() -> None:
+    assert extract_base_blocks("x\u2028```base\u2028filters: a\n") == ()
+    (block,) = extract_base_blocks("```base\na: 1\x0c```\nb: 2\r```\n")
+    assert block.text == "a: 1\x0c```\nb: 2\r"
+
+
 def test_a_block_without_an_end_runs_to_the_end_of_the_note() -> None:
     (block,) = extract_base_blocks("```base\nfilters: a")
     assert block.text == "filters: a"
@@ -61,3 +67,6 @@ def test_spans_lie_in_the_text_and_in_order(text: str) -> None:
         assert end <= block.start <= block.end <= len(text)
         assert text.count("\n", 0, block.start) + 1 == block.line or block.start == len(text)
         end = block.end
+        # Each character is where it is said to be.
+        assert "".join(text[at] for at in block.inside.offsets[:-1]) == block.text
+        assert block.inside.offsets[-1] == block.end

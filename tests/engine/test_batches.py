@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
-from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied
+from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, TimedOut
+from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault, contents
@@ -113,9 +114,62 @@ def test_later_operations_reach_notes_that_were_only_moved(make_vault: MakeVault
     assert b"Goal.md" in after["B/v.base"]
 
 
+def test_bases_in_notes_follow_notes_and_folders(make_vault: MakeVault) -> None:
+    dashboard = (
+        '# Dash\n\n```base\nfilters:\n  and:\n    - file.inFolder("Work")\n    - file.hasLink("Plan")\n```\n'
+        "> ```base\n> formulas:\n>   x: 'link(\"Work/Plan.md\")'\n> ```\n"
+    )
+    broken = '```base\na: [link("Plan")\n```\n'
+    files = {"Dash.md": dashboard, "Work/Plan.md": "", "Broken.md": broken, "Else.md": "```base\n[\n```\n"}
+    engine = make_vault(files)
+    before = contents(engine)
+    outcome = engine.apply(
+        [
+            Create(note="New", content='```base\nfilters: file.hasLink("Plan")\n```\n'),
+            Move(note="Work/", to="Play"),
+            Move(note="Plan", to="Play/Goal"),
+        ]
+    )
+    after = contents(engine)
+    assert after["Dash.md"].decode() == dashboard.replace("Work/Plan", "Goal").replace(
+        "Plan", "Goal"
+    ).replace("Work", "Play")
+    assert b'hasLink("Goal")' in after["New.md"]
+    assert after["Broken.md"] == broken.encode()
+    assert [notice for notice in outcome.notices if "a base in it" in notice] == [
+        "Broken.md: a base in it could not be read and was left as it is."
+    ]
+    engine.undo(int(outcome.change_id))
+    assert contents(engine) == before
+
+
 def test_a_tag_written_in_a_batch_is_renamed_in_it(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "#other"})
     engine.apply([Create(note="N", content="#t/sub"), RenameTag(tag="t", to="u")])
     assert contents(engine)["N.md"] == b"#u/sub"
     with pytest.raises(NoteNotFound):
         engine.apply([RenameTag(tag="t", to="u")])
+
+
+def test_a_change_is_overtaken_by_another_process_of_ours_only_once(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy neighbour that writes each time we have read: it must not go on for ever."""
+    ours, other = make_vault({"A.md": "start"}), make_vault()
+    monkeypatch.setattr(other.transactor, "_wait", 0.01)
+    read = ours._read
+    turns: list[str] = []
+
+    def overtaken(path: VaultPath) -> bytes:
+        data = read(path)
+        try:
+            other.apply([Append(note="A", content="theirs")])
+            turns.append("wrote")
+        except TimedOut:
+            turns.append("had to wait")
+        return data
+
+    monkeypatch.setattr(ours, "_read", overtaken)
+    ours.apply([Append(note="A", content="ours")])
+    assert turns == ["wrote", "had to wait"]
+    assert contents(ours)["A.md"] == b"start\ntheirs\nours"

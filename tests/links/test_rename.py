@@ -233,6 +233,45 @@ def test_bases_follow_in_their_own_quoting() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            '[[old]]\n```base\nfilters: file.hasLink("old")\n```\n[[old|x]]',
+            '[[new name]]\n```base\nfilters: file.hasLink("new name")\n```\n[[new name|x]]',
+        ),
+        (
+            "> [!info]\r\n> ~~~ base\r\n> filters:\r\n>   - 'file == link(\"old.md\")'\r\n> ~~~\r\n",
+            "> [!info]\r\n> ~~~ base\r\n> filters:\r\n>   - 'file == link(\"new name.md\")'\r\n> ~~~\r\n",
+        ),
+        (
+            '```base\na: link("old")\n```\n```base\nb: "[[old#h]]"\n```\n```\nlink("old") [[old]]\n```\n',
+            '```base\na: link("new name")\n```\n```base\nb: "[[new name#h]]"\n```\n'
+            '```\nlink("old") [[old]]\n```\n',
+        ),
+    ],
+)
+def test_a_base_in_a_note_follows_and_other_code_does_not(before: str, after: str) -> None:
+    assert renamed({"old.md": "", "s.md": before}, {"old.md": "new name.md"})["s.md"] == after
+
+
+def test_a_broken_base_in_a_note_does_not_keep_its_neighbours_from_following() -> None:
+    text = '```base\na: [link("old")\n```\n[[old]]\n```base\nb: link("old")\n```\n'
+    vault = MemoryVault({"old.md": "", "s.md": text})
+    plan = plan_rename(
+        {"old.md": "new.md"},
+        vault.references(),
+        vault.table,
+        SHORTEST,
+        read=vault.read,
+        bases=vault.bases,
+    )
+    assert plan.unreadable_bases == ("s.md",)
+    assert vault.after(plan.edits).texts["s.md"] == (
+        '```base\na: [link("old")\n```\n[[new]]\n```base\nb: link("new")\n```\n'
+    )
+
+
 def test_a_base_that_is_not_yaml_is_reported_and_left_alone() -> None:
     vault = MemoryVault({"old.md": "", "b.base": 'a: [link("old")'})
     plan = plan_rename({"old.md": "new.md"}, [], vault.table, SHORTEST, read=vault.read, bases=vault.bases)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 
 from hypothesis import strategies as st
 
+from vaultbridge.bases.blocks import extract_base_blocks
 from vaultbridge.links.rename import Reference
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.links.rewrite import relative_path
 from vaultbridge.note.canvas import parse_canvas
 from vaultbridge.note.change import Change, apply_changes
+from vaultbridge.note.embedded import Embedded, whole
 from vaultbridge.note.model import Note
 from vaultbridge.note.parse import parse
 
@@ -38,8 +40,14 @@ class MemoryVault:
         ]
 
     @property
-    def bases(self) -> dict[str, str]:
-        return {path: text for path, text in self.texts.items() if path.endswith(".base")}
+    def bases(self) -> dict[str, tuple[Embedded, ...]]:
+        files = {path: (whole(text),) for path, text in self.texts.items() if path.endswith(".base")}
+        blocks = {
+            path: tuple(block.inside for block in extract_base_blocks(text))
+            for path, text in self.texts.items()
+            if path.endswith(".md")
+        }
+        return {**files, **blocks}
 
     def read(self, path: str) -> str:
         return self.texts[path]

@@ -7,55 +7,70 @@ from typing import Final
 
 from msgspec import Struct
 
+from vaultbridge.note.embedded import Embedded
+from vaultbridge.note.positions import split_lines
+
 _FENCE: Final = re.compile(r"(?P<quote>(?: {0,3}>[ \t]?)*)[ \t]*(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _QUOTE: Final = re.compile(r" {0,3}>[ \t]?")
 
 
 class BaseBlock(Struct, frozen=True):
-    """`text` is the YAML, quote marks taken off; `line` where it begins; the span covers it in the note,
-    without the fences."""
+    """`inside` is the YAML, quote marks taken off, and knows where each character stands in the note; `line`
+    is where it begins. The span covers it in the note, without the fences."""
 
-    text: str
+    inside: Embedded
     line: int
     start: int
     end: int
+
+    @property
+    def text(self) -> str:
+        return self.inside.text
 
 
 def extract_base_blocks(text: str) -> tuple[BaseBlock, ...]:
     """All of them, in order. A fence inside another code block opens nothing; one without an end runs to the
     end of the note, as the app renders it."""
     blocks: list[BaseBlock] = []
-    open_marks, is_base, depth = "", False, 0
-    line_of_body = start_of_body = offset = 0
-    body: list[str] = []
-    lines = text.splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
-        match = _FENCE.match(line)
-        if not open_marks:
-            if match and not (match["marks"][0] == "`" and "`" in match["info"]):
-                open_marks = match["marks"]
-                is_base = match["info"].strip().split(" ", 1)[0].lower() == "base"
-                depth = match["quote"].count(">")
-                line_of_body, start_of_body, body = number + 1, offset + len(line), []
-        elif match and _closes(match, open_marks):
-            if is_base:
-                blocks.append(BaseBlock("".join(body), line_of_body, start_of_body, offset))
-            open_marks = ""
-        else:
-            body.append(_unquoted(line, depth))
-        offset += len(line)
-    if open_marks and is_base:
-        blocks.append(BaseBlock("".join(body), line_of_body, start_of_body, len(text)))
+    lines, starts = split_lines(text)
+    starts.append(len(text))
+    opened: re.Match[str] | None = None
+    first = 0
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if opened is None:
+            if fence and not (fence["marks"][0] == "`" and "`" in fence["info"]):
+                opened, first = fence, number + 1
+        elif fence and _closes(fence, opened["marks"]):
+            if _is_base(opened):
+                blocks.append(_block(text, starts, first, number, opened))
+            opened = None
+    if opened is not None and _is_base(opened):
+        blocks.append(_block(text, starts, first, len(lines), opened))
     return tuple(blocks)
 
 
-def _closes(match: re.Match[str], open_marks: str) -> bool:
-    marks = match["marks"]
-    return marks[0] == open_marks[0] and len(marks) >= len(open_marks) and not match["info"].strip()
+def _is_base(fence: re.Match[str]) -> bool:
+    return fence["info"].strip().split(" ", 1)[0].lower() == "base"
 
 
-def _unquoted(line: str, depth: int) -> str:
-    for _ in range(depth):
-        if mark := _QUOTE.match(line):
-            line = line[mark.end() :]
-    return line
+def _closes(fence: re.Match[str], open_marks: str) -> bool:
+    marks = fence["marks"]
+    return marks[0] == open_marks[0] and len(marks) >= len(open_marks) and not fence["info"].strip()
+
+
+def _block(text: str, starts: list[int], first: int, last: int, fence: re.Match[str]) -> BaseBlock:
+    """The lines from `first` up to `last`, without the quote marks that the fence has too."""
+    depth = fence["quote"].count(">")
+    pieces: list[str] = []
+    offsets: list[int] = []
+    for number in range(first, last):
+        at, end = starts[number], starts[number + 1]
+        for _ in range(depth):
+            if mark := _QUOTE.match(text, at, end):
+                at = mark.end()
+        pieces.append(text[at:end])
+        offsets.extend(range(at, end))
+    offsets.append(starts[last])
+    inside = Embedded("".join(pieces), offsets, "none")
+    return BaseBlock(inside, first + 1, starts[first], starts[last])

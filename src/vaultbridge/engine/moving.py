@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
+from vaultbridge.bases.blocks import extract_base_blocks
 from vaultbridge.engine.draft import Draft
 from vaultbridge.links.rename import CreatePlan, Reference, RenamePlan, plan_create, plan_rename, touched_keys
-from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, resolve
-from vaultbridge.links.rewrite import LinkSettings
+from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
+from vaultbridge.links.rewrite import LinkSettings, stem_of
+from vaultbridge.note.embedded import Embedded, whole
 from vaultbridge.vault.paths import VaultPath
 
 SOURCES_NAMED: Final = 10
@@ -32,6 +34,10 @@ class LinkSources(Protocol):
 
     def paths_of_kind(self, kind: str) -> list[VaultPath]: ...
 
+    def notes_with_bases(self) -> list[VaultPath]:
+        """The notes that may hold a base as a code block."""
+        ...
+
 
 def move(
     draft: Draft,
@@ -45,7 +51,6 @@ def move(
     """Move files (all those of `folder` when one is given) and rewrite every link that must be."""
     keys = touched_keys([*moves, *moves.values()])
     concerned = {*_concerned(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
-    bases = {str(path): draft.open(path).text for path in draft.where_now(sources.paths_of_kind("base"))}
     references = _references(draft, sorted(concerned), keys, whole=frozenset(moves))
     plan = plan_rename(
         {str(old): str(new) for old, new in moves.items()},
@@ -53,7 +58,7 @@ def move(
         draft.table,
         settings,
         read=lambda path: draft.open(VaultPath(path)).text,
-        bases=bases,
+        bases=_bases(draft, sources, moves, folder),
         folders={folder[0]: folder[1]} if folder else {},
     )
     rewritten = _counted(plan.rewritten)
@@ -64,12 +69,38 @@ def move(
     else:
         for old, new in moves.items():
             draft.move_file(old, new)
-    draft.notices.extend(
-        f"{path} could not be read as a base and was left as it is."
-        for path in plan.unreadable_bases
-        if visible(path)
-    )
+    for path in plan.unreadable_bases:
+        notice = f"{path}: a base in it could not be read and was left as it is."
+        if visible(path) and notice not in draft.notices:
+            draft.notices.append(notice)
     return plan
+
+
+def _bases(
+    draft: Draft,
+    sources: LinkSources,
+    moves: Mapping[VaultPath, VaultPath],
+    folder: tuple[VaultPath, VaultPath] | None,
+) -> dict[str, tuple[Embedded, ...]]:
+    """The vault's bases by the file they stand in; of those in notes only the ones that may name what moves:
+    a note full of code has many."""
+    bases: dict[str, tuple[Embedded, ...]] = {
+        path: (whole(draft.open(path).text),) for path in draft.where_now(sources.paths_of_kind("base"))
+    }
+    names = {name_key(stem_of(path)) for path in (*moves, *moves.values(), *(folder or ()))}
+    for path in sorted(_concerned(draft, sources.notes_with_bases())):
+        if path.endswith(".canvas"):
+            continue
+        inside = [block.inside for block in extract_base_blocks(draft.open(path).text)]
+        if naming := tuple(one for one in inside if path in moves or _may_name(one.text, names)):
+            bases[path] = naming
+    return bases
+
+
+def _may_name(text: str, names: Iterable[str]) -> bool:
+    """Whether one of the name keys can stand in the text. Behind a backslash anything can."""
+    key = name_key(text)
+    return "\\" in text or any(name in key for name in names)
 
 
 def pin_older_links(

@@ -287,3 +287,8 @@ class Queries:
         from vaultbridge.index import lookups
 
         return lookups.paths_of_kind(self._freshness.index, kind)
+
+    def notes_with_bases(self) -> list[VaultPath]:
+        from vaultbridge.index import lookups
+
+        return self._own_text(lookups.notes_with_bases(self._whole_index()))

@@ -45,3 +45,14 @@ def paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
     with index.reading() as db:
         rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
         return [VaultPath(path) for (path,) in rows]
+
+
+def notes_with_bases(index: Index) -> list[VaultPath]:
+    """The notes that may hold a ```base block, in order: a fence and the word stand in them."""
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT files.path FROM words JOIN files ON files.id = words.rowid JOIN texts USING (id)"
+            " WHERE words MATCH 'body : base' AND files.kind = 'note'"
+            " AND (text LIKE '%```%base%' OR text LIKE '%~~~%base%') ORDER BY files.path"
+        )
+        return [VaultPath(path) for (path,) in rows]

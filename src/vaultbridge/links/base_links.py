@@ -1,4 +1,4 @@
-"""Links and folders named in a `.base` file, and their rewriting.
+"""Links and folders named in a base, a file or a block in a note, and their rewriting.
 
 A base is YAML whose strings hold expressions. Files are named in `link("…")`, `file("…")`, `image("…")` and
 `file.hasLink("…")`, by wikilinks in any string, and folders in `file.inFolder("…")`. The text is edited in

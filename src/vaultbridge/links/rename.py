@@ -8,12 +8,12 @@ the way to its file, and a link that was unambiguous may not become ambiguous.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound
-from vaultbridge.links.base_links import base_changes
+from vaultbridge.links.base_links import NewTarget, base_changes
 from vaultbridge.links.resolve import (
     FileTable,
     Resolved,
@@ -26,6 +26,7 @@ from vaultbridge.links.retarget import Rewrite, is_file_card, retarget
 from vaultbridge.links.rewrite import LinkSettings, names_only, stem_of, target_text
 from vaultbridge.links.written import encode_destination
 from vaultbridge.note.change import Change, in_order
+from vaultbridge.note.embedded import Embedded
 from vaultbridge.note.inline_links import internal_target
 from vaultbridge.note.model import Link
 
@@ -44,7 +45,8 @@ class Reference(Struct, frozen=True):
 class RenamePlan(Struct, frozen=True):
     """`edits` are by path before the moves, and are to be made together with them. `rewritten` are the links
     that get a new text (those in bases are not among them). `adopted` are links that meant no file and will
-    now mean one of the moved ones. `unreadable_bases` could not be looked into and stay as they are."""
+    now mean one of the moved ones. `unreadable_bases` are files with a base that could not be looked into and
+    stays as it is."""
 
     moves: dict[str, str]
     edits: dict[str, tuple[Change, ...]]
@@ -76,14 +78,14 @@ def plan_rename(
     settings: LinkSettings,
     *,
     read: ReadText,
-    bases: Mapping[str, str] | None = None,
+    bases: Mapping[str, Sequence[Embedded]] | None = None,
     folders: Mapping[str, str] | None = None,
 ) -> RenamePlan:
     """Plan the moves `{old: new}` of files (a folder's move is that of its files, with `folders` naming the
     folder itself for the sake of `file.inFolder`).
 
     `table` is the vault before. `references` may be all of the vault's or the ones `touched_keys` tells;
-    `bases` are the texts of the vault's `.base` files.
+    `bases` are the vault's bases by the file they stand in: whole `.base` files, or blocks in notes.
 
     Raises NoteNotFound for an old path that is not in the table, EditRefused when a new path is taken or no
     link can be written for it."""
@@ -98,13 +100,20 @@ def plan_rename(
         elif reference.resolved is None and _adopted(reference, moves, after, news):
             adopted.append(reference)
     edits = {source: _edits(source, read(source), found) for source, found in rewrites.items()}
-    unreadable = _plan_bases(edits, bases or {}, moves, folders or {}, table, after, settings)
+    unreadable: list[str] = []
+    for path, found in (bases or {}).items():
+        new_file = _base_file(path, moves, table, after, settings)
+        changes, readable = _base_edits(found, new_file, lambda name: moved_folder(name, folders or {}))
+        if not readable:
+            unreadable.append(path)
+        if changes:
+            edits[path] = in_order((*edits.get(path, ()), *changes), len(read(path)))
     return RenamePlan(
         moves=dict(moves),
         edits={source: changes for source, changes in edits.items() if changes},
         rewritten=tuple(reference for found in rewrites.values() for reference, _ in found),
         adopted=tuple(adopted),
-        unreadable_bases=unreadable,
+        unreadable_bases=tuple(unreadable),
     )
 
 
@@ -220,31 +229,21 @@ def _verify(target: str, means: str, source: str, after: FileTable, *, markdown:
         raise EngineFailure(f"The link {target!r} planned for {source!r} would not mean {means!r}.")
 
 
-def _plan_bases(
-    edits: dict[str, tuple[Change, ...]],
-    bases: Mapping[str, str],
-    moves: Mapping[str, str],
-    folders: Mapping[str, str],
-    before: FileTable,
-    after: FileTable,
-    settings: LinkSettings,
-) -> tuple[str, ...]:
-    unreadable: list[str] = []
-    for path, text in bases.items():
-        file = _base_file(path, moves, before, after, settings)
+def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -> tuple[list[Change], bool]:
+    """The changes in the bases of one file, and whether all could be read."""
+    changes: list[Change] = []
+    readable = True
+    for base in bases:
         try:
-            changes = base_changes(text, file=file, folder=lambda name: moved_folder(name, folders))
+            changes += base.outward(base_changes(base.text, file=file, folder=folder))
         except EditRefused:
-            unreadable.append(path)
-            continue
-        if changes:
-            edits[path] = in_order(changes, len(text))
-    return tuple(unreadable)
+            readable = False
+    return changes, readable
 
 
 def _base_file(
     path: str, moves: Mapping[str, str], before: FileTable, after: FileTable, settings: LinkSettings
-) -> Callable[[str], str | None]:
+) -> NewTarget:
     source = moves.get(path, path)
     blank = Link("", "", "", None, embed=False, kind="wiki", line=1, start=0, end=0)
 

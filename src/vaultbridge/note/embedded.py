@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -33,7 +33,7 @@ class Embedded(Struct, frozen=True):
     end."""
 
     text: str
-    offsets: list[int]
+    offsets: Sequence[int]
     quoting: Quoting
 
     def outward(self, changes: Iterable[Change]) -> tuple[Change, ...]:
@@ -41,6 +41,11 @@ class Embedded(Struct, frozen=True):
         return tuple(
             Change(self.offsets[c.start], self.offsets[c.end], escaped(c.text, self.quoting)) for c in changes
         )
+
+
+def whole(text: str) -> Embedded:
+    """A text that stands in no other."""
+    return Embedded(text, range(len(text) + 1), "none")
 
 
 def embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embedded:
