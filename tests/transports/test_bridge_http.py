@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
 import shutil
@@ -319,6 +320,21 @@ async def test_curl_gets_the_refusal_of_a_large_file(tmp_path: Any) -> None:
         body, _, code = said.rpartition("\n")
         assert code == "413"
         assert json.loads(body)["error"] == "Request body too large"
+
+
+async def test_a_body_may_be_compressed_and_one_that_only_says_so_ends_the_connection() -> None:
+    call, body = "/bridge/v1/tools/read_note/call", b'{"arguments":{"path":"a"}}'
+    encoding = "Content-Encoding: gzip"
+    bomb = gzip.compress(body_of(50 * BODY_BYTES))
+    async with running() as bridge:
+        answer = await raw(bridge, posted(call, gzip.compress(body), encoding))
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        # The limit is of what comes out.
+        assert (await raw(bridge, posted(call, bomb, encoding))).startswith(b"HTTP/1.1 413 ")
+        refused = await raw(bridge, posted(call, body, encoding).replace(b"Connection: close\r\n", b""))
+        assert refused.startswith(b"HTTP/1.1 400 ")
+        assert b"connection: close" in refused.lower()
+        assert len(bridge.provider.calls) == 1
 
 
 async def test_a_body_that_never_ends_is_given_up() -> None:

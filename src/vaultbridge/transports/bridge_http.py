@@ -201,8 +201,12 @@ class BridgeEndpoint:
                 headers={"Connection": "close"},
             ) from None
         except web.RequestPayloadError:
+            # Where the next request would begin cannot be told.
             raise HttpFailure(
-                400, "Invalid request body", "The body is not encoded as its headers say."
+                400,
+                "Invalid request body",
+                "The body is not encoded as its headers say.",
+                headers={"Connection": "close"},
             ) from None
         except ConnectionError:
             # The caller has hung up: an answer that nobody reads, and nothing for the log.
