@@ -25,6 +25,7 @@ COMMANDS = {
     "call": "list and call the tools of any MCP server",
     "select": "tell connected assistants what is selected",
     "mention": "mention a note to connected assistants",
+    "companion": "install the Obsidian plugin that joins the app to a bridge",
     "page": "the link to the page in which a person reviews changes",
     "diffs": "list, accept or reject proposed changes",
     "status": "running bridges and their clients",

@@ -1,6 +1,7 @@
 """The companion in Node, inside a stand-in for the app (`app.cjs`), driven as a person drives it.
 
-The plugin, the bridge, the socket between them and the vault's files are real; the app and the browser are not.
+The plugin, the bridge, the socket between them and the vault's files are real; the app and the browser
+are not.
 """
 
 from __future__ import annotations

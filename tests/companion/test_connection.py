@@ -1,9 +1,12 @@
-"""How the companion finds its vault's bridge, stays with it, and leaves: beside real `vaultbridge serve` processes."""
+"""How the companion finds its vault's bridge, stays with it, and leaves; the bridges are real processes."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +43,10 @@ async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
         yield server
 
 
+def listed(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
 def by_hand(server: Served, **changes: Any) -> dict[str, Any]:
     address = f"http://127.0.0.1:{server.port}"
     return {"automatic": False, "address": address, "token": server.token, **changes}
@@ -49,16 +56,9 @@ async def editors_at(server: Served, vault: Path) -> list[str]:
     status = await server.command("status", "--json")
     for line in status[1].splitlines():
         told = json.loads(line)
-        if told["folder"] == str(vault.resolve()):
+        if Path(told["folder"]) == vault:
             return [editor["app"] for editor in told["editors"]]
     raise AssertionError(status)
-
-
-async def focus_at(server: Served, vault: Path) -> str | None:
-    status = await server.command("status", "--json")
-    told = [json.loads(line) for line in status[1].splitlines()]
-    focus: str | None = next(one["focus"] for one in told if one["folder"] == str(vault.resolve()))
-    return focus
 
 
 # finding
@@ -94,11 +94,10 @@ async def test_a_bridge_whose_cache_was_moved_is_found_by_its_lock(tmp_path: Pat
 async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
     tmp_path: Path, vault: Path, other: Path
 ) -> None:
-    async with served(tmp_path / "home", other, vault) as server:
-        async with obsidian(vault, server.environ) as app:
-            await app.connected()
-            assert await editors_at(server, vault) == ["obsidian"]
-            assert await editors_at(server, other) == []
+    async with served(tmp_path / "home", other, vault) as server, obsidian(vault, server.environ) as app:
+        await app.connected()
+        assert await editors_at(server, vault) == ["obsidian"]
+        assert await editors_at(server, other) == []
 
 
 async def test_another_vaults_bridge_is_not_ours(tmp_path: Path, vault: Path, other: Path) -> None:
@@ -125,6 +124,42 @@ async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
             await app.until("status", "it === 'Bridge: refused'")
             assert "token" in await app.see("why")
             assert await editors_at(server, other) == []
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[str, str]:
+    """The files of one for `localhost`, and of its key."""
+    files = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here")
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost", "-out", files[0], "-keyout", files[1]],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl cannot make a certificate here")
+    return files
+
+
+async def test_a_bridge_with_tls_is_reached_by_its_name_if_its_certificate_is_trusted(
+    tmp_path: Path, vault: Path, certificate: tuple[str, str]
+) -> None:
+    tls = ("--tls-certificate", certificate[0], "--tls-key", certificate[1], "--allow-host", "localhost")
+    async with served(tmp_path / "home", vault, *tls) as server:
+        async with obsidian(vault, {**server.environ, "NODE_EXTRA_CA_CERTS": certificate[0]}) as app:
+            await app.connected()
+        async with obsidian(vault, server.environ) as app:
+            await app.until("status", "it === 'Bridge: not connected'")
+            assert await app.see("why") == "The bridge cannot be reached at its address."
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere this address is not set up")
+async def test_a_bridge_at_another_address_of_this_machine_is_found(tmp_path: Path, vault: Path) -> None:
+    assert (await Served(tmp_path / "home").command("token", "make", "phone"))[0] == 0
+    elsewhere = ("--host", "127.0.0.2", "--behind-proxy")
+    async with served(tmp_path / "home", vault, *elsewhere) as server, obsidian(vault, server.environ) as app:
+        await app.connected()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +195,7 @@ async def test_a_phone_joins_with_what_was_typed(server: Served, vault: Path) ->
         assert await editors_at(server, vault) == ["obsidian"]
         stored = json.loads((await app.see("stored"))["vaultbridge-companion"])
         assert (stored["address"], stored["token"]) == (f"http://127.0.0.1:{server.port}/", server.token)
-    assert sorted(path.name for path in vault.rglob("*")) == ["Plain.md"]
+    assert [path.name for path in listed(vault)] == ["Plain.md"]
 
 
 async def test_a_wrong_token_is_said_once_and_in_words(server: Served, vault: Path) -> None:

@@ -347,7 +347,7 @@ async def test_what_was_written_in_the_note_meanwhile_is_kept(
 async def test_a_note_that_changed_unseen_is_not_accepted_at_the_first_press(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
-    """Another program wrote, and the app has not noticed yet: what the person saw is not what would happen."""
+    """Another program wrote, and the app has not noticed yet: what was seen is not what would happen."""
     asked = await propose(client, vault, NOTE, TEXT.replace("alpha", "ALPHA"))
     await app.until("cards", "it.length")
     (vault / NOTE).write_text(TEXT + "eta\n", "utf-8")

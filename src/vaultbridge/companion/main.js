@@ -257,24 +257,28 @@ function bridgesOnThisMachine(vaultFolder) {
   };
   /** @type {Map<number, Place>} */
   const found = new Map();
-  const consider = (/** @type {unknown} */ folder, /** @type {any} */ port, /** @type {any} */ token, /** @type {any} */ pid) => {
+  const consider = (/** @type {any} */ said, /** @type {unknown} */ folder, /** @type {unknown} */ token) => {
+    const { port, pid, host = '127.0.0.1', certificate = '', name = '' } = said;
     if (!same(folder) || !Number.isInteger(port) || port < 1 || port > 65535 || typeof token !== 'string') return;
-    if (!found.has(port) && isAlive(pid))
-      found.set(port, { url: `ws://127.0.0.1:${port}/editor`, token, vault: String(folder) });
+    // The app compares a certificate with the name that people call the server by, and judges it itself.
+    const address = String((certificate && name) || host);
+    if (found.has(port) || !isAlive(pid) || !/^[\w.:-]+$/.test(address)) return;
+    const dialled = address.includes(':') ? `[${address}]` : address;
+    found.set(port, { url: `${certificate ? 'wss' : 'ws'}://${dialled}:${port}/editor`, token, vault: String(folder) });
   };
   const home = os.homedir();
   for (const base of bridgeFolders(process.env, process.platform, home))
     for (const name of names(base))
       for (const file of ['bridge.json', 'guest.json']) {
         const said = read(path.join(base, name, file));
-        if (said) consider(said.vault, said.port, said.token, said.pid);
+        if (said) consider(said, said.vault, said.token);
       }
   for (const folder of [path.join(home, '.claude'), process.env.CLAUDE_CONFIG_DIR ?? ''])
     for (const name of folder ? names(path.join(folder, 'ide')) : []) {
       const said = read(path.join(folder, 'ide', name));
       // Other editors have locks there too; only ours name their port.
       if (said?.port && Array.isArray(said.workspaceFolders))
-        for (const one of said.workspaceFolders) consider(one, said.port, said.authToken, said.pid);
+        for (const one of said.workspaceFolders) consider(said, one, said.authToken);
     }
   return [...found.values()];
 }
@@ -369,7 +373,7 @@ class Line {
 
   /** What it still says concerns nobody. @param {WebSocket} socket */
   #discard(socket) {
-    socket.onopen = socket.onmessage = socket.onclose = null;
+    socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null;
     socket.close();
   }
 
@@ -423,8 +427,9 @@ class Line {
     try {
       await this.#expect((id) => {
         socket.onopen = () => this.#asked.get(id)?.done(null);
-        socket.onclose = () => this.#failAll(new Error('The bridge cannot be reached at its address.'));
+        socket.onerror = socket.onclose = () => this.#failAll(new Error('The bridge cannot be reached at its address.'));
       });
+      socket.onerror = null;
       socket.onclose = (event) => this.#failAll(event.code === 1008 ? new Refusal('The token is missing or wrong.') : LOST);
       const hello = await this.ask('hello', { protocol: 1, token: place.token, vault: place.vault, ...this.greeting() });
       if (round !== this.#round) return null;

@@ -1,0 +1,243 @@
+"""`vaultbridge companion install|remove|status VAULT`: the Obsidian plugin that comes with us, in a vault.
+
+It writes `.obsidian/plugins/vaultbridge/` and, when asked to enable or remove, our own entry in the list of
+enabled plugins. It never switches the plugin on unasked, and touches no folder or list that is not what it
+expects. The plugin keeps no settings there: docs/companion.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any, Final
+
+from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
+
+PLUGIN_ID: Final = "vaultbridge"
+
+FILES: Final = ("main.js", "styles.css", "manifest.json")
+"""In the order of writing: the app takes a folder for a plugin once it has a manifest."""
+
+SETTINGS_FILE_BYTES: Final = 2**20
+"""The most that is read of a manifest or a list of plugins: they have a few kilobytes."""
+
+SWITCH: Final = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”."
+
+
+def main(argv: list[str]) -> int:
+    parser = Parser(
+        "companion",
+        "The Obsidian plugin that shows assistants what is open and lets you review their changes.",
+    )
+    parser.add_argument("action", choices=("install", "remove", "status"), help="what to do in this vault")
+    parser.add_vault()
+    parser.add_argument("--enable", action="store_true", help="with install: switch it on as well")
+    return run(parser, argv, _companion)
+
+
+def _companion(args: argparse.Namespace) -> int:
+    from vaultbridge.errors import InvalidArgument
+    from vaultbridge.vault.known import find_vault
+    from vaultbridge.vault.paths import CONFIG_FOLDER, Root
+
+    if args.enable and args.action != "install":
+        raise InvalidArgument(f"--enable does not go with {args.action}.", argument="usage")
+    config = Root(find_vault(args.vault)).folder / CONFIG_FOLDER
+    if not config.is_dir():
+        raise EditRefused(
+            "This folder has not been opened in Obsidian yet.",
+            hint="Open it there once as a vault, then repeat.",
+        )
+    actions = {"install": _install, "remove": _remove, "status": _status}
+    return actions[args.action](args, config)
+
+
+def _install(args: argparse.Namespace, config: Path) -> int:
+    folder = _own_folder(config)
+    enabled = _enabled(config) if args.enable else _enabled_or_none(config)
+    was = _version(folder)
+    version = _version(bundled())
+    for name in FILES:
+        _put(folder / name, (bundled() / name).read_bytes())
+    if args.enable and enabled is not None and PLUGIN_ID not in enabled:
+        enabled = [*enabled, PLUGIN_ID]
+        _put_list(config, enabled)
+    on = enabled is not None and PLUGIN_ID in enabled
+    if args.json:
+        emit({"installed": True, "version": version, "was": was, "enabled": on})
+        return OK
+    say(
+        f"Installed the companion {version}."
+        if was in (None, version)
+        else f"Updated the companion from {was} to {version}."
+    )
+    say(
+        "It is switched on: restart Obsidian, or switch it off and on there, to start this version."
+        if on
+        else SWITCH
+    )
+    return OK
+
+
+def _remove(args: argparse.Namespace, config: Path) -> int:
+    folder = _own_folder(config)
+    was = _version(folder)
+    enabled = _enabled_or_none(config)
+    if enabled is not None and PLUGIN_ID in enabled:
+        _put_list(config, [name for name in enabled if name != PLUGIN_ID])
+    # The manifest first: without it the rest is no plugin.
+    for name in reversed(FILES):
+        (folder / name).unlink(missing_ok=True)
+    kept = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    if folder.is_dir() and not kept:
+        folder.rmdir()
+    if args.json:
+        emit({"removed": was is not None, "was": was, "kept": kept})
+        return OK
+    say("The companion was not installed." if was is None else f"Removed the companion {was}.")
+    if kept:
+        say(f"Left in its folder, because they are not ours: {', '.join(kept)}.")
+    return OK
+
+
+def _status(args: argparse.Namespace, config: Path) -> int:
+    folder = _own_folder(config)
+    enabled = _enabled_or_none(config)
+    found = {
+        "installed": _version(folder) is not None,
+        "version": _version(folder),
+        "available": _version(bundled()),
+        "current": all(_bytes(folder / name) == _bytes(bundled() / name) for name in FILES),
+        "enabled": enabled is not None and PLUGIN_ID in enabled,
+        "connected": _is_connected(args.vault),
+    }
+    if args.json:
+        emit(found)
+        return OK
+    if not found["installed"]:
+        say("The companion is not installed. `vaultbridge companion install` does it.")
+        return OK
+    say(f"The companion {found['version']} is installed.")
+    if not found["current"]:
+        say(f"It is not the one of this version ({found['available']}): install it again.")
+    if not found["enabled"]:
+        say(SWITCH)
+    say("It is connected." if found["connected"] else "It is not connected to a bridge now.")
+    return OK
+
+
+def bundled() -> Path:
+    """The plugin's files as they come with this version."""
+    import vaultbridge
+
+    return Path(vaultbridge.__file__).parent / "companion"
+
+
+def _own_folder(config: Path) -> Path:
+    """Where the plugin lies or will lie. Raises EditRefused for a folder that is somebody else's."""
+    folder = config / "plugins" / PLUGIN_ID
+    if folder.is_symlink():
+        raise EditRefused(
+            f"The plugin's folder ({PLUGIN_ID}) is a link.",
+            hint="Somebody set it up so; remove the link first.",
+        )
+    if folder.exists() and not folder.is_dir():
+        raise EditRefused(f"In the plugins' folder {PLUGIN_ID} is no folder.", hint="Move it away first.")
+    manifest = _manifest(folder)
+    if manifest is not None and manifest.get("id") != PLUGIN_ID:
+        raise EditRefused(
+            f"The folder {PLUGIN_ID} holds another plugin: {manifest.get('id')!r}.",
+            hint="Move it away first.",
+        )
+    return folder
+
+
+def _manifest(folder: Path) -> dict[str, Any] | None:
+    """None when there is none. Raises EditRefused when it is no manifest."""
+    data = _bytes(folder / "manifest.json")
+    if data is None:
+        return None
+    read = _read_json(data)
+    if not isinstance(read, dict):
+        raise EditRefused(f"The manifest of {PLUGIN_ID} is no JSON object.", hint="Delete that folder first.")
+    return read
+
+
+def _version(folder: Path) -> str | None:
+    manifest = _manifest(folder)
+    return None if manifest is None else str(manifest.get("version", "of no version"))
+
+
+def _enabled(config: Path) -> list[str]:
+    """Obsidian's list of plugins that are switched on. Raises EditRefused when it is not such a list."""
+    data = _bytes(config / "community-plugins.json")
+    read = [] if data is None else _read_json(data)
+    if not isinstance(read, list) or not all(isinstance(name, str) for name in read):
+        raise EditRefused(
+            "community-plugins.json is not the list of names that Obsidian writes.",
+            hint="Nothing was changed. Install without --enable, and switch it on in Obsidian.",
+        )
+    return read
+
+
+def _enabled_or_none(config: Path) -> list[str] | None:
+    with contextlib.suppress(EditRefused):
+        return _enabled(config)
+    return None
+
+
+def _put_list(config: Path, names: list[str]) -> None:
+    """As the app itself writes it; where the list is a link, what it leads to."""
+    place = Path(os.path.realpath(config / "community-plugins.json"))
+    _put(place, json.dumps(names, indent=2, ensure_ascii=False).encode())
+
+
+def _is_connected(vault: str) -> bool:
+    """Whether an app is at the bridge that serves this vault now."""
+    from vaultbridge.cli.bridge_call import ask_bridge
+    from vaultbridge.editor.state import OBSIDIAN, WORKSPACE
+
+    try:
+        editors = ask_bridge(vault, "status", {})["editors"]
+    except VaultbridgeError:
+        return False
+    return any(editor["app"] == OBSIDIAN and editor["name"] != WORKSPACE for editor in editors)
+
+
+def _bytes(file: Path) -> bytes | None:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(SETTINGS_FILE_BYTES)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise EngineFailure(f"{file.name} cannot be read: {error.strerror}.") from error
+
+
+def _read_json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return None
+
+
+def _put(file: Path, data: bytes) -> None:
+    """Replace `file` in one step. Raises EngineFailure and leaves nothing behind."""
+    passing = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with passing.open("xb") as opened:
+                opened.write(data)
+                opened.flush()
+                os.fsync(opened.fileno())
+            passing.replace(file)
+        finally:
+            passing.unlink(missing_ok=True)
+    except OSError as error:
+        raise EngineFailure(f"{file.name} cannot be written: {error.strerror}.") from error
