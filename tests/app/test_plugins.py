@@ -125,7 +125,10 @@ def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
         ("#" * (FILE_BYTES + 1), "more than"),
         (GOOD.format(name="read_note", says="x"), "'read_note' is taken"),
         (GOOD.format(name="notes", says="x"), "'notes' is taken"),
-        (GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"), "'broken' is taken"),
+        (
+            GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"),
+            "'broken' is named like a group",
+        ),
         ("from vaultbridge.app.plugin_tool import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
     ],
 )
@@ -220,6 +223,13 @@ def test_what_a_file_prints_does_not_reach_standard_output(
     plugins.raw("loud.py", "print('HELLO')")
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "HELLO\n")
+
+
+def test_a_file_that_never_ends_does_not_take_standard_output_with_it(plugins: Plugins) -> None:
+    before = sys.stdout
+    plugins.raw("hangs.py", "import threading\nthreading.Event().wait()")
+    assert "hangs.py" in plugins.loader.problems
+    assert sys.stdout is before
 
 
 def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: Plugins, tmp_path: Path) -> None:

@@ -70,15 +70,16 @@ def within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Foreig
 
     def work() -> None:
         try:
-            # What it prints is for the log: standard output may be read by a program.
-            with contextlib.redirect_stdout(sys.stderr):
-                outcome.put(load())
+            outcome.put(load())
         except BaseException as error:  # noqa: BLE001 - handed to whoever waits
             outcome.put(error)
 
-    threading.Thread(target=work, name="plugin-load", daemon=True).start()
     try:
-        found = outcome.get(timeout=seconds)
+        # What it prints is for the log: standard output may be read by a program. Not in its thread, which
+        # may never come to the end.
+        with contextlib.redirect_stdout(sys.stderr):
+            threading.Thread(target=work, name="plugin-load", daemon=True).start()
+            found = outcome.get(timeout=seconds)
     except queue.Empty:
         raise TimedOut(
             f"Loading has not ended within {seconds:g} seconds.",

@@ -193,7 +193,12 @@ class PluginTools:
         for tool in fresh:
             # A group's name must not be another tool's: both are switched and removed by the same word.
             groups = {one.group for one in (*kept, *fresh) if one is not tool}
-            if tool.name in self._reserved | others | groups | taken:
+            if tool.name in groups:
+                raise InvalidArgument(
+                    f"The tool {tool.name!r} is named like a group with other tools in it.",
+                    hint="Rename one, or say @tool(group=…).",
+                )
+            if tool.name in self._reserved | others | taken:
                 raise InvalidArgument(f"The name {tool.name!r} is taken.", hint="Give the tool another one.")
             if tool.group in self._reserved | others:
                 raise InvalidArgument(
