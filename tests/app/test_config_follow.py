@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.app.config import LIVE, Config, load
-from vaultbridge.app.config_follow import FollowedChange, FollowedConfig
+from vaultbridge.app.config_follow import FollowedChange, FollowedConfig, warn_of_vaults
 
 
 class Follower:
@@ -130,3 +130,13 @@ def test_what_waits_does_not_come_with_what_is_live(file: Path) -> None:
     assert change is not None
     assert change.config == Config(tools=change.config.tools)
     assert (change.config.tools.profile, change.config.tools.disable) == ("full", ("search",))
+
+
+def test_a_configuration_that_an_assistant_could_change_is_told(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    warn_of_vaults(file, [file.parent / "Notes"])
+    warn_of_vaults(file.parent / ".config" / "vaultbridge" / "config.toml", [file.parent])
+    assert caplog.text == ""
+    warn_of_vaults(file, [file.parent])
+    assert f"config.toml lies inside the vault {file.parent.name}" in caplog.text

@@ -9,6 +9,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from vaultbridge.app.config import Config, place_of
+from vaultbridge.app.vault_choice import VAULTS
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.scope import Scope
 
@@ -191,6 +192,9 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
 
 def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:
     """A vault that stands twice would have two scopes, and only one of them could hold."""
+    if len(config.vaults) > VAULTS:
+        key = f"vaults[{VAULTS}]"
+        raise _fault(file_name, line_of(key, lines), key, f"is one too many: there may be {VAULTS}.")
     first: dict[str, int] = {}
     for position, vault in enumerate(config.vaults):
         before = first.setdefault(place_of(vault.path), position)

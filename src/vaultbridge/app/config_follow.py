@@ -13,7 +13,8 @@ Keys that cannot take effect now are named in the log. Waiting and applying are 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -95,6 +96,22 @@ class FollowedConfig:
         self._in_force = merged(self._in_force, wanted, now)
         log.info("Now in force: %s", ", ".join(now))
         return FollowedChange(self._in_force, now)
+
+
+def warn_of_vaults(file: Path, vaults: Iterable[Path]) -> None:
+    """Tell the person when an assistant could change the configuration: it would loosen its own limits. What
+    lies in a hidden folder of a vault no assistant sees."""
+    place = Path(os.path.realpath(file))
+    for vault in vaults:
+        root = Path(os.path.realpath(vault))
+        if place.is_relative_to(root) and not any(
+            part.startswith(".") for part in place.relative_to(root).parts
+        ):
+            log.warning(
+                "%s lies inside the vault %s, where an assistant could change it: put it elsewhere",
+                file.name,
+                root.name,
+            )
 
 
 def stamp(file: Path) -> Stamp | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultbridge.app.config import LIVE, Config, load
-from vaultbridge.app.config_follow import STILL_SECONDS, FollowedConfig
+from vaultbridge.app.config_follow import STILL_SECONDS, FollowedConfig, warn_of_vaults
 from vaultbridge.app.live_tools import LiveTools
 from vaultbridge.app.logs import set_level
 from vaultbridge.transports.http_guard import LOOPBACK
@@ -40,10 +40,12 @@ class LiveConfig:
         self._followed = FollowedConfig(
             file, read=lambda: options.overlay(load(file)), config=options.config, live=LIVE
         )
+        folders = tuple(vaults)
+        warn_of_vaults(file, folders)
         self._servers = servers
         self._access = access
         self._desks = tuple(desks)
-        self._tools = LiveTools(catalog, file.parent, options.config.tools, vaults)
+        self._tools = LiveTools(catalog, file.parent, options.config.tools, folders)
 
     async def start(self) -> None:
         """Load the plugins and switch everything as the configuration says."""

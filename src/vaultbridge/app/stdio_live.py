@@ -65,14 +65,17 @@ class StdioLive:
 
     def load(self) -> Catalog:
         from vaultbridge.app.config import EMPTY, LIVE, config_file
-        from vaultbridge.app.config_follow import FollowedConfig
+        from vaultbridge.app.config_follow import FollowedConfig, warn_of_vaults
         from vaultbridge.app.live_tools import LiveTools
         from vaultbridge.tools.standard import standard_catalog
 
         file = config_file(self._environ)
+        folders = self._folders()
+        if self._config is not None:
+            warn_of_vaults(file, folders)
         catalog = standard_catalog()
         config = self._config or EMPTY
-        tools = LiveTools(catalog, file.parent, config.tools, self._folders())
+        tools = LiveTools(catalog, file.parent, config.tools, folders)
         tools.start()
         followed = FollowedConfig(
             file, read=self._read, config=self._config or self._unconfigured(), live=LIVE, unused=UNUSED
