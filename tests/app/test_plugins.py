@@ -317,17 +317,6 @@ def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: 
     plugins.loader.clear()
 
 
-def test_names_in_the_configuration_that_nothing_has_are_known(tmp_path: Path) -> None:
-    switches = Switches(standard_catalog(), ToolsConfig(disable=("delet_note", "notes"), enable=("x",)))
-    assert switches.unknown(STANDARD_TOOLS) == ["delet_note", "x"]
-
-
-def test_no_standard_tool_is_named_like_a_group_of_others() -> None:
-    """Tools and groups are switched by the same word."""
-    for tool in STANDARD_TOOLS:
-        assert not [one.name for one in STANDARD_TOOLS if one.group == tool.name and one is not tool]
-
-
 def package(site: Path, name: str, points: str, **modules: str) -> None:
     """An installed package, as an installer leaves it."""
     about = site / f"{name}-1.0.dist-info"
