@@ -21,7 +21,11 @@ of the machine. Turning these into wire form is the dialects' duty, not this mod
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
+
+NAMED_CHARS: Final = 1024
+"""How much of a name an error repeats: as much as the longest path has. Whoever sent a megabyte need not get
+it back."""
 
 ErrorCode = Literal[
     "SERVER_ERROR",
@@ -86,8 +90,9 @@ class NoteNotFound(VaultbridgeError):
     reason = "file-not-found"
 
     def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str = "note") -> None:
+        said = name if len(name) <= NAMED_CHARS else name[:NAMED_CHARS] + "…"
         hint = f"Did you mean: {', '.join(closest)}?" if closest else ""
-        super().__init__(f"No {what} named {name!r}.", hint=hint, name=name, closest=list(closest))
+        super().__init__(f"No {what} named {said!r}.", hint=hint, name=said, closest=list(closest))
         self.name = name
         self.closest = closest
 

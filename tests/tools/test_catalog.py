@@ -253,3 +253,14 @@ def test_hints_say_what_differs_from_the_protocols_defaults() -> None:
     assert hints_of("adds", idempotent=False) == {"destructiveHint": False}
     assert hints_of("changes", idempotent=True) == {"idempotentHint": True}
     assert hints_of("changes", idempotent=False) == {}
+
+
+def test_path_is_listed_where_the_name_may_be_left_out(small: Small) -> None:
+    """Seed 003 shows read_note with its path."""
+    listed = {tool.name: tool.input_schema for tool in standard_catalog().listing(prefix="")}
+    assert listed["read_note"]["properties"]["path"] == {"type": "string"}
+    assert list(listed["read_note"]["properties"])[:2] == ["name", "path"]
+    for schema in listed.values():
+        assert not {"name", "path"} <= schema["properties"].keys() or "name" not in schema.get("required", ())
+    refused = small({"A.md": "a"}).refused(InvalidArgument, "edit_note", nam="A")
+    assert "path" in refused.hint

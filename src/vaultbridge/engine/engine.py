@@ -32,7 +32,7 @@ from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
-from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.limits import NOTE_READ_BYTES, PATH_CHARS
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
@@ -141,6 +141,10 @@ class Engine:
         or AmbiguousName with the candidates."""
         if not name.strip():
             raise InvalidArgument("Which note? Give its name or path.", argument="name")
+        if len(name) > PATH_CHARS:
+            raise InvalidArgument(
+                f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
+            )
         found = self._exactly(name)
         if found is not None:
             return found

@@ -29,13 +29,14 @@ _NAMES: Final = {
 S = TypeVar("S", bound=Struct)
 
 
-def converted(given: dict[str, Any], wanted: type[S], *, where: str = "") -> S:
-    """`where` names the place of `given` in the call, for messages. Raises InvalidArgument."""
+def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
+    """`where` names the place of `given` in the call and `also` are arguments that were taken before, both
+    for messages. Raises InvalidArgument."""
     kept = {key: value for key, value in given.items() if value is not None or _takes_null(wanted, key)}
     try:
         return msgspec.convert(kept, wanted)
     except msgspec.ValidationError as error:
-        raise _explained(str(error), kept, wanted, where) from None
+        raise _explained(str(error), kept, wanted, where, also) from None
 
 
 def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
@@ -74,11 +75,13 @@ def _takes_null(wanted: type[Struct], key: str) -> bool:
     return Any in kinds or type(None) in kinds
 
 
-def _explained(message: str, given: dict[str, Any], wanted: type[Struct], where: str) -> InvalidArgument:
+def _explained(
+    message: str, given: dict[str, Any], wanted: type[Struct], where: str, also: tuple[str, ...]
+) -> InvalidArgument:
     place = ""
     if found := _WHERE.search(message):
         place, message = found["place"], message[: found.start()]
-    known = [field.name for field in msgspec.structs.fields(wanted)]
+    known = [*(field.name for field in msgspec.structs.fields(wanted)), *also]
     if found := _FIELD.match(message):
         name = ".".join(filter(None, (where, place, found["field"])))
         if found["what"].startswith("missing"):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.arguments import converted, one_note_name
-from vaultbridge.tools.schema import input_schema, with_vault
+from vaultbridge.tools.schema import input_schema, with_path, with_vault
 from vaultbridge.tools.tool import AnyTool, ForeignTool, ListedTool, Tool, hints_of
 from vaultbridge.tools.workshop import Profile, Workshop
 
@@ -128,7 +128,7 @@ class Catalog:
             if read_only and tool.reading is not None:
                 arguments, effect = tool.reading, "reads"
                 description = tool.reading_description or description
-            schema = input_schema(arguments)
+            schema = with_path(input_schema(arguments), tool.note)
             if len(vaults) > 1:
                 schema = with_vault(schema, vaults)
         return ListedTool(
@@ -209,7 +209,8 @@ def _filled(tool: Tool, arguments: dict[str, Any], shop: Workshop) -> tuple[str,
         raise InvalidArgument(
             f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
         )
-    return vault, converted({key: value for key, value in rest.items() if key != "vault"}, tool.arguments)
+    rest = {key: value for key, value in rest.items() if key != "vault"}
+    return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
 
 
 def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:

@@ -76,6 +76,19 @@ def _slim(node: Any, definitions: dict[str, Any]) -> Any:
     return short
 
 
+def with_path(schema: dict[str, Any], note: str) -> dict[str, Any]:
+    """With `path` beside the argument that names a note, where that one may be left out: an exact path will
+    do for it everywhere, but what a schema requires it must require."""
+    if not note or note in schema.get("required", ()):
+        return schema
+    properties: dict[str, Any] = {}
+    for name, inner in schema["properties"].items():
+        properties[name] = inner
+        if name == note:
+            properties["path"] = {"type": "string"}
+    return {**schema, "properties": properties}
+
+
 def with_vault(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
     """With the argument that chooses among several open vaults."""
     properties = {**schema["properties"], "vault": {"enum": list(vaults)}}
