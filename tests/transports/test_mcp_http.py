@@ -12,7 +12,7 @@ from aiohttp import web
 
 from mcp_support.http import HttpClient, events, http_server
 from mcp_support.wire import BOUND, MODERN, modern_meta
-from vaultbridge.transports import mcp_http_reply, mcp_http_sessions
+from vaultbridge.transports import mcp_http_reply, mcp_http_sessions, mcp_http_stateless
 from vaultbridge.transports.mcp_http import Grant
 
 SESSIONS = ["2025-03-26", "2025-06-18", "2025-11-25"]
@@ -500,6 +500,19 @@ async def test_a_listening_stream_acknowledges_tells_and_ends_with_the_server() 
             assert last["id"] == id_
             assert last["result"]["resultType"] == "complete"
             await asyncio.wait_for(stopping, BOUND)
+
+
+async def test_exchanges_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_http_stateless, "MAX_OPEN", 1)
+    async with http_server() as client:
+        await stateless(client)
+        async with client.start("subscriptions/listen", {"notifications": {}}) as response:
+            await anext(events(response))
+            async with client.start("tools/list") as refused:
+                assert refused.status == 503
+                assert (await body(refused))["error"]["code"] == -32600
+            monkeypatch.setattr(mcp_http_stateless, "MAX_OPEN", 2)
+            assert "result" in await client.ask("tools/list")
 
 
 async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ A connection of its own answers it and is gone with the response; a client that 
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from aiohttp import web
 
@@ -28,6 +29,10 @@ from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.mcp_http_open import Stays
 from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, error_reply, refused
 from vaultbridge.transports.mcp_stream import Stream
+
+MAX_OPEN: Final = 512
+"""Exchanges at once: more than any number of clients has calls in flight and streams to listen on, and below
+the 1024 files that a process may have open on most systems."""
 
 
 class StatelessEndpoint:
@@ -73,6 +78,8 @@ class StatelessEndpoint:
     async def _exchange(
         self, request: web.Request, message: Request, server: McpServer, principal: str
     ) -> web.StreamResponse:
+        if len(self._open) >= MAX_OPEN:
+            return refused(503, "Too many requests are in flight; end one or try again later")
         stream = Stream("", (message.id,))
         connection = Connection(
             mcp_dialect(server, stateless=True),
