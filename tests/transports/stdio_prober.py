@@ -41,6 +41,13 @@ async def later(call: Call) -> str:
     return "finished"
 
 
+async def hang(call: Call) -> None:
+    """Says when the connection is about to end, and never ends."""
+    await call.peer.ending.wait()  # type: ignore[attr-defined]
+    os.write(2, b"ending\n")
+    await asyncio.Event().wait()
+
+
 async def at_end() -> None:
     if ENDED:
         await asyncio.to_thread(Path(ENDED).write_text, "closed")
@@ -48,7 +55,8 @@ async def at_end() -> None:
 
 def dialect(peer: Any) -> MethodTable:
     return MethodTable(
-        {"pollute": pollute, "echo": echo, "sized": sized, "later": later}, {"exit": lambda _: peer.end()}
+        {"pollute": pollute, "echo": echo, "sized": sized, "later": later, "hang": hang},
+        {"exit": lambda _: peer.end()},
     )
 
 

@@ -98,6 +98,18 @@ async def test_a_signal_ends_like_exit(number: signal.Signals) -> None:
         assert await process.wait() == 0
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_second_signal_does_not_wait_for_what_hangs(number: signal.Signals) -> None:
+    async with Process(PROBER) as process:
+        await process.send({"jsonrpc": "2.0", "id": 1, "method": "hang"})
+        await process.ask("echo")
+        process.inner.send_signal(number)
+        assert process.inner.stderr is not None
+        assert await asyncio.wait_for(process.inner.stderr.readline(), START_BOUND) == b"ending\n"
+        process.inner.send_signal(number)
+        assert await process.wait() == -number
+
+
 async def test_nothing_printed_by_anybody_reaches_the_client() -> None:
     """Seed 004: "No stdout pollution (logs to stderr only)"."""
     async with Process(PROBER) as process:

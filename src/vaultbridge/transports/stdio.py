@@ -120,13 +120,21 @@ def _too_long() -> Outgoing:
 
 
 def _end_on_signals(connection: Connection) -> None:
-    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught."""
+    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught. A second one ends
+    the process at once: somebody does not want to wait for what is in flight."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    numbers = (signal.SIGTERM, signal.SIGINT)
+
+    def end() -> None:
+        connection.end()
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in numbers:
         try:
-            loop.add_signal_handler(number, connection.end)
+            loop.add_signal_handler(number, end)
         except NotImplementedError:
             # Windows: the loop cannot, the interpreter can.
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(connection.end))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
