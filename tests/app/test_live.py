@@ -195,11 +195,55 @@ async def test_a_folder_made_private_is_gone_at_once(serving: Serving) -> None:
         served.configure(text_of(served, "[scope]\nread_only = true\n"))
 
         async def read_only() -> bool:
-            made = await served.call("create_note", name=f"N{len(list(served.vault.iterdir()))}")
-            return not made["success"]
+            return "create_note" not in await served.names()
 
         await served.until(read_only)
         assert "secret" in await served.read("Private/Diary.md")
+
+
+@pytest.mark.parametrize("key", ["scope", "vaults"])
+async def test_tools_that_change_go_and_come_with_the_right_to_change(serving: Serving, key: str) -> None:
+    async with serving() as served, session(served) as changed, ide(served) as ide_changed:
+        _, secret = served.tokens.make("phone", deny=("Private/",))
+        bearer = {"Authorization": f"Bearer {secret}"}
+        before, narrow = await served.tools(), await served.tools(**bearer)
+        written = served.config_file.read_text("utf-8")
+        vault, _, rest = written.partition("[server]")
+        read_only = {
+            "scope": f"{written}\n[scope]\nread_only = true\n",
+            "vaults": f"{vault}read_only = true\n[server]{rest}",
+        }[key]
+        served.configure(read_only)
+        await changed()
+        await ide_changed()
+        for headers, was in (({}, before), (bearer, narrow)):
+            now = await served.tools(**headers)
+            names = {tool["name"] for tool in now["tools"]}
+            assert "read_note" in names
+            assert not names & {"create_note", "delete_note", "batch"}
+            assert now["hash"] != was["hash"]
+        async with served.http.post(f"{served.url}/mcp", json=INITIALIZE, headers=MCP) as response:
+            assert "read-only" in await response.text()
+        served.configure(written)
+        await changed()
+        await ide_changed()
+        assert (await served.tools())["hash"] == before["hash"]
+        assert (await served.tools(**bearer))["hash"] == narrow["hash"]
+
+
+async def test_a_token_that_comes_later_has_the_scope_of_now(serving: Serving) -> None:
+    """Its server is made when it first calls, from the configuration as it then is."""
+    async with serving() as served:
+        written = served.config_file.read_text("utf-8")
+        vault, _, rest = written.partition("[server]")
+        served.configure(f"{vault}deny = ['Private/']\n[server]{rest}")
+
+        async def hidden() -> bool:
+            return "secret" not in await served.read("Private/Diary.md")
+
+        await served.until(hidden)
+        _, secret = served.tokens.make("phone", read_only=True)
+        assert "secret" not in await served.read("Private/Diary.md", {"Authorization": f"Bearer {secret}"})
 
 
 async def test_tokens_can_be_demanded_while_the_server_runs(serving: Serving) -> None:

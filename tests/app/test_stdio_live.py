@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from app.conftest import BOUND
 from app.test_vault_choice import obsidian_knows
 from mcp_support.vault import VaultProcess, small_vault
@@ -117,12 +119,39 @@ async def test_a_scope_that_changes_holds_at_once_and_what_has_to_wait_is_named(
         setting.write("[scope]\ndeny = ['Private/']\n[tools]\nprofile = 'core'\n[server]\nport = 1\n")
         await until(process, "read_note", "No note named", name="Private/B")
         setting.write("[scope]\nread_only = true\n")
-        await until(process, "create_note", "read-only", name="C")
+        async with asyncio.timeout(BOUND):
+            while "obsidian_create_note" in await names(process):
+                pass
         assert "beta" in await process.text("read_note", name="Private/B")
         code, _, err = await process.end()
     assert code == 0
     assert b"Now in force: scope.deny" in err
     assert b"next start: tools.profile\n" in err
+
+
+@pytest.mark.parametrize("key", ["scope", "vaults"])
+async def test_tools_that_change_go_and_come_with_the_right_to_change(tmp_path: Path, key: str) -> None:
+    setting = Configured(tmp_path)
+    vault = f"[[vaults]]\npath = '{setting.vault}'\n"
+    read_only = f"{vault}read_only = true\n" if key == "vaults" else f"{vault}[scope]\nread_only = true\n"
+    setting.write(read_only)
+    async with setting.process("--tool-errors", "result") as process:
+        started = await process.begin()
+        assert "read-only" in started["result"]["instructions"]
+        before = await names(process)
+        assert "obsidian_read_note" in before
+        assert "obsidian_create_note" not in before
+        setting.write(vault)
+        await told(process, has="obsidian_create_note")
+        await process.notification("notifications/prompts/list_changed")
+        assert "created" in await process.text("create_note", name="C")
+        setting.write(read_only)
+        await told(process, lacks="obsidian_create_note")
+        assert await names(process) == before
+        refused = await process.ask(
+            "tools/call", {"name": "obsidian_create_note", "arguments": {"name": "D"}}
+        )
+        assert "Unknown tool" in refused["error"]["message"]
 
 
 async def test_what_the_command_line_forbids_no_file_allows(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.workshop import Workshop
 from vaultbridge.vault.known import find_vault
+from vaultbridge.vault.scope import Scope
 
 
 class ServedVault(Struct, frozen=True):
@@ -56,6 +57,8 @@ class _Serving(Struct):
     server: McpServer
     engines: VaultEngines
     scopes: dict[str, LiveScope]
+    provider: VaultProvider | None = None
+    """Made by the server when it first needs it."""
 
 
 class Servers:
@@ -97,16 +100,19 @@ class Servers:
         return serving.server
 
     def rescope(self, config: Config) -> None:
-        """The configuration's scopes have changed: every engine obeys from its next call on. Vaults are
-        matched by their path; new ones wait for the next start."""
-        by_path = {vault.path: vault for vault in config.vaults}
+        """The configuration's scopes have changed: every engine obeys from its next call on, and where
+        nothing may be changed any more, or again, the tools that do it go or come. Vaults are matched by
+        their path; new ones wait for the next start."""
+        self._config = config
         for serving in (self._full, *self._narrow.values()):
             for vault in self._vaults:
                 scope = serving.scopes.get(vault.name)
                 if scope is not None:
-                    own = by_path.get(vault.config.path, vault.config)
-                    scope.become(*parts_of(config, own, serving.token))
-        self._config = config
+                    scope.become(*self._parts(vault, serving.token))
+            settings = self._settings(serving.scopes, serving.token)
+            serving.server.offer = offer_for(settings, vaults=len(serving.scopes))
+            if serving.provider is not None:
+                serving.provider.limit(read_only=settings.read_only)
 
     async def forget(self, valid: Iterable[str]) -> None:
         """Close the servers of tokens whose principals are not among the valid ones."""
@@ -124,21 +130,34 @@ class Servers:
         ]
         if not wanted:
             raise PermissionDenied("This token is for other vaults.")
-        scopes = {one.name: LiveScope(*parts_of(self._config, one.config, token)) for one in wanted}
+        scopes = {one.name: LiveScope(*self._parts(one, token)) for one in wanted}
         engines = VaultEngines({one.name: partial(self._open, one, scopes[one.name]) for one in wanted})
-        settings = ProviderSettings(
+
+        async def make() -> VaultProvider:
+            settings = self._settings(scopes, token)
+            serving.provider = VaultProvider(
+                engines, settings, make_catalog=lambda: self._catalog, shop=self._furnish
+            )
+            return serving.provider
+
+        offer = offer_for(self._settings(scopes, token), vaults=len(wanted))
+        server = McpServer(offer, make, tool_errors=self._config.tools.errors)
+        serving = _Serving(token, server, engines, scopes)
+        return serving
+
+    def _parts(self, vault: ServedVault, token: Token | None) -> tuple[Scope, ...]:
+        """What limits a vault for a caller, as the configuration says now."""
+        by_path = {one.path: one for one in self._config.vaults}
+        return parts_of(self._config, by_path.get(vault.config.path, vault.config), token)
+
+    def _settings(self, scopes: Mapping[str, LiveScope], token: Token | None) -> ProviderSettings:
+        return ProviderSettings(
             profile=self._config.tools.profile,
             read_only=all(scope.read_only for scope in scopes.values()),
             restricted=not all(scope.unrestricted for scope in scopes.values()),
             keep=token is None,
             quick_list=False,
         )
-
-        async def make() -> VaultProvider:
-            return VaultProvider(engines, settings, make_catalog=lambda: self._catalog, shop=self._furnish)
-
-        offer = offer_for(settings, vaults=len(wanted))
-        return _Serving(token, McpServer(offer, make, tool_errors=self._config.tools.errors), engines, scopes)
 
     def _open(self, vault: ServedVault, scope: LiveScope) -> Engine:
         return open_engine(

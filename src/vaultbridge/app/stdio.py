@@ -109,6 +109,11 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     options: StdioOptions = StdioOptions()
 
+    def settings_under(self, config: Config | None) -> ProviderSettings:
+        """Those of another configuration, as far as its scopes go."""
+        plans = [replace(one, config=config) for one in self.vaults.values()]
+        return _limited(self.settings, plans or [replace(self.everywhere, config=config)])
+
 
 def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
     """Serve until the client has gone; gives the exit code. Raises InvalidArgument for options and a
@@ -169,22 +174,29 @@ def _settings(
     options: StdioOptions, plans: list[VaultPlan], config: Config | None, *, plugins: bool
 ) -> ProviderSettings:
     profile: Profile = options.profile or (config.tools.profile if config is not None else "full")
-    read_only, restricted = options.read_only, False
-    if config is not None or options.allow or options.deny:
-        # Only then: scopes cost an import. Bad patterns are refused here, before anything is answered.
-        scopes = [plan.scope() for plan in plans]
-        # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
-        read_only = all(scope.read_only for scope in scopes)
-        restricted = not all(scope.unrestricted for scope in scopes)
-    return ProviderSettings(
+    settings = ProviderSettings(
         profile=profile,
-        read_only=read_only,
-        restricted=restricted,
+        read_only=options.read_only,
         prompt_folder=options.prompts,
         # Many clients ask for the list once: one that will be another in a moment must not be shown.
         quick_list=not plugins
         if config is None
         else not (config.tools.enable or config.tools.disable or (plugins and config.tools.plugins)),
+    )
+    if config is None and not options.allow and not options.deny:
+        # Scopes cost an import.
+        return settings
+    return _limited(settings, plans)
+
+
+def _limited(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:
+    """With what the vaults' scopes allow in all. Raises InvalidArgument for a bad pattern."""
+    scopes = [plan.scope() for plan in plans]
+    # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
+    return replace(
+        settings,
+        read_only=all(scope.read_only for scope in scopes),
+        restricted=not all(scope.unrestricted for scope in scopes),
     )
 
 
@@ -195,7 +207,7 @@ def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
 
         live = StdioLive(plan, environ, read=lambda: _config(plan.options, environ))
         engines = VaultEngines(_openers(plan, environ, live))
-        return VaultProvider(
+        provider = VaultProvider(
             engines,
             plan.settings,
             make_catalog=live.load,
@@ -203,8 +215,16 @@ def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
             at_close=live.stop,
         )
 
-    offer = offer_for(plan.settings, vaults=len(plan.vaults), name=plan.name)
-    return McpServer(offer, make, tool_errors=plan.tool_errors)
+        def obey(settings: ProviderSettings) -> None:
+            server.offer = offer(settings)
+            provider.limit(read_only=settings.read_only)
+
+        live.on_scope = obey
+        return provider
+
+    offer = partial(offer_for, vaults=len(plan.vaults), name=plan.name)
+    server = McpServer(offer(plan.settings), make, tool_errors=plan.tool_errors)
+    return server
 
 
 def _openers(plan: StdioPlan, environ: Mapping[str, str], live: StdioLive) -> dict[str, Callable[[], Engine]]:

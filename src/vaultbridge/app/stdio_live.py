@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vaultbridge.app.scopes import LiveScope
     from vaultbridge.app.stdio import StdioPlan, VaultPlan
     from vaultbridge.dialects.vault_engines import VaultEngines
+    from vaultbridge.dialects.vault_provider import ProviderSettings
     from vaultbridge.tools.catalog import Catalog
     from vaultbridge.tools.workshop import Focused, Opened, Workshop
     from vaultbridge.vault.workspace import Workspace
@@ -47,6 +48,8 @@ class StdioLive:
         self._scopes: dict[str, tuple[VaultPlan, LiveScope]] = {}
         self._changing = threading.Lock()
         self._stop = threading.Event()
+        self.on_scope: Callable[[ProviderSettings], None] | None = None
+        """Told, in the thread that follows, what the scopes allow in all."""
 
     def scope_of(self, vault: VaultPlan) -> LiveScope:
         """The scope of a vault that is being opened; it follows the configuration."""
@@ -143,6 +146,8 @@ class StdioLive:
             self._config = config
             for vault, scope in self._scopes.values():
                 scope.become(*vault.parts(config))
+        if self.on_scope is not None:
+            self.on_scope(self._plan.settings_under(config))
         if "log.level" in keys:
             set_level(config.log.level)
         if any(key.startswith("tools.") for key in keys):

@@ -73,6 +73,10 @@ class Prompts:
     ) -> None:
         self._engines = engines
         self._folder = vault_folder(folder)
+        self.limit(read_only=read_only)
+
+    def limit(self, *, read_only: bool) -> None:
+        """Without those that would change something, from now on, or with them."""
         self._built_in = [prompt for prompt in BUILT_IN if not (read_only and prompt.changes)]
 
     def infos(self) -> list[PromptInfo]:

@@ -28,6 +28,7 @@ from vaultbridge.dialects.mcp_values import (
     PromptInfo,
     PromptRef,
     PromptResult,
+    PromptsChanged,
     ResourceContents,
     ResourceInfo,
     ResourceRef,
@@ -244,6 +245,18 @@ class VaultProvider:
         finally:
             closer.close()
 
+    def limit(self, *, read_only: bool) -> None:
+        """Whether nothing may be changed, from now on. From any thread; whoever was shown other tools or
+        prompts is told."""
+        with self._loading:
+            if read_only == self._settings.read_only:
+                return
+            self._settings = replace(self._settings, read_only=read_only)
+            if self._loaded is not None:
+                self._loaded.limit(self._settings)
+        self._tools_moved()
+        self._in_loop(lambda: self._announce(PromptsChanged()))
+
     def _announce(self, change: Change) -> None:
         for listener in tuple(self._listeners):
             listener(change)
@@ -305,8 +318,11 @@ class VaultProvider:
                     self._shown = now
                     self._announce(ToolsChanged())
 
+        self._in_loop(compare)
+
+    def _in_loop(self, work: Callable[[], None]) -> None:
         try:
-            self._loop.call_soon_threadsafe(compare)
+            self._loop.call_soon_threadsafe(work)
         except RuntimeError:
             # The loop has closed: nobody listens any more.
             return
@@ -326,13 +342,15 @@ class _Loaded:
         from vaultbridge.tools.standard import standard_catalog
         from vaultbridge.tools.workshop import Workshop
 
-        read_only = settings.read_only or settings.profile == "read-only"
         self.catalog: Catalog = (make_catalog or standard_catalog)()
-        self.shop: Workshop = Workshop(
-            engines=engines, profile=settings.profile, read_only=settings.read_only
-        )
-        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder, read_only=read_only)
+        self.shop: Workshop = Workshop(engines=engines, profile=settings.profile)
+        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
         self.completions: Completions = Completions(engines)
+        self.limit(settings)
+
+    def limit(self, settings: ProviderSettings) -> None:
+        self.shop = replace(self.shop, read_only=settings.read_only)
+        self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
 
     def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
         listing = self.catalog.listing(
