@@ -101,6 +101,20 @@ def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: Plug
     assert plugins.added() == ["bow"]
 
 
+def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: Plugins) -> None:
+    """No caller meets a moment without its tools, and no assistant is told of one."""
+    two = GOOD.format(name="greet", says="hello") + GOOD.format(name="bow", says="x")
+    plugins.raw("a.py", two)
+    plugins.write("b.py", "wave", "hi")
+    seen = []
+    plugins.catalog.listen(lambda: seen.append(plugins.added()))
+    plugins.raw("a.py", two.replace("hello", "good day"))
+    assert seen == [["greet", "bow", "wave"]]
+    (plugins.folder / "a.py").unlink()
+    plugins.loader.refresh()
+    assert seen[1:] == [["wave"]]
+
+
 def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
     plugins.write("mine.py", "greet", "hello")
     plugins.write("other.py", "bow", "silently")

@@ -146,6 +146,22 @@ def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> Non
     assert heard == [22, 21]
 
 
+def test_tools_are_exchanged_as_one_change_in_their_place() -> None:
+    catalog = Catalog([greeter("a"), greeter("b"), greeter("c"), greeter("d")])
+    seen = []
+    catalog.listen(lambda: seen.append(catalog.names()))
+    catalog.exchange(["b", "d", "missing"], [greeter("x"), greeter("b"), greeter("y")])
+    catalog.exchange(["x", "b"], [])
+    catalog.exchange([], [greeter("z")])
+    assert seen == [("a", "x", "b", "y", "c"), ("a", "y", "c"), ("a", "y", "c", "z")]
+    with pytest.raises(InvalidArgument, match="'c' already"):
+        catalog.exchange(["a"], [greeter("c")])
+    with pytest.raises(InvalidArgument, match="There may be"):
+        catalog.exchange(["a"], [greeter(f"t{n}") for n in range(TOOLS)])
+    assert seen[3:] == []
+    assert catalog.names() == ("a", "y", "c", "z")
+
+
 def test_a_group_goes_as_a_whole() -> None:
     catalog = Catalog([greeter("a"), greeter("b"), greeter("c", group="plugin:y")])
     catalog.remove("plugin:x")

@@ -176,12 +176,12 @@ class PluginTools:
             self._waiting[name] = fresh
             self._problem(name, str(error))
             return
-        self._withdraw(name)
+        self._waiting.pop(name, None)
         self.problems.pop(name, None)
-        self._tools[name] = tuple(fresh)
         for tool in fresh:
             self._switch(tool)
-            self._catalog.add(tool)
+        self._catalog.exchange([tool.name for tool in self._tools.get(name, ())], fresh)
+        self._tools[name] = tuple(fresh)
         log.info("%s brings %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
 
     def _check(self, name: str, fresh: list[ForeignTool]) -> None:
@@ -214,8 +214,8 @@ class PluginTools:
 
     def _withdraw(self, name: str) -> None:
         self._waiting.pop(name, None)
-        for tool in self._tools.pop(name, ()):
-            self._catalog.remove(tool.name)
+        if gone := self._tools.pop(name, ()):
+            self._catalog.exchange([tool.name for tool in gone], ())
 
     def _problem(self, name: str, what: str) -> None:
         if self.problems.get(name) != what:

@@ -62,6 +62,22 @@ class Catalog:
             self._tools = kept
         self._changed()
 
+    def exchange(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
+        """Put these tools in the place of the named ones, as one change: whoever lists or calls meets the old
+        ones or the new ones. Raises InvalidArgument when a name is taken, and then changes nothing."""
+        gone, come = set(names), {tool.name: tool for tool in tools}
+        with self._guard:
+            kept = {key: tool for key, tool in self._tools.items() if key not in gone}
+            if taken := next((name for name in come if name in kept), ""):
+                raise InvalidArgument(f"There is a tool named {taken!r} already.", argument="name")
+            if len(kept) + len(come) > TOOLS:
+                raise InvalidArgument(f"There may be {TOOLS} tools.", argument="name")
+            # Where the first of the old ones stood, so that the others keep their order.
+            before = next((place for place, key in enumerate(self._tools) if key in gone), len(kept))
+            order = list(kept.items())
+            self._tools = dict([*order[:before], *come.items(), *order[before:]])
+        self._changed()
+
     def switch(self, name: str, *, on: bool) -> None:
         """Switch a tool or a group of tools on or off; one that is added later obeys too."""
         with self._guard:
