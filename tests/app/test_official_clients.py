@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from mcp.client import Client
+from mcp.client.sse import sse_client
 
-from app.conftest import Serving
+from app.conftest import BOUND, Serving
 
 
-@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 async def test_a_whole_session_over_streamable_http(serving: Serving, mode: str) -> None:
     async with serving() as served:
         async with Client(f"{served.url}/mcp", mode=mode) as client:
@@ -27,3 +30,17 @@ async def test_a_whole_session_over_streamable_http(serving: Serving, mode: str)
             prompts = (await client.list_prompts()).prompts
             assert prompts
         assert (served.vault / "Made.md").read_text("utf-8") == "by a client\n"
+
+
+async def test_a_whole_session_over_the_old_sse_with_a_token(serving: Serving) -> None:
+    async with serving("[tokens]\nrequired = true\n") as served, asyncio.timeout(BOUND):
+        _, secret = served.tokens.make("phone", deny=("Private/",))
+        headers = {"Authorization": f"Bearer {secret}"}
+        transport = sse_client(f"{served.url}/sse", headers=headers)
+        async with Client(transport, mode="legacy") as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            assert "obsidian_read_note" in names
+            read = await client.call_tool("obsidian_read_note", {"path": "Hello.md"})
+            assert "some text" in read.content[0].text  # type: ignore[union-attr]
+            paths = [resource.name for resource in (await client.list_resources()).resources]
+            assert paths == ["Hello.md"]

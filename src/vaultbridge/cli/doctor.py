@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, run, say
+
+if TYPE_CHECKING:
+    from vaultbridge.editor.checks import Check
+    from vaultbridge.editor.remembered import Remembered
 
 MARKS = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "?   "}
 
@@ -33,13 +38,16 @@ def _doctor(args: argparse.Namespace) -> int:
     port = args.port or (remembered.port if remembered is not None else 0)
     if not port:
         raise NotRunning
-    checks = diagnose(
-        find_vault(args.vault).resolve(),
-        port,
-        environ=os.environ,
-        home=Path.home(),
-        working_folder=args.cwd or Path.cwd(),
-    )
+    checks = [
+        *_elsewhere(remembered),
+        *diagnose(
+            find_vault(args.vault).resolve(),
+            port,
+            environ=os.environ,
+            home=Path.home(),
+            working_folder=args.cwd or Path.cwd(),
+        ),
+    ]
     for check in checks:
         if args.json:
             emit(check)
@@ -48,3 +56,22 @@ def _doctor(args: argparse.Namespace) -> int:
         if check.advice:
             say(f"       -> {check.advice}")
     return FAILED if any(check.standing == "bad" for check in checks) else OK
+
+
+def _elsewhere(remembered: Remembered | None) -> list[Check]:
+    """Told first, because it explains everything that is then found missing."""
+    from vaultbridge.editor.checks import Check
+    from vaultbridge.editor.processes import is_alive
+
+    if remembered is None or not is_alive(remembered.pid):
+        return []
+    if remembered.host == "127.0.0.1" and not remembered.certificate:
+        return []
+    return [
+        Check(
+            "address",
+            "bad",
+            f"the bridge listens at {remembered.url}, and Claude Code's /ide dials only ws://127.0.0.1",
+            "Start `vaultbridge serve` without --host and TLS for /ide; MCP works at any address.",
+        )
+    ]
