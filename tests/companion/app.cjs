@@ -241,8 +241,18 @@ class Workspace extends Events {
     this.app = app;
   }
 
+  /** Null once the layout is there; until then, who waits for it. */
+  waiting = null;
+
   onLayoutReady(act) {
-    act();
+    if (this.waiting) this.waiting.push(act);
+    else act();
+  }
+
+  ready() {
+    const waiting = this.waiting ?? [];
+    this.waiting = null;
+    waiting.forEach((act) => act());
   }
 
   getLeaf(kind) {

@@ -110,7 +110,11 @@ const seen = {
 
 const cardOf = (note) => cardNodes().find((node) => node.querySelector('h3').textContent === note);
 const verbs = {
-  load: () => plugin.onload(),
+  load: ({ slow }) => {
+    if (slow) app.workspace.waiting = [];
+    return plugin.onload();
+  },
+  ready: () => app.workspace.ready(),
   unload: () => plugin.unload(),
   see: ({ what, about }) => seen[what](about),
   open: ({ note, area }) => {

@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 import shutil
+import subprocess
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,9 +27,22 @@ HOST = Path(__file__).with_name("host.cjs")
 MESSAGE_BYTES = 2**24
 """The longest answer of the host: tests look at whole cards of long notes."""
 
-NODE = shutil.which("node")
+FLAGS = ("--no-warnings", "--experimental-websocket")
+"""Node 20 has a browser's WebSocket behind this word; later ones have it anyway."""
 
-needs_node = pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+
+def _node() -> str | None:
+    """A Node.js that has a browser's WebSocket."""
+    found = shutil.which("node")
+    if found is None:
+        return None
+    tried = subprocess.run([found, *FLAGS, "-e", "WebSocket"], capture_output=True, check=False)
+    return found if tried.returncode == 0 else None
+
+
+NODE = _node()
+
+needs_node = pytest.mark.skipif(NODE is None, reason="Node.js 20.10 or later is not here")
 
 
 class Obsidian:
@@ -88,19 +102,25 @@ class Obsidian:
 
 @asynccontextmanager
 async def obsidian(
-    vault: Path, environ: Mapping[str, str], *, stored: dict[str, Any] | None = None, mobile: bool = False
+    vault: Path,
+    environ: Mapping[str, str],
+    *,
+    stored: dict[str, Any] | None = None,
+    mobile: bool = False,
+    slow: bool = False,
 ) -> AsyncIterator[Obsidian]:
-    """The app with the companion switched on. `stored` are the companion's settings on this device."""
+    """The app with the companion switched on. `stored` are the companion's settings on this device. A `slow`
+    app is `ready` only when it is told to be."""
     assert NODE is not None
     kept = {} if stored is None else {"vaultbridge-companion": json.dumps(stored)}
     process = await asyncio.create_subprocess_exec(
-        NODE, "--no-warnings", "--experimental-websocket", str(HOST), str(MAIN), str(vault), json.dumps(kept),
+        NODE, *FLAGS, str(HOST), str(MAIN), str(vault), json.dumps(kept),
         *(["mobile"] if mobile else []),
         env=dict(environ), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MESSAGE_BYTES,
     )  # fmt: skip
     app = Obsidian(process)
     try:
-        await app.do("load")
+        await app.do("load", slow=slow)
         yield app
     finally:
         await app.kill()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -124,6 +126,15 @@ async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
             await app.until("status", "it === 'Bridge: refused'")
             assert "token" in await app.see("why")
             assert await editors_at(server, other) == []
+
+
+async def test_the_token_is_for_nobody_who_took_a_dead_bridges_port(server: Served, vault: Path) -> None:
+    callers = []
+    await server.kill()
+    taken = await asyncio.start_server(lambda *_: callers.append("somebody"), "127.0.0.1", server.port)
+    async with taken, obsidian(vault, server.environ) as app:
+        await app.until("status", "it === 'Bridge: not connected'")
+        assert (await app.see("why"), callers) == (NOT_RUNNING, [])
 
 
 @pytest.fixture
@@ -314,6 +325,20 @@ async def test_what_the_person_had_begun_survives_a_reconnection(server: Served,
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "mine\n"]
 
 
+async def test_a_line_that_was_cut_without_a_word_is_noticed_when_the_app_is_seen_again(
+    server: Served, vault: Path
+) -> None:
+    async with obsidian(vault, server.environ) as app:
+        await app.connected()
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            await app.do("online")
+            await app.until("status", "it === 'Bridge: connecting…'")
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+        await app.connected()
+
+
 async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
         await app.connected()
@@ -376,4 +401,12 @@ async def test_unloading_in_the_middle_of_connecting_leaves_nothing(server: Serv
     async with obsidian(vault, server.environ) as app:
         await app.do("command", name="reconnect")
         assert await left_behind(app) == NOTHING
+        assert await app.end() == 0
+
+
+async def test_unloading_before_the_app_is_ready_begins_nothing(server: Served, vault: Path) -> None:
+    async with obsidian(vault, server.environ, slow=True) as app:
+        await app.do("unload")
+        await app.do("ready")
+        assert await app.see("left") == NOTHING
         assert await app.end() == 0

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from companion.obsidian import HOST, MAIN, NODE, needs_node
+from companion.obsidian import FLAGS, HOST, MAIN, NODE, needs_node
 
 pytestmark = needs_node
 
@@ -54,7 +54,7 @@ class Parts:
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
     assert NODE is not None
     vault: Path = tmp_path_factory.mktemp("vault")
-    command = [NODE, "--no-warnings", "--experimental-websocket", str(HOST), str(MAIN), str(vault), "{}"]
+    command = [NODE, *FLAGS, str(HOST), str(MAIN), str(vault), "{}"]
     with subprocess.Popen(
         command, env=os.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     ) as process:

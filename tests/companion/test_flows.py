@@ -445,6 +445,12 @@ async def test_characters_that_cannot_be_seen_are_shown(app: Obsidian, client: C
     assert card["plus"] == ["two 𝄞U+202E"]
 
 
+async def test_line_ends_that_would_change_are_shown(app: Obsidian, client: Client, vault: Path) -> None:
+    await propose(client, vault, "Plain.md", "one\r\ntwo 𝄞\nthree")
+    [card] = await app.until("cards", "it.length")
+    assert card["plus"] == ["oneCR LF", "threeno line end"]
+
+
 async def test_the_review_can_be_closed_and_opened_again(app: Obsidian, client: Client, vault: Path) -> None:
     asked = await propose(client, vault, NOTE, "new\n")
     await app.until("cards", "it.length")

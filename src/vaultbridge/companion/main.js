@@ -351,9 +351,10 @@ class Line {
     void this.#try();
   }
 
-  /** The app is seen or online again: do not wait any longer. */
+  /** The app is seen or online again: do not wait any longer, and find out whether the line still stands. */
   hurry() {
     if (this.#timer !== undefined) this.connect();
+    else if (this.state === 'connected') void this.ask('ping').catch(() => null);
   }
 
   stop() {
@@ -504,7 +505,11 @@ class Line {
         this.#asked.delete(id);
         how();
       };
-      const late = window.setTimeout(() => end(() => reject(new Error('The bridge did not answer in time.'))), ASK_MS);
+      const late = window.setTimeout(() => {
+        end(() => reject(new Error('The bridge did not answer in time.')));
+        // A line that is cut without a word looks whole from here.
+        if (this.state === 'connected') this.connect();
+      }, ASK_MS);
       this.#asked.set(id, { done: (value) => end(() => resolve(value)), fail: (error) => end(() => reject(error)) });
       try {
         begin(id);
@@ -788,6 +793,9 @@ class Proposal {
 const UNSEEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
+/** What is said of a line's end that is not the usual one. @type {Record<string, string>} */
+const LINE_ENDS = { '': 'no line end', '\r': 'CR', '\r\n': 'CR LF' };
+
 /** Makes elements of one document (the app has one for each window). Text only ever becomes text.
  * @param {Document} page */
 const maker = (page) => {
@@ -1029,7 +1037,8 @@ class ReviewView extends obsidian.ItemView {
     const shown = pieces ?? [{ text: bare(line), changed: false }];
     const content = shown.map(({ text, changed }) =>
       el(!changed ? 'span' : kind === 'plus' ? 'ins' : 'del', {}, ...this.#visible(text)));
-    if (kind !== 'same' && !line.endsWith('\n')) content.push(el('span', { class: 'vaultbridge-unseen' }, 'no line end'));
+    const end = LINE_ENDS[line.slice(bare(line).length)];
+    if (kind !== 'same' && end) content.push(el('span', { class: 'vaultbridge-unseen' }, end));
     return el('div', { class: `vaultbridge-line vaultbridge-${kind}` },
       el('span', { class: 'vaultbridge-sign', 'aria-hidden': 'true' }, sign),
       el('span', { class: 'vaultbridge-text' },
@@ -1187,6 +1196,7 @@ class Companion extends obsidian.Plugin {
   /** @type {Map<string, import('obsidian').Notice>} */ #notices = new Map();
   shares = true;
   /** The last refusal that the person was told of. */ #complained = '';
+  #unloaded = false;
   line = new Line(() => this.#places(), () => ({ app: 'obsidian', abilities: { diffs: true, open: true, save: true } }), {
     state: (word, why) => this.#stateChanged(word, why),
     greeted: (hello) => void this.#greeted(hello),
@@ -1206,6 +1216,7 @@ class Companion extends obsidian.Plugin {
   }
 
   onunload() {
+    this.#unloaded = true;
     this.line.stop();
     this.reports.stop();
     this.#notices.forEach((notice) => notice.hide());
@@ -1234,6 +1245,8 @@ class Companion extends obsidian.Plugin {
   }
 
   #begin() {
+    // The app may have been slow, and the person quick to switch us off.
+    if (this.#unloaded) return;
     const { workspace, vault } = this.app;
     const soon = () => this.reports.soon();
     this.registerEvent(workspace.on('file-open', soon));
