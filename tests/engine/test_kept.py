@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vaultbridge.app.scopes import LiveScope
 from vaultbridge.engine import Engine
 from vaultbridge.engine.kept import ENTRY_BYTES, KeptReadings, Reading
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part
 from vaultbridge.errors import NoteNotFound, PermissionDenied
+from vaultbridge.limits import MIB
 from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.scope import Scope
@@ -60,12 +62,24 @@ def test_a_reading_is_at_hand_until_the_file_changes(engine: Engine) -> None:
     assert engine.read(A, WHOLE).excerpt.text == "one and more\n"
 
 
-@pytest.mark.parametrize("name", ["A", "a.md", "../A.md", "", "A.md\0", "Alias"])
+@pytest.mark.parametrize("name", ["a.md", "a", "../A.md", "", "A.md\0", "Alias", "B"])
 def test_only_an_exact_path_is_answered_from_memory(engine: Engine, name: str) -> None:
     """Which note any other name means may change without this one changing."""
     (engine.root.folder / A).write_text("---\naliases: Alias\n---\n", "utf-8")
+    (engine.root.folder / "F").mkdir()
+    (engine.root.folder / "F/B.md").write_text("b", "utf-8")
     engine.read(A, WHOLE)
+    engine.read(vault_path("F/B.md"), WHOLE)
     assert engine.reading_at_hand(name, WHOLE) is None
+
+
+def test_the_ending_of_a_note_may_be_left_out_as_long_as_the_name_means_it(engine: Engine) -> None:
+    (engine.root.folder / A).write_text("note", "utf-8")
+    reading = engine.read(A, WHOLE)
+    assert engine.reading_at_hand("A", WHOLE) is reading
+    (engine.root.folder / "A").write_text("a file without an ending", "utf-8")
+    assert engine.reading_at_hand("A", WHOLE) is None
+    assert engine.find("A") == "A"
 
 
 def test_what_a_scope_hides_is_never_kept(tmp_path: Path) -> None:
@@ -77,6 +91,18 @@ def test_what_a_scope_hides_is_never_kept(tmp_path: Path) -> None:
             with pytest.raises(NoteNotFound):
                 engine.read(vault_path(path), WHOLE)
             assert engine.reading_at_hand(path, WHOLE) is None
+
+
+def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
+    scope = LiveScope()
+    with engine_on(tmp_path, scope) as engine:
+        (engine.root.folder / A).write_text("secret", "utf-8")
+        for narrower in (Scope(deny=("A",)), Scope(max_note_bytes=5)):
+            scope.become()
+            engine.read(A, WHOLE)
+            assert engine.reading_at_hand("A.md", WHOLE) is not None
+            scope.become(narrower)
+            assert engine.reading_at_hand("A.md", WHOLE) is None
 
 
 def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
@@ -164,13 +190,13 @@ def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: P
 
     for path in paths[:3]:
         keep(path)
-    assert kept.get(paths[0], WHOLE) is not None
+    assert kept.get(paths[0], WHOLE, largest=MIB) is not None
     keep(paths[3])
-    assert [kept.get(path, WHOLE) is not None for path in paths] == [True, False, True, True]
+    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
     keep(paths[3], chars=10_000)
-    assert [kept.get(path, WHOLE) is not None for path in paths] == [True, False, True, True]
+    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
     # A changed one gives its room back.
     (tmp_path / paths[0]).write_text("xy", "utf-8")
-    assert kept.get(paths[0], WHOLE) is None
+    assert kept.get(paths[0], WHOLE, largest=MIB) is None
     keep(paths[1])
-    assert [kept.get(path, WHOLE) is not None for path in paths] == [False, True, True, True]
+    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [False, True, True, True]

@@ -103,7 +103,6 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
     async with VaultProcess(tmp_path, str(vault), "--timeout", "1") as process:
         await process.begin("2024-11-05")
         assert "a" in await process.text("read_note", name="A")
-        await process.notification("notifications/tools/list_changed")
         answer = await process.ask("tools/call", {"name": "stuck", "arguments": {}})
         assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32006, "TIMEOUT")
         assert "a" in await process.text("read_note", name="A")

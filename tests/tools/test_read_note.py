@@ -170,6 +170,7 @@ def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
     [
         {"name": "F/A.md"},
         {"path": "F/A.md"},
+        {"name": "F/A"},
         {"path": "/F//A.md", "vault": "vault"},
         {"name": "F/A.md", "path": "F/A.md", "heading": None},
         {"path": "F/A.md", "heading": "Two"},
@@ -198,7 +199,7 @@ def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str,
     ("tool", "arguments"),
     [
         ("read_note", {}),
-        ("read_note", {"name": "A"}),
+        ("read_note", {"name": "a"}),
         ("read_note", {"names": ["A.md"]}),
         ("read_note", {"path": "A.md", "name": "B.md"}),
         ("read_note", {"path": "A.md", "lines": "x"}),

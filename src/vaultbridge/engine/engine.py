@@ -231,13 +231,17 @@ class Engine:
         return reading
 
     def reading_at_hand(self, name: str, part: Part) -> Reading | None:
-        """What `read` would give for a note named by its exact path, if that was read before and the file is
-        unchanged. Never waits: a server may ask in its event loop."""
-        try:
-            path = vault_path(name)
-        except InvalidPath:
-            return None
-        return self._readings.get(path, part) if self.scope.visible(path) else None
+        """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if it
+        was read before and is unchanged. Never waits: a server may ask in its event loop."""
+        for path in self._spelled(name):
+            # The limits may have become narrower since.
+            reading = self._readings.get(path, part, largest=self.scope.max_note_bytes)
+            if reading is not None:
+                return reading
+            if self.root.spells(path):
+                # The name means this, and it has to be read.
+                return None
+        return None
 
     def _place(self, path: VaultPath) -> Path:
         """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or

@@ -61,10 +61,11 @@ class KeptReadings:
             while self._bytes > self._most:
                 self._drop(next(iter(self._kept)))
 
-    def get(self, path: VaultPath, part: Part) -> Reading | None:
+    def get(self, path: VaultPath, part: Part, *, largest: int) -> Reading | None:
+        """`largest` is how many bytes a file may have now."""
         key = (path, part)
         kept = self._kept.get(key)
-        if kept is None:
+        if kept is None or kept.stamp.size > largest:
             return None
         true = self._files.unchanged(path, kept.stamp)
         with self._guard:
