@@ -83,7 +83,7 @@ class Obsidian:
             raise AssertionError(f"{what} never {test}: {await self.see(what, about)}") from None
 
     async def connected(self) -> None:
-        await self.until("status", "it === 'Bridge: connected'")
+        await self.until("status", "it.startsWith('Bridge: connected')")
 
     async def end(self) -> int:
         """Close its input; gives the exit code. It ends only when nothing keeps it alive."""

@@ -485,6 +485,17 @@ async def test_the_status_says_who_is_there(app: Obsidian, client: Client) -> No
     assert text.startswith("Bridgeconnected") and "claude-code" in text and "Plain.md" in text
 
 
+async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, server: Served) -> None:
+    assert await app.see("status") == "Bridge: connected"
+    async with server.client(), server.client():
+        await app.until("status", "it === 'Bridge: connected, 2 assistants'")
+        # Also after coming back, without a word from the bridge in between.
+        await app.do("command", name="reconnect")
+        assert await app.see("status") == "Bridge: connecting…"
+        await app.until("status", "it === 'Bridge: connected, 2 assistants'")
+    await app.until("status", "it === 'Bridge: connected'")
+
+
 async def test_sharing_is_switched_off_in_the_settings(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Plain.md")
     await told(client, vault, "Plain.md", "")

@@ -373,6 +373,18 @@ async def test_status_tells_of_clients_editors_and_messages(bridge: Bridge, page
     assert TOKEN not in json.dumps(status)
 
 
+async def test_an_editor_that_wants_to_know_is_told_who_comes_and_goes(bridge: Bridge, page: Client) -> None:
+    async with bridge.editor(assistants=True) as curious:
+        async with bridge.client():
+            assert await curious.next("assistantsChanged") == {"assistants": 1}
+        assert await curious.next("assistantsChanged") == {"assistants": 0}
+    # Nobody is told who did not ask, or who is gone.
+    async with bridge.client() as client:
+        await page.request("mention", note="Note.md")
+        await client.next("at_mentioned")
+    assert page.came.empty()
+
+
 async def test_an_editors_mention_waits_for_nobody_but_says_so(bridge: Bridge, page: Client) -> None:
     assert (await page.request("mention", note="Note.md"))["assistants"] == 0
     async with bridge.client() as claude:

@@ -137,3 +137,16 @@ async def test_a_changed_scope_clears_what_was_shown() -> None:
     hidden.add(A)
     desk.state.visibility_changed()
     assert await one.next() is NO_FOCUS
+
+
+async def test_who_follows_hears_of_every_assistant_that_comes_or_goes() -> None:
+    desk = desk_of()
+    counts: list[int] = []
+    stop = desk.follow_assistants(lambda: counts.append(len(desk.assistants)))
+    first, second = Assistant(desk, "one"), Assistant(desk, "two")
+    first.seat.leave()
+    first.seat.leave()
+    assert counts == [1, 2, 1]
+    stop()
+    second.seat.leave()
+    assert counts == [1, 2, 1]

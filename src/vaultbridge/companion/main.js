@@ -33,6 +33,7 @@ const { EditorView } = require('@codemirror/view');
 const VIEW_TYPE = 'vaultbridge-review';
 const STORED_AS = 'vaultbridge-companion';
 const SUBPROTOCOL = 'vaultbridge.editor.v1';
+const ABILITIES = { diffs: true, open: true, save: true, assistants: true };
 
 /** Seconds before the next try; the last one repeats. A bridge that was restarted is back within the first. */
 const WAITS = [0.5, 1, 2, 4, 8, 15];
@@ -1195,9 +1196,10 @@ class Companion extends obsidian.Plugin {
   /** @type {Map<string, Proposal>} */ proposals = new Map();
   /** @type {Map<string, import('obsidian').Notice>} */ #notices = new Map();
   shares = true;
+  assistants = 0;
   /** The last refusal that the person was told of. */ #complained = '';
   #unloaded = false;
-  line = new Line(() => this.#places(), () => ({ app: 'obsidian', abilities: { diffs: true, open: true, save: true } }), {
+  line = new Line(() => this.#places(), () => ({ app: 'obsidian', abilities: ABILITIES }), {
     state: (word, why) => this.#stateChanged(word, why),
     greeted: (hello) => void this.#greeted(hello),
     told: (method, params) => this.#told(method, params),
@@ -1310,7 +1312,9 @@ class Companion extends obsidian.Plugin {
   #drawStatusBar() {
     if (!this.statusBar) return;
     const [count, state] = [this.proposals.size, this.line.state];
-    this.statusBar.textContent = count && state === 'connected' ? `Bridge: ${counted(count, 'change')}` : `Bridge: ${STATE_WORDS[state]}`;
+    const there = this.assistants ? `connected, ${counted(this.assistants, 'assistant')}` : 'connected';
+    const word = state !== 'connected' ? STATE_WORDS[state] : count ? counted(count, 'change') : there;
+    this.statusBar.textContent = `Bridge: ${word}`;
     this.statusBar.setAttribute('aria-label', count ? 'Review the proposed changes' : this.line.why || 'Show the bridge’s status');
   }
 
@@ -1326,6 +1330,8 @@ class Companion extends obsidian.Plugin {
   /** @param {any} hello */
   async #greeted(hello) {
     this.shares = hello.shareSelection;
+    this.assistants = hello.assistants;
+    this.#drawStatusBar();
     this.reports.anew();
     const { diffs } = await this.line.ask('diffs').catch(() => ({ diffs: null }));
     if (diffs === null) return;
@@ -1339,6 +1345,10 @@ class Companion extends obsidian.Plugin {
   #told(method, params) {
     if (method === 'diffOpened') void this.#proposed(params);
     else if (method === 'diffClosed') this.#over(params.id, params.reason);
+    else if (method === 'assistantsChanged') {
+      this.assistants = params.assistants;
+      this.#drawStatusBar();
+    }
   }
 
   /** @param {string} method @param {any} params */

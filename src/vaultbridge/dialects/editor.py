@@ -129,6 +129,7 @@ class _EditorDialect(MethodTable):
         self._name = name
         self._token_came = token_came
         self._greeted = asyncio.Event()
+        self._unfollow: Callable[[], None] = lambda: None
         peer.spawn(self._turn_away_the_silent())
 
     def handler(self, request: Request) -> Handler:
@@ -140,6 +141,7 @@ class _EditorDialect(MethodTable):
         self._desk.state.leave(self._name)
         self._desk.diffs.leave(self._name)
         self._desk.editors.pop(self._name, None)
+        self._unfollow()
 
     # entering
 
@@ -175,6 +177,8 @@ class _EditorDialect(MethodTable):
             self._desk.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
         if hello.abilities.diffs:
             self._desk.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
+        if hello.abilities.assistants:
+            self._unfollow = self._desk.follow_assistants(self._assistants_changed)
 
     async def _turn_away_the_silent(self) -> None:
         try:
@@ -256,6 +260,9 @@ class _EditorDialect(MethodTable):
 
     def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
         self._peer.notify("diffClosed", {"id": diff.id, "reason": reason})
+
+    def _assistants_changed(self) -> None:
+        self._peer.notify("assistantsChanged", {"assistants": len(self._desk.assistants)})
 
     async def _status(self, call: Call) -> dict[str, Any]:
         return self._server.status()

@@ -26,6 +26,7 @@ class Abilities(_Params, frozen=True):
     diffs: bool = False
     open: bool = False
     save: bool = False
+    assistants: bool = False
 
 
 class Hello(_Params, frozen=True):

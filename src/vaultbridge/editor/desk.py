@@ -126,6 +126,7 @@ class Desk:
         self._timing = timing
         self._waiting = WaitingMentions(timing.mention_wait)
         self._seats: list[Seat] = []
+        self._followers: list[Callable[[], None]] = []
         self.editors: dict[str, EditorPort] = {}
         """Connected editors that can open and save files, by their name as a source."""
         self.state.subscribe(self._focus_changed)
@@ -134,16 +135,23 @@ class Desk:
         """A new assistant; it hears nothing before it is `greeted`."""
         seat = Seat(self, name, tell, self._timing)
         self._seats.append(seat)
+        self._assistants_changed()
         return seat
 
     def leave(self, seat: Seat) -> None:
         if seat in self._seats:
             self._seats.remove(seat)
+            self._assistants_changed()
         self.diffs.close_all(seat.name)
 
     @property
     def assistants(self) -> tuple[str, ...]:
         return tuple(seat.name for seat in self._seats)
+
+    def follow_assistants(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` whenever an assistant comes or goes, until the returned function is called."""
+        self._followers.append(listener)
+        return lambda: self._followers.remove(listener)
 
     def mention(self, mention: Mention) -> int:
         """Point every connected assistant to a note, and say how many there are; with none, the mention
@@ -162,6 +170,10 @@ class Desk:
 
     def take_mentions(self, now: float) -> tuple[Mention, ...]:
         return self._waiting.take(now)
+
+    def _assistants_changed(self) -> None:
+        for listener in tuple(self._followers):
+            listener()
 
     def _focus_changed(self) -> None:
         for seat in tuple(self._seats):
