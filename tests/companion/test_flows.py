@@ -23,7 +23,13 @@ TEXT = "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"
 def vault(tmp_path: Path) -> Path:
     """Behind a symlink, with a space and an accent in its real path."""
     real = tmp_path / "Mein Tresor é"
-    for path, text in {"Plain.md": "one\ntwo 𝄞\nthree\n", NOTE: TEXT, "Private/Diary.md": "dear\n"}.items():
+    notes = {
+        "Plain.md": "one\ntwo 𝄞\nthree\n",
+        NOTE: TEXT,
+        "Private/Diary.md": "dear\n",
+        "Aside.md": "aside\n",
+    }
+    for path, text in notes.items():
         (real / path).parent.mkdir(parents=True, exist_ok=True)
         (real / path).write_text(text, "utf-8", newline="")
     (tmp_path / "link").symlink_to(real)
@@ -136,7 +142,7 @@ async def test_open_notes_are_told_with_unsaved_ones_and_without_sidebars(
     await app.do("open", note=NOTE)
     await app.do("pin", note=NOTE)
     await app.do("defer", note="Plain.md")
-    await app.do("open", note="Private/Diary.md", area="rightSplit")
+    await app.do("open", note="Aside.md", area="rightSplit")
     await app.do("write", note=NOTE, text="unsaved\n")
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 7])
     await told(client, vault, NOTE, "unsaved")

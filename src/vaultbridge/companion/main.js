@@ -349,6 +349,7 @@ class Line {
   connect() {
     this.#hangUp();
     this.#tries = 0;
+    this.#become('connecting', '');
     void this.#try();
   }
 
@@ -389,21 +390,21 @@ class Line {
   async #try() {
     const round = ++this.#round;
     this.#timer = undefined;
-    this.#become('connecting', '');
-    let why = 'No bridge is running for this vault. “vaultbridge serve” starts one.';
-    let refused = false;
+    let places;
     try {
-      for (const place of this.find()) {
-        const problem = await this.#greet(place, round);
-        if (round !== this.#round) return;
-        if (problem === null) return;
-        refused = problem instanceof Refusal;
-        why = problem.message;
-      }
+      places = this.find();
     } catch (error) {
-      // The settings make no sense: only a person can change that.
+      // The settings make no sense, and only a person can change that: no further try.
       this.#become('refused', /** @type {Error} */ (error).message);
       return;
+    }
+    let why = 'No bridge is running for this vault. “vaultbridge serve” starts one.';
+    let refused = false;
+    for (const place of places) {
+      const problem = await this.#greet(place, round);
+      if (round !== this.#round || problem === null) return;
+      refused = problem instanceof Refusal;
+      why = problem.message;
     }
     this.#wait(refused ? 'refused' : 'waiting', why);
   }
