@@ -17,6 +17,7 @@ from vaultbridge.engine.operations import (
     RenameHeading,
     RenameTag,
     SetProperty,
+    Write,
 )
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.vault.paths import vault_path
@@ -145,6 +146,43 @@ def test_the_caller_may_undo_its_own_rename_with_the_hidden_links_it_changed(mak
     outcome = engine.undo(change)
     assert contents(engine) == before
     assert SECRET not in told(outcome)
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after"),
+    [
+        ("Private/S.md", "mine [[Old]]", "mine and more [[Old]]"),
+        ("Private/S.md", "mine [[Old]]", "mine [[New]] [[Old]]"),
+        ("Private/S.canvas", '{"nodes":[{"id":"1","type":"text","text":"a","x":0,"y":0}]}', '{"nodes":[]}'),
+    ],
+)
+def test_what_the_owner_wrote_into_a_hidden_note_is_not_undone_from_elsewhere(
+    make_vault: MakeVault, path: str, before: str, after: str
+) -> None:
+    """Not even when the same change touched a visible note."""
+    owner = make_vault({path: before, "Old.md": "", "A.md": "a"})
+    outcome = owner.apply([Write(note=path, content=after), Append(note="A", content="b")])
+    engine = make_vault(scope=Scope(deny=("Private",)))
+    refused(lambda: engine.undo(int(outcome.change_id)))
+    assert contents(owner)[path] == after.encode()
+    owner.undo(int(outcome.change_id))
+    assert contents(owner)[path] == before.encode()
+
+
+def test_links_of_all_kinds_in_hidden_files_go_back_with_a_rename(make_vault: MakeVault) -> None:
+    files = {
+        "Private/S.md": '---\nup: "[[Old]]"\n---\n[[Old#h|x]] ![[Old]] [Old](Old.md) text\n',
+        "Private/C.canvas": '{"nodes":[{"id":"1","type":"file","file":"Old.md",'
+        '"x":0,"y":0,"width":9,"height":9}]}',
+        "Old.md": "",
+    }
+    engine = make_vault(files, scope=Scope(deny=("Private",)))
+    before = contents(engine)
+    outcome = engine.apply([Move(note="Old", to="New")])
+    assert contents(engine)["Private/S.md"] != before["Private/S.md"]
+    assert contents(engine)["Private/C.canvas"] != before["Private/C.canvas"]
+    engine.undo(int(outcome.change_id))
+    assert contents(engine) == before
 
 
 def test_a_change_that_made_hidden_files_cannot_be_undone_from_here(make_vault: MakeVault) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from vaultbridge.engine.operations import ChangedFile, FileChange
+from vaultbridge.engine.parsing import parse_file
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.note.text import decode, displayable
 from vaultbridge.note.unified_diff import make_diff
@@ -100,12 +101,21 @@ class Past:
                     continue
                 hidden.add(path)
                 # Text that somebody may not see must not be lost, made or moved by their hand.
-                if force or not isinstance(act, Written) or act.before is None:
+                if force or not isinstance(act, Written) or not self._only_links_followed(act):
                     raise EditRefused(
                         f"Change {number} cannot be undone from here: it reaches beyond the folders that "
                         "may be used."
                     )
         return frozenset(hidden)
+
+    def _only_links_followed(self, act: Written) -> bool:
+        """Whether a file says the same before and after, but for where its links lead."""
+        if act.before is None:
+            return False
+        before, after = (
+            _without_links(act.path, self._journal.content(image)) for image in (act.before, act.after)
+        )
+        return before == after
 
     def _visible(self, entry: Entry) -> bool:
         return self._scope.unrestricted or any(self._scope.visible(path) for path in entry.paths)
@@ -113,6 +123,17 @@ class Past:
     def _shown(self, entry: Entry) -> PastChange:
         paths = tuple(path for path in entry.paths if self._scope.visible(path))
         return PastChange(entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of, paths)
+
+
+def _without_links(path: VaultPath, data: bytes) -> list[str]:
+    """The text between the links."""
+    text = decode(data).text
+    pieces: list[str] = []
+    at = 0
+    for link in sorted(parse_file(path, text).links, key=lambda link: link.start):
+        pieces.append(text[at : link.start])
+        at = max(at, link.end)
+    return [*pieces, text[at:]]
 
 
 def changed_files(acts: Iterable[Act], visible: Callable[[str], bool]) -> tuple[ChangedFile, ...]:
