@@ -307,3 +307,20 @@ async def test_foreign_pages_get_nothing_from_any_door(serving: Serving) -> None
             with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                 await served.http.ws_connect(served.url + path, headers=evil)
             assert caught.value.status == 403
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse", "/", "/editor", "/bridge/v1/tools"])
+async def test_a_whole_address_as_the_target_is_judged_by_its_own_host(serving: Serving, path: str) -> None:
+    async with serving() as served:
+        port = served.listening.port
+        for host, refused in (("evil.example", True), (f"127.0.0.1:{port}", False)):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            head = f"GET http://{host}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+            if path == "/editor":
+                head += "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+                head += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            writer.write(f"{head}\r\n".encode())
+            status = (await asyncio.wait_for(reader.readline(), BOUND)).split()[1]
+            assert (status == b"403") is refused, (host, status)
+            writer.close()
+            await writer.wait_closed()

@@ -25,7 +25,7 @@ from vaultbridge.dialects.bridge_openapi import openapi
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES, INTERNAL, BridgeV1, HttpFailure, health
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.transports.http_guard import HostGuard, called_host
 from vaultbridge.transports.mcp_http import Authorize
 
 BASE: Final = "/bridge/v1"
@@ -103,7 +103,7 @@ class BridgeEndpoint:
             return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
 
     def _check_caller(self, request: web.Request) -> None:
-        refusal = self._guard.refusal(_called_host(request), request.headers.get("Origin"))
+        refusal = self._guard.refusal(called_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
             refusal = "Pages of another site may not use this server."
         if refusal is not None:
@@ -256,11 +256,6 @@ async def _go_on(request: web.Request) -> None:
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         # It is no part of the answer, whose size is counted from here.
         request.writer.output_size = 0
-
-
-def _called_host(request: web.Request) -> str | None:
-    """RFC 9112 3.2.2: when the target is a whole address, its host counts and the Host header does not."""
-    return request.headers.get("Host") if request.raw_path.startswith("/") else request.url.host_subcomponent
 
 
 def _not_found() -> HttpFailure:

@@ -8,8 +8,11 @@ Origin, which only browsers send, must be this machine or an app. Without I/O: i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -76,6 +79,12 @@ class HostGuard:
             "Access-Control-Expose-Headers": EXPOSED_HEADERS,
             "Vary": "Origin",
         }
+
+
+def called_host(request: web.BaseRequest) -> str | None:
+    """By which name a request calls us. RFC 9112 3.2.2: when its target is a whole address, the host in it
+    counts and the Host header does not."""
+    return request.headers.get("Host") if request.raw_path.startswith("/") else request.url.host_subcomponent
 
 
 def _hostname(host: str) -> str:

@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from vaultbridge.dialects.dialect import Dialect, Peer
 from vaultbridge.errors import EngineFailure
 from vaultbridge.transports.connection import Connection
-from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.transports.http_guard import HostGuard, called_host
 from vaultbridge.transports.websocket import (
     PING_SECONDS,
     Door,
@@ -76,7 +76,7 @@ class IdeServer:
             DoorRules(
                 name="editor",
                 origin_refused=lambda request: judge.refusal(
-                    request.headers.get(hdrs.HOST), request.headers.get(hdrs.ORIGIN)
+                    called_host(request), request.headers.get(hdrs.ORIGIN)
                 ),
                 protocols=(EDITOR_PROTOCOL,),
                 connections=EDITOR_CONNECTIONS,

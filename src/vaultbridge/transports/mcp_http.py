@@ -23,7 +23,7 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc import codec
 from vaultbridge.rpc.messages import UNSUPPORTED_VERSION, Batch, ErrorObject, Malformed, Request
 from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SUPPORTED_NEWEST_FIRST
-from vaultbridge.transports.http_guard import ALLOWED_HEADERS, HostGuard
+from vaultbridge.transports.http_guard import ALLOWED_HEADERS, HostGuard, called_host
 from vaultbridge.transports.mcp_headers import VERSION_HEADER
 from vaultbridge.transports.mcp_http_legacy import LegacyEndpoint
 from vaultbridge.transports.mcp_http_open import OpenRequests, Stays, nobody
@@ -78,7 +78,7 @@ def add_mcp_routes(
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def handle(request: web.Request) -> web.StreamResponse:
             origin = request.headers.get("Origin")
-            refusal = guard.refusal(request.headers.get("Host"), origin)
+            refusal = guard.refusal(called_host(request), origin)
             if refusal is not None:
                 return refused(403, refusal)
             try:
@@ -93,7 +93,7 @@ def add_mcp_routes(
     async def preflight(request: web.Request) -> web.StreamResponse:
         """A browser asks before it calls; this is answered without a token, which it may not send here."""
         origin = request.headers.get("Origin")
-        refusal = guard.refusal(request.headers.get("Host"), origin)
+        refusal = guard.refusal(called_host(request), origin)
         if refusal is not None:
             return refused(403, refusal)
         headers = {
