@@ -324,3 +324,32 @@ async def test_a_whole_address_as_the_target_is_judged_by_its_own_host(serving: 
             assert (status == b"403") is refused, (host, status)
             writer.close()
             await writer.wait_closed()
+
+
+async def test_the_time_limit_of_a_call_holds_on_every_door(serving: Serving, tmp_path: Path) -> None:
+    tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "stuck.py").write_text(
+        "import threading\nfrom vaultbridge.app.plugin_tool import tool\n"
+        "@tool(effect='reads')\ndef stuck() -> str:\n    'Never ends.'\n"
+        "    threading.Event().wait()\n    return ''\n"
+    )
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck", "arguments": {}}}
+    async with serving("[limits]\ncall_seconds = 1\n") as served:
+        lock = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())
+        async with websockets.connect(
+            f"ws://127.0.0.1:{served.listening.port}/",
+            subprotocols=[websockets.Subprotocol("mcp")],
+            additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},
+        ) as socket:
+            await socket.send(json.dumps(INITIALIZE))
+            await asyncio.wait_for(socket.recv(), BOUND)
+            await socket.send(json.dumps(call))
+            assert "1 s" in str(await asyncio.wait_for(socket.recv(), BOUND))
+        assert "1 s" in str(await served.call("stuck"))
+        async with served.http.post(
+            f"{served.url}/mcp", json=INITIALIZE, headers={"Accept": BOTH}
+        ) as response:
+            session = {"Mcp-Session-Id": response.headers["Mcp-Session-Id"], "Accept": BOTH}
+        async with served.http.post(f"{served.url}/mcp", json=call, headers=session) as response:
+            assert "1 s" in await response.text()

@@ -78,6 +78,7 @@ class IdeSide:
         *,
         guard: HostGuard,
         share_selection: bool,
+        call_seconds: float,
     ) -> None:
         options = IdeOptions(relative_paths=config.relative_paths, quote_mentions=config.quote_mentions)
         self._places = [
@@ -88,7 +89,9 @@ class IdeSide:
             place.ide.others = tuple(one.ide for one in others)
             place.editors.others = tuple(one.editors for one in others)
         first = self._places[0]
-        self.sockets = IdeServer(token, first.ide.dialect, first.editors.dialect, guard=guard)
+        self.sockets = IdeServer(
+            token, first.ide.dialect, first.editors.dialect, guard=guard, call_seconds=call_seconds
+        )
 
     @property
     def desks(self) -> tuple[tuple[str, Desk], ...]:

@@ -129,6 +129,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             config.ide,
             guard=guard,
             share_selection=config.privacy.share_selection,
+            call_seconds=config.limits.call_seconds,
         )
         for name, desk in ide.desks:
             port.desk_of(name, desk)

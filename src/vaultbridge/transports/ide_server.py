@@ -16,6 +16,7 @@ from aiohttp import hdrs, web
 
 from vaultbridge.dialects.dialect import Dialect, Peer
 from vaultbridge.errors import EngineFailure
+from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.http_guard import HostGuard, called_host
 from vaultbridge.transports.websocket import (
@@ -58,7 +59,9 @@ class IdeServer:
         *,
         guard: HostGuard | None = None,
         ping_seconds: float = PING_SECONDS,
+        call_seconds: float = CALL_SECONDS,
     ) -> None:
+        self._call_seconds = call_seconds
         judge = guard or HostGuard()
         self._token = token
         self._ide_dialect = ide
@@ -111,23 +114,22 @@ class IdeServer:
         await asyncio.gather(self.ide.shut(), self.editor.shut())
 
     async def _serve_ide(self, socket: WebSocket, request: web.Request) -> None:
-        await _converse(socket, self._ide_dialect(socket.name), "ide")
+        await self._converse(socket, self._ide_dialect(socket.name), "ide")
 
     async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
         known = token_fits(request, self._token)
-        await _converse(socket, self._editor_dialect(socket.name, token_came=known), "editor")
+        await self._converse(socket, self._editor_dialect(socket.name, token_came=known), "editor")
 
-
-async def _converse(socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
-    """Run one connection until the peer goes or the dialect ends it."""
-    connection = Connection(dialect, socket, principal=principal)
-    ended = asyncio.ensure_future(_close_when_ended(connection, socket))
-    try:
-        while (data := await socket.receive()) is not None:
-            await connection.receive(data)
-    finally:
-        ended.cancel()
-        await connection.close()
+    async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
+        """Run one connection until the peer goes or the dialect ends it."""
+        connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
+        ended = asyncio.ensure_future(_close_when_ended(connection, socket))
+        try:
+            while (data := await socket.receive()) is not None:
+                await connection.receive(data)
+        finally:
+            ended.cancel()
+            await connection.close()
 
 
 async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
