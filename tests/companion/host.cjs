@@ -21,7 +21,7 @@ const sockets = new Set();
 const Native = globalThis.WebSocket;
 globalThis.window = Object.assign(new dom.Listened(), {
   setTimeout(act, ms) {
-    const timer = setTimeout(() => (timers.delete(timer), act()), ms);
+    const timer = setTimeout(() => (timers.delete(timer), act(), setImmediate(look)), ms);
     timers.add(timer);
     return timer;
   },
