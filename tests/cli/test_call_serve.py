@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import json
 import shlex
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp.client import Client
 
 from editor.process import START, Served, served
 from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.websocket import WebSocketTransport
 
@@ -137,3 +141,32 @@ async def test_a_crash_of_the_server_is_survived_by_the_official_client(server: 
         result = await client.call_tool("obsidian_read_note", {"name": "Plain"})
         assert result.content[0].text.endswith("one\ntwo\n")
         assert states.count("connected") == 2
+
+
+async def test_a_subscription_outlives_a_crash_of_the_server(server: Served, vault: Path) -> None:
+    transport = WebSocketTransport.from_lock(
+        str(server.home / ".claude" / "ide"), str(vault), reconnect_attempts=500, reconnect_delay=0.1,
+        reconnect_longest=0.1,
+    )  # fmt: skip
+    updated: asyncio.Queue[str] = asyncio.Queue()
+    states: asyncio.Queue[str] = asyncio.Queue()
+
+    def heard(message: dict[str, Any]) -> None:
+        if message["method"] == "notifications/resources/updated":
+            updated.put_nowait(message["params"]["uri"])
+
+    async with Session(transport, version="2025-11-25", on_notification=heard) as session:
+        transport.on_state = lambda state: states.put_nowait(state.value)
+        (resource,) = (await session.list_resources())["resources"]
+        await session.listen((resource["uri"],))
+        await server.kill()
+        await server.start(vault, port=None)
+        async with asyncio.timeout(START):
+            while await states.get() != "connected":
+                pass
+            # The transport alone has asked again; each try is a change of its own.
+            for number in itertools.count():
+                (vault / "Plain.md").write_text(f"changed {number}\n", "utf-8")
+                with contextlib.suppress(TimeoutError):
+                    assert await asyncio.wait_for(updated.get(), 2) == resource["uri"]
+                    break

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from client.virtual import World, run_virtually
+from client.virtual import MemoryLine, World, run_virtually
 from vaultbridge.client.errors import (
     ConnectFailed,
     InvalidMessage,
     LineLost,
     MessagesDiscarded,
     MessagesUnconfirmed,
+    NotRenewed,
     QueueFull,
     TransportClosed,
     UnknownAnswer,
@@ -550,6 +551,78 @@ async def test_the_handshake_is_repeated_before_the_queue_is_flushed() -> None:
         assert world.log[0]["params"]["protocolVersion"] == "2025-11-25"
         assert len([m for m in user.messages if "protocolVersion" in (m.get("result") or {})]) == 1
         assert world.wrong == []
+
+
+@virtually
+async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_handshake() -> None:
+    world = World(handshake=True)
+    async with User(world, reconnect_delay=1) as user:
+        await user.initialize()
+        await user.send("resources/subscribe", 1, uri="a:kept")
+        await user.send("resources/subscribe", 2, uri="a:gone")
+        await user.send("logging/setLevel", 3, level="debug")
+        await asyncio.sleep(1)
+        await user.send("resources/unsubscribe", 4, uri="a:gone")
+        await asyncio.sleep(1)
+        for _ in range(2):
+            world.log.clear()
+            answers = len(user.messages)
+            errors = len(user.errors)
+            world.refusals = 1
+            world.line.break_off()
+            await asyncio.sleep(0.1)
+            await user.send("queued", 100 + world.dials)
+            await asyncio.sleep(10)
+            assert [(m["method"], (m.get("params") or {}).get("uri")) for m in world.log] == [
+                ("initialize", None),
+                ("notifications/initialized", None),
+                ("resources/subscribe", "a:kept"),
+                ("logging/setLevel", None),
+                ("queued", None),
+            ]
+            # Their answers are nobody's but ours.
+            assert len(user.messages) == answers + 1
+            assert [type(e) for e in user.errors[errors:]] == [LineLost, ConnectFailed]
+        assert world.wrong == []
+
+
+@virtually
+async def test_a_subscription_that_the_server_now_refuses_is_told_and_not_asked_for_again() -> None:
+    world = World(handshake=True)
+    async with User(world, reconnect_delay=1) as user:
+        await user.initialize()
+        await user.send("resources/subscribe", 1, uri="a:1")
+        await asyncio.sleep(1)
+        serve = MemoryLine._serve
+
+        class Forgetful(MemoryLine):
+            def _serve(self, message: dict[str, Any]) -> None:
+                if message.get("method") == "resources/subscribe":
+                    world.log.append(message)
+                    error = {"code": -32002, "message": "no such resource"}
+                    self.say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+                else:
+                    serve(self, message)
+
+        real_dial = world.dial
+
+        async def dial() -> Any:
+            line = await real_dial()
+            line.__class__ = Forgetful
+            return line
+
+        user.transport._connector._dial = dial
+        for refused in (1, 0):
+            world.log.clear()
+            user.errors.clear()
+            world.line.break_off()
+            await asyncio.sleep(10)
+            told = [e for e in user.errors if isinstance(e, NotRenewed)]
+            assert len(told) == len(world.received(method="resources/subscribe")) == refused
+            if told:
+                assert "a:1" in str(told[0]) and "no such resource" in str(told[0])
+                assert told[0].request["id"] == 1
+        assert user.transport.is_connected
 
 
 @virtually

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         LineLost,
         MessagesDiscarded,
         MessagesUnconfirmed,
+        NotRenewed,
         QueueFull,
         RpcError,
         SubprotocolRefused,
@@ -41,7 +42,7 @@ _HOME = {
     **dict.fromkeys(
         (
             "ConnectFailed", "InvalidMessage", "LineLost", "MessagesDiscarded", "MessagesUnconfirmed",
-            "QueueFull", "RpcError", "SubprotocolRefused", "TransportClosed", "TransportError",
+            "NotRenewed", "QueueFull", "RpcError", "SubprotocolRefused", "TransportClosed", "TransportError",
         ),
         "errors",
     ),
@@ -61,6 +62,7 @@ __all__ = [
     "LineLost",
     "MessagesDiscarded",
     "MessagesUnconfirmed",
+    "NotRenewed",
     "Primitive",
     "QueueFull",
     "RpcError",

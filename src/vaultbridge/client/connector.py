@@ -81,7 +81,8 @@ class Connector:
         return None
 
     async def _renew_session(self, line: Line) -> None:
-        """On a session with a handshake, repeat it before anything else goes out."""
+        """On a session with a handshake, repeat it, and what the session held, before anything else goes
+        out."""
         if not self._handshake.established:
             return
         request = self._handshake.replay()
@@ -94,6 +95,9 @@ class Connector:
                 confirmation = self._handshake.confirmation()
                 if confirmation is not None:
                     await line.send(encode(confirmation))
+                # Their answers come in the course of things: nothing has to wait for them.
+                for request in self._handshake.renewals():
+                    await line.send(encode(request))
         except TimeoutError:
             raise TimedOut(f"The server did not initialise the session again within {seconds:g} s.") from None
 

@@ -10,6 +10,7 @@
         ├── LineLost            an open connection ended; a reconnection may follow
         ├── MessagesUnconfirmed messages were handed to a line that ended before the peer confirmed them
         ├── MessagesDiscarded   queued messages that will not be sent any more
+        ├── NotRenewed          a subscription or the log level that the server refused after a reconnection
         ├── UnknownAnswer       an answer to no open request
         ├── QueueFull           the queue's bound is reached; the message was not accepted
         ├── TransportClosed     the transport has ended, or has not been started
@@ -80,6 +81,18 @@ class MessagesDiscarded(TransportError):
     def __init__(self, messages: tuple[dict[str, Any], ...], why: str) -> None:
         super().__init__(f"{len(messages)} queued message(s) were not sent ({name_some(messages)}): {why}")
         self.messages = messages
+
+
+class NotRenewed(TransportError):
+    """After a reconnection the server did not take up again what the session had: `request` is the caller's
+    own, a subscription or the log level."""
+
+    reason = "not-renewed"
+
+    def __init__(self, request: dict[str, Any], why: str) -> None:
+        what = (request.get("params") or {}).get("uri") or request["method"]
+        super().__init__(f"The server did not renew {what}: {why}.", hint="Ask for it again, or do without.")
+        self.request = request
 
 
 class UnknownAnswer(TransportError):

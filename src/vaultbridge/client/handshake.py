@@ -1,8 +1,9 @@
 """What must be said again to a server after a reconnection. Pure.
 
 MCP up to 2025-11-25 binds a session to a handshake, and a server that is met again over a new line has
-forgotten it. The transport watches the handshake pass and repeats it before it sends anything else. From
-2026-07-28 every request carries its own context, and there is nothing to repeat.
+forgotten it. The transport watches the handshake pass and repeats it before it sends anything else; then what
+the session held at the server (`standing`). From 2026-07-28 every request carries its own context, and there
+is nothing to repeat.
 """
 
 from __future__ import annotations
@@ -10,17 +11,27 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from vaultbridge.client.errors import ConnectFailed
+from vaultbridge.client.errors import ConnectFailed, NotRenewed
 from vaultbridge.client.messages import Kind, Message, RequestId
+from vaultbridge.client.standing import Standing
 
 REPLAY_ID = "vaultbridge-replay-"
-"""Ids of repeated handshakes: strings that no other party uses, so that their answers can be kept back."""
+"""Ids of repeated requests: strings that no other party uses, so that their answers can be kept back."""
 
 
 class Handshake:
     """Follows one session. `established` once the server has accepted `initialize`."""
 
-    __slots__ = ("_asked", "_asked_id", "_confirmation", "_ids", "_request", "_version")
+    __slots__ = (
+        "_asked",
+        "_asked_id",
+        "_confirmation",
+        "_ids",
+        "_renewing",
+        "_request",
+        "_standing",
+        "_version",
+    )
 
     def __init__(self) -> None:
         self._asked: Message | None = None
@@ -29,6 +40,8 @@ class Handshake:
         self._version: Any = None
         self._confirmation: Message | None = None
         self._ids = itertools.count(1)
+        self._standing = Standing()
+        self._renewing: dict[str, Message] = {}
 
     @property
     def established(self) -> bool:
@@ -36,6 +49,7 @@ class Handshake:
 
     def sent(self, kind: Kind, message: Message) -> None:
         """Watch what goes to the server."""
+        self._standing.sent(kind, message)
         method = message.get("method")
         if kind is Kind.REQUEST and method == "initialize":
             self._asked, self._asked_id = message, message["id"]
@@ -44,6 +58,7 @@ class Handshake:
 
     def received(self, kind: Kind, message: Message) -> None:
         """Watch what the server answers."""
+        self._standing.received(kind, message)
         if self._asked is None or message.get("id") != self._asked_id:
             return
         if kind is Kind.RESPONSE:
@@ -56,6 +71,7 @@ class Handshake:
     def lost(self) -> None:
         """The line is gone: a handshake without an answer will not get one."""
         self._asked = self._asked_id = None
+        self._renewing = {}
 
     def replay(self) -> Message:
         """The `initialize` request to repeat, under an id of its own."""
@@ -79,6 +95,24 @@ class Handshake:
     def confirmation(self) -> Message | None:
         """The notification that completes the handshake, if the session had come so far."""
         return self._confirmation
+
+    def renewals(self) -> tuple[Message, ...]:
+        """What follows the handshake, under ids of their own."""
+        standing = self._standing.requests()
+        self._renewing = {f"{REPLAY_ID}{next(self._ids)}": request for request in standing}
+        return tuple({**request, "id": id_} for id_, request in self._renewing.items())
+
+    def is_repeated(self, request_id: RequestId) -> bool:
+        """Whether an answer is to something that we repeated, and nobody else's."""
+        return isinstance(request_id, str) and request_id.startswith(REPLAY_ID)
+
+    def renewed(self, kind: Kind, message: Message) -> NotRenewed | None:
+        """Take the answer to one of the `renewals`: what to tell when the server refused it."""
+        request = self._renewing.pop(message["id"], None)
+        if request is None or kind is not Kind.ERROR:
+            return None
+        self._standing.refused(request)
+        return NotRenewed(request, message["error"]["message"])
 
 
 def version_of(result: object) -> Any:

@@ -90,6 +90,10 @@ class Inbox:
         request_id = message["id"]
         if kind is Kind.REQUEST:
             self._outbox.asked(request_id)
+        elif self._outbox.handshake.is_repeated(request_id):
+            if (refusal := self._outbox.handshake.renewed(kind, message)) is not None:
+                self._report(refusal)
+            return False
         elif request_id is not None:  # null: the server could not even read which request it refuses
             found = self._outbox.answer(request_id)
             if found is None:
