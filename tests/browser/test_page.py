@@ -314,7 +314,8 @@ async def test_the_keyboard_is_enough_and_the_focus_goes_on_to_the_next_change(
 
 async def test_the_comparison_gives_back_both_texts_whatever_they_are(page: Page) -> None:
     """A property, in the browser's own engine: rows and words joined again are the texts themselves."""
-    broken = await page.run("""import('/page/diff.js').then(({compareLines, compareWords, withLineEnds}) => {
+    broken = await page.run("""Promise.all(['diff', 'sides'].map((name) =>
+        import(`/page/${name}.js`))).then(([{compareWords}, {compareLines, withLineEnds}]) => {
       let seed = 7;
       const below = (n) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff, (seed >> 8) % n);
       const text = () => Array.from({length: below(14)}, () =>

@@ -13,8 +13,8 @@ import pytest
 
 import vaultbridge
 from editor.process import START, served
+from vaultbridge.app.companion import plugin_files
 
-BUNDLED = Path(vaultbridge.__file__).parent / "companion"
 NAMES = ["main.js", "manifest.json", "styles.css"]
 SWITCH = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”.\n"
 
@@ -64,7 +64,7 @@ def test_install_writes_the_plugin_and_nothing_else(run: Run, vault: Path) -> No
     after = tree(vault)
     written = {name: data for name, data in after.items() if name not in before}
     assert sorted(written) == [f".obsidian/plugins/vaultbridge/{name}" for name in NAMES]
-    assert all(data == (BUNDLED / Path(name).name).read_bytes() for name, data in written.items())
+    assert {Path(name).name: data for name, data in written.items()} == plugin_files()
     assert before.items() <= after.items()
 
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import shutil
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,10 +19,16 @@ from typing import Any
 
 import pytest
 
-import vaultbridge
 from editor.process import START
+from vaultbridge.app.companion import plugin_files
 
-MAIN = Path(vaultbridge.__file__).parent / "companion" / "main.js"
+_INSTALLED = tempfile.TemporaryDirectory(prefix="companion-")
+FOLDER = Path(_INSTALLED.name)
+"""The plugin's files as they are installed, until these tests end."""
+
+for _name, _data in plugin_files().items():
+    (FOLDER / _name).write_bytes(_data)
+MAIN = FOLDER / "main.js"
 HOST = Path(__file__).with_name("host.cjs")
 
 MESSAGE_BYTES = 2**24

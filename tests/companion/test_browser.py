@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from browser.chromium import Chromium, NoBrowser, Page
-from companion.obsidian import MAIN
+from companion.obsidian import FOLDER
 from editor.bridge import Client
 from editor.process import Served, served
 
@@ -31,7 +31,7 @@ class _Files(http.server.SimpleHTTPRequestHandler):
 
     def translate_path(self, path: str) -> str:
         name = Path(path.partition("?")[0]).name
-        folder = HERE if (HERE / name).is_file() else MAIN.parent
+        folder = HERE if (HERE / name).is_file() else FOLDER
         return str(folder / name)
 
     def log_message(self, *args: Any) -> None:

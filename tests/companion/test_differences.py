@@ -137,11 +137,11 @@ def test_two_changes_of_one_line_clash_and_the_proposal_stands(parts: Parts) -> 
 @given(st.text(st.sampled_from("ab é🧀.\t"), max_size=20), st.text(st.sampled_from("ab é🧀.\t"), max_size=20))
 @settings(deadline=None)
 def test_marked_words_are_still_the_whole_lines(parts: Parts, old: str, new: str) -> None:
-    before, after = parts.call("comparedWords", old, new)
-    assert "".join(piece["text"] for piece in before) == old
-    assert "".join(piece["text"] for piece in after) == new
-    if any(piece["changed"] for piece in (*before, *after)):
-        same = [[piece["text"] for piece in side if not piece["changed"]] for side in (before, after)]
+    before, after = parts.call("compareWords", old, new)
+    assert "".join(text for text, _ in before) == old
+    assert "".join(text for text, _ in after) == new
+    if any(changed for _, changed in (*before, *after)):
+        same = [[text for text, changed in side if not changed] for side in (before, after)]
         assert "".join(same[0]) == "".join(same[1])
 
 

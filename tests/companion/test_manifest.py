@@ -6,9 +6,7 @@ import json
 import re
 
 import vaultbridge
-from companion.obsidian import MAIN
-
-FOLDER = MAIN.parent
+from companion.obsidian import FOLDER, MAIN
 
 
 def test_the_manifest_is_what_obsidian_demands() -> None:

@@ -15,13 +15,12 @@ import secrets
 from pathlib import Path
 from typing import Any, Final
 
+from vaultbridge import __version__
+from vaultbridge.app.companion import plugin_files
 from vaultbridge.cli.common import OK, Parser, emit, run, say
 from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 
 PLUGIN_ID: Final = "vaultbridge"
-
-FILES: Final = ("main.js", "styles.css", "manifest.json")
-"""In the order of writing: the app takes a folder for a plugin once it has a manifest."""
 
 SETTINGS_FILE_BYTES: Final = 2**20
 """The most that is read of a manifest or a list of plugins: they have a few kilobytes."""
@@ -61,9 +60,9 @@ def _install(args: argparse.Namespace, config: Path) -> int:
     folder = _own_folder(config)
     enabled = _enabled(config) if args.enable else _enabled_or_none(config)
     was = _version(folder)
-    version = _version(bundled())
-    for name in FILES:
-        _put(folder / name, (bundled() / name).read_bytes())
+    for name, data in plugin_files().items():
+        _put(folder / name, data)
+    version = _version(folder)
     if args.enable and enabled is not None and PLUGIN_ID not in enabled:
         enabled = [*enabled, PLUGIN_ID]
         _put_list(config, enabled)
@@ -91,7 +90,7 @@ def _remove(args: argparse.Namespace, config: Path) -> int:
     if enabled is not None and PLUGIN_ID in enabled:
         _put_list(config, [name for name in enabled if name != PLUGIN_ID])
     # The manifest first: without it the rest is no plugin.
-    for name in reversed(FILES):
+    for name in reversed(plugin_files()):
         (folder / name).unlink(missing_ok=True)
     kept = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     if folder.is_dir() and not kept:
@@ -111,8 +110,8 @@ def _status(args: argparse.Namespace, config: Path) -> int:
     found = {
         "installed": _version(folder) is not None,
         "version": _version(folder),
-        "available": _version(bundled()),
-        "current": all(_bytes(folder / name) == _bytes(bundled() / name) for name in FILES),
+        "available": __version__,
+        "current": all(_bytes(folder / name) == data for name, data in plugin_files().items()),
         "enabled": enabled is not None and PLUGIN_ID in enabled,
         "connected": _is_connected(args.vault),
     }
@@ -129,13 +128,6 @@ def _status(args: argparse.Namespace, config: Path) -> int:
         say(SWITCH)
     say("It is connected." if found["connected"] else "It is not connected to a bridge now.")
     return OK
-
-
-def bundled() -> Path:
-    """The plugin's files as they come with this version."""
-    import vaultbridge
-
-    return Path(vaultbridge.__file__).parent / "companion"
 
 
 def _own_folder(config: Path) -> Path:

@@ -1,6 +1,7 @@
 // Proposed changes, and a person's decision on each. Every difference is shown, also one that cannot be seen.
 
-import { bare, compareLines, compareWords, linesOf, withLineEnds } from './diff.js';
+import { bare, compareWords, linesOf } from './diff.js';
+import { compareLines, withLineEnds } from './sides.js';
 import { $, button, el, notice, say } from './dom.js';
 
 const AROUND = 3; // unchanged lines shown around each change

@@ -1,0 +1,107 @@
+// Finding the bridge.
+
+/** Where bridges leave word, as vaultbridge itself decides it; more than one place, because an app in a sandbox
+ * is told other ones. @param {NodeJS.ProcessEnv} env @param {string} platform @param {string} home */
+function bridgeFolders(env, platform, home) {
+  const path = require('path');
+  const folders = [env.VAULTBRIDGE_CACHE ?? ''];
+  if (platform === 'win32') folders.push(path.join(env.LOCALAPPDATA || path.join(home, 'AppData', 'Local'), 'vaultbridge', 'Cache'));
+  else if (platform === 'darwin') folders.push(path.join(home, 'Library', 'Caches', 'vaultbridge'));
+  else {
+    if (env.XDG_CACHE_HOME && path.isAbsolute(env.XDG_CACHE_HOME)) folders.push(path.join(env.XDG_CACHE_HOME, 'vaultbridge'));
+    folders.push(path.join(home, '.cache', 'vaultbridge'));
+  }
+  return [...new Set(folders.filter(Boolean))];
+}
+
+/** The bridges that serve this vault, by what they have written down: in their cache folders, and in the lock files
+ * for Claude Code, which lie at a known place even when the caches were moved. Desktop only.
+ * @param {string} vaultFolder @returns {Place[]} */
+function bridgesOnThisMachine(vaultFolder) {
+  const [fs, os, path] = [require('fs'), require('os'), require('path')];
+  const names = (/** @type {string} */ folder) => {
+    try {
+      return fs.readdirSync(folder).sort().slice(0, FILES_LOOKED_AT);
+    } catch {
+      return [];
+    }
+  };
+  const read = (/** @type {string} */ file) => {
+    try {
+      return fs.statSync(file).size > PRIVATE_FILE_BYTES ? null : JSON.parse(fs.readFileSync(file, 'utf8'));
+    } catch {
+      return null;
+    }
+  };
+  const same = (/** @type {unknown} */ folder) => {
+    if (typeof folder !== 'string' || !folder) return false;
+    try {
+      // By identity: case, accents and links are written in more than one way.
+      const [one, other] = [folder, vaultFolder].map((each) => fs.statSync(each, { bigint: true }));
+      return one.dev === other.dev && one.ino === other.ino;
+    } catch {
+      return false;
+    }
+  };
+  /** @type {Map<number, Place>} */
+  const found = new Map();
+  const consider = (/** @type {any} */ said, /** @type {unknown} */ folder, /** @type {unknown} */ token) => {
+    const { port, pid, host = '127.0.0.1', certificate = '', name = '' } = said;
+    if (!same(folder) || !Number.isInteger(port) || port < 1 || port > 65535 || typeof token !== 'string') return;
+    // The app compares a certificate with the name that people call the server by, and judges it itself.
+    const address = String((certificate && name) || host);
+    if (found.has(port) || !isAlive(pid) || !/^[\w.:-]+$/.test(address)) return;
+    const dialled = address.includes(':') ? `[${address}]` : address;
+    found.set(port, { url: `${certificate ? 'wss' : 'ws'}://${dialled}:${port}/editor`, token, vault: String(folder) });
+  };
+  const home = os.homedir();
+  for (const base of bridgeFolders(process.env, process.platform, home))
+    for (const name of names(base))
+      for (const file of ['bridge.json', 'guest.json']) {
+        const said = read(path.join(base, name, file));
+        if (said) consider(said, said.vault, said.token);
+      }
+  for (const folder of [path.join(home, '.claude'), process.env.CLAUDE_CONFIG_DIR ?? ''])
+    for (const name of folder ? names(path.join(folder, 'ide')) : []) {
+      const said = read(path.join(folder, 'ide', name));
+      // Other editors have locks there too; only ours name their port.
+      if (said?.port && Array.isArray(said.workspaceFolders))
+        for (const one of said.workspaceFolders) consider(said, one, said.authToken);
+    }
+  return [...found.values()];
+}
+
+/** Whether the process that wrote a file still runs; the token is for nobody else who may have its port now.
+ * @param {unknown} pid */
+function isAlive(pid) {
+  if (typeof pid !== 'number' || pid <= 0) return false;
+  // In this sandbox no process outside can be seen.
+  if (process.env.FLATPAK_ID) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return /** @type {any} */ (error).code === 'EPERM';
+  }
+}
+
+/** Where the editors' door is at an address that a person typed. @param {string} text */
+function doorAt(text) {
+  const given = text.trim();
+  if (!given) throw new Error('Say where the bridge is: its address is missing in the settings.');
+  const read = (/** @type {string} */ written) => {
+    try {
+      return new URL(written);
+    } catch {
+      throw new Error(`“${given}” is no address. One looks like https://computer:3000.`);
+    }
+  };
+  const local = (/** @type {URL} */ url) => ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  const named = /^\w+:\/\//.test(given);
+  const url = read(named ? given : `https://${given}`);
+  const secure = named ? /^(https|wss):$/.test(url.protocol) : !local(url);
+  if (!secure && !/^(https?|ws):$/.test(url.protocol))
+    throw new Error('The address begins with https:// or, on this device, http://.');
+  if (!secure && !local(url)) throw new Error('Use https:// for another machine: the token could be read on its way.');
+  return `${secure ? 'wss' : 'ws'}://${url.host}${url.pathname.replace(/\/$/, '')}/editor`;
+}

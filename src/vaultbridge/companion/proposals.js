@@ -1,0 +1,67 @@
+// Proposals: changes that wait for a decision.
+
+/** A proposed change on a person's table: what is taken of it, and what they made of it. No app, no page. */
+class Proposal {
+  /** @type {Hunk[]} */ hunks = [];
+  /** @type {Set<Hunk>} */ taken = new Set();
+  /** The text in the form while the person writes, else null. @type {string | null} */ draft = null;
+  /** What became of it because the note changed meanwhile. @type {'' | 'kept' | 'clash'} */ moved = '';
+  deciding = false;
+  linesDrawn = LINES_DRAWN;
+
+  /** @param {Diff} diff */
+  constructor(diff) {
+    this.diff = diff;
+    this.base = plain(diff.oldText);
+    this.#propose(diff.newText);
+  }
+
+  /** @param {string} text */
+  #propose(text) {
+    this.target = text;
+    this.hunks = hunksOf(this.base, text);
+    this.taken = new Set(this.hunks);
+  }
+
+  /** The whole text that an acceptance gives to the assistant. */
+  get final() {
+    return this.draft ?? applied(linesOf(this.base), this.hunks.filter((hunk) => this.taken.has(hunk)));
+  }
+
+  get edited() {
+    return this.final !== merged(plain(this.diff.oldText), this.base, this.diff.newText).text;
+  }
+
+  /** Take or leave one change. @param {Hunk} hunk @param {boolean} take */
+  choose(hunk, take) {
+    if (take) this.taken.add(hunk);
+    else this.taken.delete(hunk);
+  }
+
+  beginEditing() {
+    this.draft = this.final;
+  }
+
+  endEditing() {
+    this.#propose(this.final);
+    this.draft = null;
+  }
+
+  backToTheProposal() {
+    this.draft = null;
+    this.#propose(merged(plain(this.diff.oldText), this.base, this.diff.newText).text);
+  }
+
+  /** The note is now `current`. What the person wrote in it meanwhile is kept; true when anything is another now.
+   * @param {string} current */
+  rebase(current) {
+    if (current === this.base) return false;
+    const { text, clash } = merged(this.base, current, this.final);
+    const writing = this.draft !== null;
+    this.base = current;
+    this.#propose(text);
+    if (writing) this.draft = text;
+    this.moved = clash || this.moved === 'clash' ? 'clash' : 'kept';
+    return true;
+  }
+}

@@ -1,0 +1,128 @@
+// Status and settings.
+
+const STATE_WORDS = {
+  off: 'switched off',
+  connecting: 'connecting…',
+  connected: 'connected',
+  waiting: 'not connected',
+  refused: 'refused',
+};
+
+class StatusModal extends obsidian.Modal {
+  /** @param {Companion} companion */
+  constructor(companion) {
+    super(companion.app);
+    this.companion = companion;
+  }
+
+  async onOpen() {
+    this.setTitle('vaultbridge');
+    const { el, button } = maker(this.contentEl.ownerDocument);
+    const { companion } = this;
+    const rows = el('dl', { class: 'vaultbridge-status' });
+    const row = (/** @type {string} */ name, /** @type {string} */ value) => rows.append(el('dt', {}, name), el('dd', {}, value));
+    row('Bridge', `${STATE_WORDS[companion.line.state]}. ${companion.line.why}`.replace(/\. $/, ''));
+    const again = button('Reconnect', () => {
+      companion.line.connect();
+      this.close();
+    });
+    const review = button('Review proposed changes', () => {
+      this.close();
+      void companion.showReview();
+    });
+    this.contentEl.append(rows, el('footer', { class: 'vaultbridge-buttons' }, again, review));
+    if (companion.line.state !== 'connected') return;
+    const status = await companion.line.ask('status').catch(() => null);
+    if (status === null) return;
+    row('Vault', status.vault);
+    const other = status.version === companion.manifest.version ? ''
+      : ` (the companion is ${companion.manifest.version}: “vaultbridge companion install” brings it up to date)`;
+    row('Version', `${status.version}${other}`);
+    row('Assistants', status.clients.map((/** @type {any} */ client) => client.software || client.name).join(', ') || 'none connected');
+    row('They see', status.shareSelection ? (status.focus ?? 'no note is active') : 'nothing: sharing is switched off');
+    row('Changes waiting', String(status.diffs));
+  }
+
+  onClose() {
+    this.contentEl.replaceChildren();
+  }
+}
+
+class SettingsTab extends obsidian.PluginSettingTab {
+  #changed = false;
+
+  /** @param {Companion} companion */
+  constructor(companion) {
+    super(companion.app, companion);
+    this.companion = companion;
+  }
+
+  /** @param {Partial<Settings>} change */
+  #set(change) {
+    this.companion.keep(change);
+    this.#changed = true;
+  }
+
+  hide() {
+    if (this.#changed) this.companion.line.connect();
+    this.#changed = false;
+  }
+
+  display() {
+    const { containerEl, companion } = this;
+    const { settings, line } = companion;
+    containerEl.replaceChildren();
+    new obsidian.Setting(containerEl)
+      .setName('Bridge')
+      .setDesc(`${STATE_WORDS[line.state]}. ${line.why}`.replace(/\. $/, ''))
+      .addButton((button) => button.setButtonText('Reconnect').onClick(() => {
+        this.#changed = false;
+        line.connect();
+      }));
+    if (obsidian.Platform.isDesktopApp)
+      new obsidian.Setting(containerEl)
+        .setName('Find the bridge on this computer')
+        .setDesc('Address and token are read from the files of “vaultbridge serve”. Switch it off to type them.')
+        .addToggle((toggle) => toggle.setValue(settings.automatic).onChange((automatic) => {
+          this.#set({ automatic });
+          this.display();
+        }));
+    if (!companion.automatic) this.#byHand(containerEl);
+    new obsidian.Setting(containerEl)
+      .setName('Open the review when a change is proposed')
+      .setDesc('While you type in a note, a notice comes instead.')
+      .addToggle((toggle) => toggle.setValue(settings.openReview).onChange((openReview) => companion.keep({ openReview })));
+    new obsidian.Setting(containerEl)
+      .setName('Share what I have open')
+      .setDesc('Assistants are told the active note, the selection and the open notes. Mentions are sent in any case. '
+        + 'This is the bridge’s switch: it counts for all editors, until the bridge is restarted.')
+      .addToggle((toggle) => toggle.setValue(companion.shares).setDisabled(line.state !== 'connected')
+        .onChange((share) => void companion.share(share)));
+  }
+
+  /** @param {HTMLElement} containerEl */
+  #byHand(containerEl) {
+    const { settings } = this.companion;
+    new obsidian.Setting(containerEl)
+      .setName('Address')
+      .setDesc('Such as https://computer:3000, or the link that “vaultbridge page” prints.')
+      .addText((text) => text.setPlaceholder('https://computer:3000').setValue(settings.address).onChange((typed) => {
+        const [address, token] = typed.trim().split(/#token=/);
+        this.#set(token ? { address, token } : { address });
+        if (token) this.display();
+      }));
+    new obsidian.Setting(containerEl)
+      .setName('Token')
+      .setDesc('Kept on this device only, never in the vault.')
+      .addText((text) => {
+        text.inputEl.type = 'password';
+        text.inputEl.autocomplete = 'off';
+        text.setValue(settings.token).onChange((token) => this.#set({ token: token.trim() }));
+      });
+    new obsidian.Setting(containerEl)
+      .setName('Vault')
+      .setDesc('Its name on that computer, when it is another one than here.')
+      .addText((text) => text.setPlaceholder(this.app.vault.getName()).setValue(settings.vault)
+        .onChange((vault) => this.#set({ vault: vault.trim() })));
+  }
+}
