@@ -11,7 +11,6 @@ import argparse
 import contextlib
 import json
 import os
-import secrets
 from pathlib import Path
 from typing import Any, Final
 
@@ -220,16 +219,15 @@ def _read_json(data: bytes) -> Any:
 
 def _put(file: Path, data: bytes) -> None:
     """Replace `file` in one step. Raises EngineFailure and leaves nothing behind."""
-    passing = file.with_name(f".{file.name}.{secrets.token_hex(6)}.tmp")
+    from vaultbridge.vault.write import publish_over, stage, temporary_name
+
+    temporary = file.with_name(temporary_name())
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with passing.open("xb") as opened:
-                opened.write(data)
-                opened.flush()
-                os.fsync(opened.fileno())
-            passing.replace(file)
+            stage(temporary, data, like=file if file.exists() else None)
+            publish_over(temporary, file)
         finally:
-            passing.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise EngineFailure(f"{file.name} cannot be written: {error.strerror}.") from error
