@@ -16,7 +16,7 @@ def request(id_: Any, method: str, **params: Any) -> dict[str, Any]:
 
 def accepted(standing: Standing, id_: Any, method: str, **params: Any) -> dict[str, Any]:
     message = request(id_, method, **params)
-    standing.sent(Kind.REQUEST, message)
+    standing.sent(message)
     standing.received(Kind.RESPONSE, {"jsonrpc": "2.0", "id": id_, "result": {}})
     return message
 
@@ -34,19 +34,18 @@ def test_what_the_server_accepted_stands_until_it_is_taken_back() -> None:
 
 def test_what_was_refused_never_answered_or_is_something_else_does_not_stand() -> None:
     standing = Standing()
-    standing.sent(Kind.REQUEST, request(1, "resources/subscribe", uri="a:1"))
+    standing.sent(request(1, "resources/subscribe", uri="a:1"))
     standing.received(Kind.ERROR, {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "no"}})
-    standing.sent(Kind.REQUEST, request(2, "resources/subscribe", uri="a:2"))
+    standing.sent(request(2, "resources/subscribe", uri="a:2"))
     accepted(standing, 3, "tools/list")
     accepted(standing, 4, "resources/subscribe")
     accepted(standing, 5, "resources/subscribe", uri=7)
-    standing.sent(Kind.NOTIFICATION, {"jsonrpc": "2.0", "method": "resources/subscribe"})
     assert standing.requests() == ()
 
 
 def test_an_id_that_is_used_again_means_its_newest_request() -> None:
     standing = Standing()
-    standing.sent(Kind.REQUEST, request(1, "resources/subscribe", uri="a:1"))
+    standing.sent(request(1, "resources/subscribe", uri="a:1"))
     accepted(standing, 1, "tools/list")
     assert standing.requests() == ()
 
@@ -54,7 +53,7 @@ def test_an_id_that_is_used_again_means_its_newest_request() -> None:
 def test_a_taking_back_that_failed_changes_nothing() -> None:
     standing = Standing()
     one = accepted(standing, 1, "resources/subscribe", uri="a:1")
-    standing.sent(Kind.REQUEST, request(2, "resources/unsubscribe", uri="a:1"))
+    standing.sent(request(2, "resources/unsubscribe", uri="a:1"))
     standing.received(Kind.ERROR, {"jsonrpc": "2.0", "id": 2, "error": {"code": 1, "message": "no"}})
     assert standing.requests() == (one,)
     standing.refused(one)
@@ -68,6 +67,6 @@ def test_the_number_is_bounded(*, answered: bool) -> None:
         if answered:
             accepted(standing, number, "resources/subscribe", uri=f"a:{number}")
         else:
-            standing.sent(Kind.REQUEST, request(number, "resources/subscribe", uri=f"a:{number}"))
+            standing.sent(request(number, "resources/subscribe", uri=f"a:{number}"))
     assert len(standing.requests()) == (SUBSCRIPTIONS if answered else 0)
     assert len(standing._asked) <= SUBSCRIPTIONS

@@ -49,10 +49,11 @@ class Handshake:
 
     def sent(self, kind: Kind, message: Message) -> None:
         """Watch what goes to the server."""
-        self._standing.sent(kind, message)
         method = message.get("method")
-        if kind is Kind.REQUEST and method == "initialize":
-            self._asked, self._asked_id = message, message["id"]
+        if kind is Kind.REQUEST:
+            self._standing.sent(message)
+            if method == "initialize":
+                self._asked, self._asked_id = message, message["id"]
         elif kind is Kind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
             self._confirmation = message
 

@@ -25,13 +25,12 @@ class Standing:
         self._asked: dict[RequestId, Message] = {}
         self._held: dict[tuple[str, object], Message] = {}
 
-    def sent(self, kind: Kind, message: Message) -> None:
-        if kind is not Kind.REQUEST:
-            return
-        # An id may be used again once its request was answered or has failed.
-        self._asked.pop(message["id"], None)
-        if message["method"] in _METHODS and len(self._asked) < SUBSCRIPTIONS:
-            self._asked[message["id"]] = message
+    def sent(self, request: Message) -> None:
+        if self._asked:
+            # An id may be used again once its request was answered or has failed.
+            self._asked.pop(request["id"], None)
+        if request["method"] in _METHODS and len(self._asked) < SUBSCRIPTIONS:
+            self._asked[request["id"]] = request
 
     def received(self, kind: Kind, message: Message) -> None:
         request = self._asked.pop(message["id"], None) if self._asked else None
