@@ -47,12 +47,18 @@ UNTIL = """new Promise((done) => {
 })"""
 """Looks a hundred times before it comes back, so that a tab that goes elsewhere is not waited for."""
 
-POINT = """(() => {
-  const node = document.querySelector(%s);
-  node.scrollIntoView({ block: 'center', behavior: 'instant' });
-  const box = node.getBoundingClientRect();
-  const [x, y] = [box.x + Math.min(box.width / 2, 40), box.y + box.height / 2];
-  return { x, y, free: node.contains(document.elementFromPoint(x, y)) };
+POINT = """(async () => {
+  // Where it is when it has held still from one frame to the next: a page that is being laid out moves.
+  for (let last = '', frames = 0; ; frames++) {
+    const node = document.querySelector(%s);
+    node.scrollIntoView({ block: 'center', behavior: 'instant' });
+    const box = node.getBoundingClientRect();
+    const [x, y] = [box.x + Math.min(box.width / 2, 40), box.y + box.height / 2];
+    const free = node.contains(document.elementFromPoint(x, y));
+    if (last === `${x} ${y}` || frames === 60) return { x, y, free };
+    last = `${x} ${y}`;
+    await new Promise(requestAnimationFrame);
+  }
 })()"""
 
 
