@@ -64,6 +64,29 @@ async def test_a_signal_ends_it_cleanly(vault: Path, number: signal.Signals) -> 
     assert "Traceback" not in err
 
 
+async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> None:
+    """A secret may stand in a header that cannot be read."""
+    process = await started(vault, "--port", "0", "--json")
+    assert process.stdout is not None
+    port = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))["port"]
+    for data in (
+        b"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer s3cret\x00\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03s3cret",
+        b"GET /?s3cret" + b"a" * 9000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+    ):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(data)
+        assert b" 400 " in await asyncio.wait_for(reader.readline(), BOUND)
+        writer.close()
+        await writer.wait_closed()
+    process.send_signal(signal.SIGTERM)
+    code, _, err = await ended(process)
+    assert code == 0
+    assert "s3cret" not in err
+    assert "Traceback" not in err
+    assert "ERROR" not in err
+
+
 async def test_a_person_is_told_how_to_connect_each_assistant(vault: Path) -> None:
     process = await started(vault, "--port", "0")
     assert process.stdout is not None

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+
 import pytest
 
+from vaultbridge.engine import Engine
 from vaultbridge.errors import AmbiguousName, NoteNotFound
+from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault
@@ -43,3 +48,30 @@ def test_what_is_missing_or_hidden_is_not_found(make_vault: MakeVault) -> None:
     for name in ("Deep", "Nothing"):
         with pytest.raises(NoteNotFound):
             engine.find(name)
+
+
+@pytest.mark.usefixtures("building")
+def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"A/Same.md": "1", "B/Same.md": "2", "C/Deep.md": "---\naliases: Other name\n---\n"}
+    for name, expected in (("Deep", "C/Deep.md"), ("Other name", "C/Deep.md"), ("Same", None)):
+        engine = make_vault(files)
+        find = engine.ask.find
+
+        def asked(name: str, engine: Engine = engine, find: Callable[[str], VaultPath] = find) -> VaultPath:
+            try:
+                return find(name)
+            finally:
+                engine.freshness.refresh()
+
+        monkeypatch.setattr(engine.ask, "find", asked)
+        assert not engine.ask.status.complete
+        if expected is None:
+            with pytest.raises(AmbiguousName):
+                engine.find(name)
+        else:
+            assert engine.find(name) == expected
+        assert engine.ask.status.complete
+        engine.close()
+        shutil.rmtree(engine.cache)

@@ -148,17 +148,22 @@ class Engine:
         found = self._exactly(name)
         if found is not None:
             return found
+        # Before the question: an index may become complete right after it gave its answer.
+        complete = self.ask.status.complete
         try:
             return self.ask.find(name)
         except NoteNotFound:
             # The index may not know it yet. Last, because another spelling is found by reading whole folders.
             if (found := self._on_disk(name)) is not None:
                 return found
-            if not self.ask.status.complete:
+            if not complete:
                 from vaultbridge.engine.unindexed import find_unindexed
 
                 if (found := find_unindexed(self.root, name, self.scope.visible)) is not None:
                     return found
+                if self.ask.status.complete:
+                    # By an alias, perhaps.
+                    return self.ask.find(name)
             raise
 
     def _exactly(self, name: str) -> VaultPath | None:
