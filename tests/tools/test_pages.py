@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tools_support.desk import Desk
+from vaultbridge.engine.freshness import Freshness
+from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.index.store import Index
 from vaultbridge.tools.pages import PAGE_CHARS, ROW_CHARS, building, cut, page
 
 Small = Callable[..., Desk]
@@ -55,9 +58,44 @@ def test_a_start_beyond_the_text_is_refused() -> None:
     assert caught.value.argument == "start"
 
 
-def test_an_index_that_is_not_complete_is_told(small: Small) -> None:
+def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is before the first comparison with the disk."""
     desk = small({"A.md": "needle"})
-    assert building(desk.engine) == ["(index is still being built: 0 of 0 notes so far)"]
+    with monkeypatch.context() as nobody_compares:
+        nobody_compares.setattr(Freshness, "settle", lambda self: None)
+        assert building(desk.engine) == ["(index is still being built: 0 of 0 notes so far)"]
     assert desk.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
     assert building(desk.engine) == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_files", {}),
+        ("links", {"kind": "orphans"}),
+        ("properties", {}),
+        ("tags", {}),
+        ("tags", {"action": "notes", "tag": "t"}),
+        ("tasks", {}),
+        ("vault_info", {}),
+        ("vault_info", {"section": "links"}),
+        ("base_query", {"base": "views:\n  - type: table\n"}),
+    ],
+)
+def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
+    small: Small, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
+) -> None:
+    desk = small({"A.md": "text #t"})
+    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    asked = Queries._index
+    questions: list[None] = []
+
+    def complete_for_the_second_question(self: Queries) -> Index:
+        if questions:
+            desk.engine.freshness.refresh()
+        questions.append(None)
+        return asked(self)
+
+    monkeypatch.setattr(Queries, "_index", complete_for_the_second_question)
+    assert "still being built" in desk.text(tool, **arguments)
+    assert desk.engine.ask.status.complete

@@ -148,8 +148,7 @@ class Engine:
         found = self._exactly(name)
         if found is not None:
             return found
-        # Before the question: an index may become complete right after it gave its answer.
-        complete = self.ask.status.complete
+        complete = self.ask.status_to_ask().complete
         try:
             return self.ask.find(name)
         except NoteNotFound:

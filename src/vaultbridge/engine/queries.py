@@ -94,6 +94,11 @@ class Queries:
     def status(self) -> IndexStatus:
         return self._freshness.index.status()
 
+    def status_to_ask(self) -> IndexStatus:
+        """What a question that is asked now has to go by. To be looked at before the question: an index may
+        become complete right after it gave its answer."""
+        return self._index().status()
+
     def table(self) -> FileTable:
         """All files, hidden ones too: for resolving links, never for showing."""
         return self._index().table()

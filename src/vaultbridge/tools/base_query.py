@@ -42,6 +42,7 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
         base, text, where = base_of(bench.engine, name, block=arguments.block)
     this = bench.engine.find(arguments.this) if arguments.this else where
     progress = bench.shop.progress
+    unfinished = building(bench.engine)
     result = query(
         bench.engine,
         base,
@@ -54,7 +55,7 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(one.name for one in base.views)})")
-    return read("\n".join([_table(result, arguments), *lines, *building(bench.engine)]))
+    return read("\n".join([_table(result, arguments), *lines, *unfinished]))
 
 
 def _table(result: ViewResult, arguments: BaseQuery) -> str:

@@ -30,6 +30,7 @@ class Links(Arguments, frozen=True, kw_only=True):
 
 def run(bench: Bench, arguments: Links) -> Answer:
     ask = bench.engine.ask
+    unfinished = building(bench.engine)
     match arguments.kind:
         case "backlinks":
             path = _note(bench, arguments)
@@ -60,10 +61,9 @@ def run(bench: Bench, arguments: Links) -> Answer:
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
-            return read(_way(bench, arguments))
+            return read("\n".join([*_way(bench, arguments), *unfinished]))
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    notes = building(bench.engine)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, head=head, notes=notes))
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, head=head, notes=unfinished))
 
 
 def _note(bench: Bench, arguments: Links) -> VaultPath:
@@ -86,7 +86,7 @@ def _unresolved(target: str, count: int, sources: tuple[VaultPath, ...]) -> str:
     return f"[[{target}]]  links {count}, from: {', '.join(sources[:5])}{more}"
 
 
-def _way(bench: Bench, arguments: Links) -> str:
+def _way(bench: Bench, arguments: Links) -> list[str]:
     from vaultbridge.links.graph import Path
 
     start = _note(bench, arguments)
@@ -95,10 +95,10 @@ def _way(bench: Bench, arguments: Links) -> str:
     goal = bench.engine.find(arguments.to)
     match bench.engine.ask.path_between(start, goal):
         case Path(notes=notes):
-            return "\n".join([*notes, f"({len(notes) - 1} steps)"])
+            return [*notes, f"({len(notes) - 1} steps)"]
         case none:
             why = "none within the bounds of the search" if none.exhausted else "no links lead there"
-            return "\n".join([f"(no path from {start} to {goal}: {why})", *building(bench.engine)])
+            return [f"(no path from {start} to {goal}: {why})"]
 
 
 LINKS = Tool(

@@ -36,6 +36,7 @@ def run(bench: Bench, arguments: ListFiles) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     engine = bench.engine
+    notes = building(engine)
     folder = vault_folder(arguments.folder)
     files = engine.ask.files(folder or None)
     if folder and not files and not (engine.scope.visible(folder) and engine.is_folder(folder)):
@@ -49,7 +50,7 @@ def run(bench: Bench, arguments: ListFiles) -> Answer:
         rows = _rows(files, folder, arguments)
         what = "entries" if arguments.depth else "files"
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=building(engine)))
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
 
 
 def kind_of(file: IndexedFile) -> str:

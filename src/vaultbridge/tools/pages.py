@@ -66,8 +66,9 @@ def sliced(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
 
 
 def building(engine: Engine) -> list[str]:
-    """The line that tells of an answer from an index that is not complete yet; none when it is."""
-    status = engine.ask.status
+    """The line that tells of an answer from an index that is not complete yet; none when it is. To be made
+    before the question is asked: see `status_to_ask`."""
+    status = engine.ask.status_to_ask()
     if status.complete:
         return []
     return [f"(index is still being built: {status.done} of {status.total} notes so far)"]

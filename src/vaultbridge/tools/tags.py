@@ -39,10 +39,10 @@ def run(bench: Bench, arguments: Tags) -> Answer:
         case "notes":
             return _notes(bench, arguments)
         case "list":
+            # A single note is read from disk, whatever the index knows yet.
+            notes = [] if arguments.name else building(bench.engine)
             rows = _tags(bench, arguments)
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    # A single note is read from disk, whatever the index knows yet.
-    notes = [] if arguments.name else building(bench.engine)
     return read(page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
 
 
@@ -51,6 +51,7 @@ def _notes(bench: Bench, arguments: Tags) -> Answer:
 
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
+    notes = building(bench.engine)
     found = bench.engine.ask.search(
         f"tag:#{tag_name(arguments.tag)}",
         limit=arguments.limit,
@@ -59,7 +60,6 @@ def _notes(bench: Bench, arguments: Tags) -> Answer:
         matches_per_note=0,
     )
     rows = (hit.path for hit in found.hits)
-    notes = building(bench.engine)
     return read(page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes))
 
 

@@ -48,6 +48,7 @@ def run(bench: Bench, arguments: Tasks) -> Answer:
     if arguments.action == "set":
         return _set(bench, arguments)
     _check(arguments)
+    notes = building(bench.engine)
     found = bench.engine.ask.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
         text=arguments.text,
@@ -59,7 +60,6 @@ def run(bench: Bench, arguments: Tasks) -> Answer:
         offset=arguments.offset,
     )
     rows = (_row(task) for task in found.tasks)
-    notes = building(bench.engine)
     return read(page(rows, total=found.total, offset=arguments.offset, what="tasks", notes=notes))
 
 

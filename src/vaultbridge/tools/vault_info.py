@@ -33,6 +33,7 @@ def run(bench: Bench, arguments: VaultInfo) -> Answer:
     engine = bench.engine
     if arguments.section == "summary":
         return read("\n".join(_summary(bench)))
+    notes = building(engine)
     if arguments.section == "settings":
         rows, what = _settings(engine.settings, engine.scope.visible), "settings"
     elif arguments.section == "links":
@@ -43,7 +44,7 @@ def run(bench: Bench, arguments: VaultInfo) -> Answer:
     else:
         rows, what = _unwell(arguments.section, _health(bench))
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=building(engine)))
+    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
 
 
 def _health(bench: Bench) -> Health:
@@ -71,6 +72,7 @@ def _summary(bench: Bench) -> list[str]:
     from vaultbridge.vault.running import obsidian_runs
 
     engine = bench.engine
+    unfinished = building(engine)
     counts, found = engine.ask.counts(), _health(bench)
     unresolved = engine.ask.unresolved()
     other = len(found.problems) - found.count(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
@@ -91,7 +93,7 @@ def _summary(bench: Bench) -> list[str]:
         lines.append("Open read-only")
     if engine.freshness.problem:
         lines.append(f"Changes are not being watched: {engine.freshness.problem}")
-    return [*lines, *building(engine)]
+    return [*lines, *unfinished]
 
 
 def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
