@@ -104,10 +104,9 @@ class EngineView:
     def _findings(self, path: VaultPath | None) -> list[FindingsOf]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
-        table: FileTable | None = self._engine.ask.table()
-        if not self._engine.ask.status.complete:
-            # Half of the files are not known yet: every second link would look broken.
-            table = None
+        complete = self._engine.ask.status_to_ask().complete
+        # While half of the files are not known yet, every second link would look broken.
+        table: FileTable | None = self._engine.ask.table() if complete else None
         told = []
         for one in paths:
             read = self._note_of(one)
