@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +13,22 @@ from hypothesis import strategies as st
 
 from vaultbridge.app.scopes import LiveScope
 from vaultbridge.engine import Engine
+from vaultbridge.engine.engine import AT_ONCE_BYTES
 from vaultbridge.engine.kept import ENTRY_BYTES, KeptReadings, Reading
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part
-from vaultbridge.errors import NoteNotFound, PermissionDenied
+from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
 from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.read import read_from_memory
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settled import SETTLED_SECONDS, SettledFiles
 from vaultbridge.vault.trash import TrashCans
 
 A = vault_path("A.md")
+
+BODY = Part(properties=False)
+"""A part that has to be looked for in the note: such a one is never read at once."""
 
 
 def later() -> float:
@@ -52,14 +58,46 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
 def test_a_reading_is_at_hand_until_the_file_changes(engine: Engine) -> None:
     place = engine.root.folder / A
     place.write_text("one\n", "utf-8")
-    assert engine.reading_at_hand("A.md", WHOLE) is None
-    reading = engine.read(A, WHOLE)
-    assert engine.reading_at_hand("A.md", WHOLE) is reading
-    assert engine.reading_at_hand("/A.md", WHOLE) is reading
-    assert engine.reading_at_hand("A.md", Part(max_chars=2)) is None
+    assert engine.reading_at_hand("A.md", BODY) is None
+    reading = engine.read(A, BODY)
+    assert engine.reading_at_hand("A.md", BODY) is reading
+    assert engine.reading_at_hand("/A.md", BODY) is reading
+    assert engine.reading_at_hand("A.md", Part(properties=False, max_chars=2)) is None
     place.write_text("one and more\n", "utf-8")
+    assert engine.reading_at_hand("A.md", BODY) is None
+    assert engine.read(A, BODY).excerpt.text == "one and more\n"
+
+
+def test_a_short_note_in_memory_is_read_at_once(engine: Engine) -> None:
+    """As `read` would: the page cache holds what was written just now."""
+    place = engine.root.folder / A
+    for text in ("", "one\n", "zwei\r\n", "x" * AT_ONCE_BYTES):
+        place.write_bytes(text.encode())
+        if read_from_memory(str(place), largest=AT_ONCE_BYTES) is None:
+            pytest.skip("the system does not tell what is in memory")
+        reading = engine.reading_at_hand("A", WHOLE)
+        assert reading == engine.read(A, WHOLE)
+        assert reading is not None and reading.excerpt.text == text[: WHOLE.max_chars]
+
+
+def test_what_may_take_long_is_not_read_at_once(engine: Engine) -> None:
+    folder = engine.root.folder
+    (folder / A).write_text("x" * (AT_ONCE_BYTES + 1), "utf-8")
+    (folder / "B.md").write_text("# Heading\n", "utf-8")
+    (folder / "C.canvas").write_text("{}", "utf-8")
+    (folder / "D.md").mkdir()
+    os.mkfifo(folder / "E.md")
     assert engine.reading_at_hand("A.md", WHOLE) is None
-    assert engine.read(A, WHOLE).excerpt.text == "one and more\n"
+    assert engine.reading_at_hand("B.md", Part(heading="Heading")) is None
+    assert engine.reading_at_hand("C.canvas", WHOLE) is None
+    assert engine.reading_at_hand("D.md", WHOLE) is None
+    assert engine.reading_at_hand("E.md", WHOLE) is None
+
+
+def test_a_note_above_the_scopes_size_is_not_read_at_once(tmp_path: Path) -> None:
+    with engine_on(tmp_path, Scope(max_note_bytes=3)) as engine:
+        (engine.root.folder / A).write_text("text", "utf-8")
+        assert engine.reading_at_hand("A.md", WHOLE) is None
 
 
 @pytest.mark.parametrize("name", ["a.md", "a", "../A.md", "", "A.md\0", "Alias", "B"])
@@ -122,9 +160,10 @@ def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
 
 def test_a_failed_reading_keeps_nothing(engine: Engine) -> None:
     (engine.root.folder / A).write_text("text", "utf-8")
-    with pytest.raises(Exception, match="no lines"):
-        engine.read(A, Part(lines=(9, 9)))
-    assert engine.reading_at_hand("A.md", Part(lines=(9, 9))) is None
+    for _ in range(2):
+        with pytest.raises(EditRefused, match="heading"):
+            engine.read(A, Part(heading="None"))
+        assert engine.reading_at_hand("A.md", Part(heading="None")) is None
 
 
 @settings(max_examples=60, deadline=None)

@@ -32,17 +32,17 @@ from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
-from vaultbridge.limits import NOTE_READ_BYTES, PATH_CHARS
+from vaultbridge.limits import KIB, NOTE_READ_BYTES, PATH_CHARS
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
 from vaultbridge.vault.cloud import icloud_stand_in
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, not_downloaded, read_place
+from vaultbridge.vault.read import content_hash, not_downloaded, read_from_memory, read_place
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.settings_read import SettingsReader
-from vaultbridge.vault.settled import SettledFiles
+from vaultbridge.vault.settled import SettledFiles, Stamp
 from vaultbridge.vault.steps import paths_of
 from vaultbridge.vault.templates import expand_template
 from vaultbridge.vault.transaction import Recovered, Transactor
@@ -56,6 +56,10 @@ DRAFT_ATTEMPTS: Final = 5
 """How often a change is drafted anew because a file it needs was saved between our look and our write: each
 time somebody else was quicker, so each time the vault has moved on. A caller that stated the content it saw
 is refused at the second look instead."""
+
+
+AT_ONCE_BYTES: Final = 64 * KIB
+"""The longest note that is read where nothing may take long: a tenth of a millisecond."""
 
 
 class _Overtaken(Exception):
@@ -224,7 +228,9 @@ class Engine:
         """A part of a text file. Only parsed when the part needs it."""
         # Before the content, so that no change can fall between.
         stamp = self._settled.stamp(path)
-        data = self.read_bytes(path)
+        return self._reading(path, part, self.read_bytes(path), stamp)
+
+    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: Stamp | None) -> Reading:
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
         # The nothing after a last line end is a line to an editor, but not to a reader.
@@ -236,16 +242,25 @@ class Engine:
 
     def reading_at_hand(self, name: str, part: Part) -> Reading | None:
         """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if it
-        was read before and is unchanged. Never waits: a server may ask in its event loop."""
+        was read before and is unchanged, or is short and in the system's memory. Waits for no disk and takes
+        little time: a server may ask in its event loop. Raises as `read` does."""
         for path in self._spelled(name):
             # The limits may have become narrower since.
             reading = self._readings.get(path, part, largest=self.scope.max_note_bytes)
             if reading is not None:
                 return reading
             if self.root.spells(path):
-                # The name means this, and it has to be read.
-                return None
+                return self._read_at_once(path, part)
         return None
+
+    def _read_at_once(self, path: VaultPath, part: Part) -> Reading | None:
+        stamp = self._settled.stamp(path)
+        if stamp is None or needs_structure(part) or not path.endswith(".md"):
+            return None
+        # Such a path has no link in it, so it is its own place.
+        place = f"{self.root.folder}/{path}"
+        content = read_from_memory(place, largest=min(AT_ONCE_BYTES, self.scope.max_note_bytes))
+        return None if content is None else self._reading(path, part, content.data, stamp)
 
     def _place(self, path: VaultPath) -> Path:
         """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import OrderedDict
 from typing import Final
 
 from msgspec import Struct
@@ -24,7 +25,7 @@ ENTRY_BYTES: Final = 600
 """What an entry takes beside its text."""
 
 
-class Reading(Struct, frozen=True):
+class Reading(Struct, frozen=True, gc=False):
     """A part of a file. `lines` is how many the whole file has, as a reader counts them."""
 
     path: VaultPath
@@ -33,7 +34,7 @@ class Reading(Struct, frozen=True):
     excerpt: Excerpt
 
 
-class _Kept(Struct, frozen=True):
+class _Kept(Struct, frozen=True, gc=False):
     stamp: Stamp
     reading: Reading
     size: int
@@ -46,7 +47,7 @@ class KeptReadings:
         self._files = files
         self._most = most_bytes
         self._guard = threading.Lock()
-        self._kept: dict[tuple[VaultPath, Part], _Kept] = {}
+        self._kept: OrderedDict[tuple[VaultPath, Part], _Kept] = OrderedDict()
         self._bytes = 0
 
     def keep(self, reading: Reading, part: Part, stamp: Stamp) -> None:
@@ -59,7 +60,7 @@ class KeptReadings:
             self._kept[reading.path, part] = _Kept(stamp, reading, size)
             self._bytes += size
             while self._bytes > self._most:
-                self._drop(next(iter(self._kept)))
+                self._bytes -= self._kept.popitem(last=False)[1].size
 
     def get(self, path: VaultPath, part: Part, *, largest: int) -> Reading | None:
         """`largest` is how many bytes a file may have now."""
@@ -70,10 +71,10 @@ class KeptReadings:
         true = self._files.unchanged(path, kept.stamp)
         with self._guard:
             if self._kept.get(key) is kept:
-                self._drop(key)
                 if true:
-                    self._kept[key] = kept
-                    self._bytes += kept.size
+                    self._kept.move_to_end(key)
+                else:
+                    self._drop(key)
         return kept.reading if true else None
 
     def _drop(self, key: tuple[VaultPath, Part]) -> None:

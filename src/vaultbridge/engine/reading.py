@@ -23,7 +23,7 @@ LARGEST_EXCERPT_CHARS: Final = 90_000
 """The most a caller may ask for: below the 25,000 tokens at which assistants refuse a result."""
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class Part(Struct, frozen=True, kw_only=True, gc=False):
     """What to read of a note. At most one of `heading`, `block`, `lines` and `outline` is given.
 
     `lines` are first and last, counted from 1, both included; a last of 0 means to the end. `start` is where
@@ -41,7 +41,7 @@ class Part(Struct, frozen=True, kw_only=True):
 WHOLE: Final = Part()
 
 
-class Excerpt(Struct, frozen=True):
+class Excerpt(Struct, frozen=True, gc=False):
     """`first_line` and `last_line` are where the text stands in the note. `next_start` is what to give as
     `start` to go on, or None when nothing is left."""
 
