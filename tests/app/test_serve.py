@@ -353,3 +353,49 @@ async def test_the_time_limit_of_a_call_holds_on_every_door(serving: Serving, tm
             session = {"Mcp-Session-Id": response.headers["Mcp-Session-Id"], "Accept": BOTH}
         async with served.http.post(f"{served.url}/mcp", json=call, headers=session) as response:
             assert "1 s" in await response.text()
+
+
+HEAD = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Accept: application/json, text/event-stream\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "said"),
+    [
+        (b"Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n0123456789", b"400", b"not encoded as"),
+        (b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n", b"413", b"A body may have"),
+        (
+            b"Expect: 100-continue\r\nOrigin: http://evil.example\r\nContent-Length: 9\r\n\r\n",
+            b"403",
+            b"Origin",
+        ),
+    ],
+)
+async def test_a_body_that_is_not_wanted_or_not_readable_is_refused_in_words_at_mcp(
+    serving: Serving, rest: bytes, status: bytes, said: bytes
+) -> None:
+    async with serving() as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)
+        writer.write(HEAD + rest)
+        # To its end: the connection is closed after the answer, because nobody could tell what comes next.
+        answer = await asyncio.wait_for(reader.read(), BOUND)
+        writer.close()
+        assert answer.split()[1] == status
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert b"application/json" in head
+        assert said in body
+        assert json.loads(body)["error"]["code"] == -32600
+
+
+async def test_who_waits_for_leave_to_send_gets_it_and_an_answer(serving: Serving) -> None:
+    body = json.dumps(INITIALIZE).encode()
+    async with serving() as served:
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)
+        writer.write(HEAD + f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n".encode())
+        assert await asyncio.wait_for(reader.readline(), BOUND) == b"HTTP/1.1 100 Continue\r\n"
+        await reader.readline()
+        writer.write(body)
+        assert await asyncio.wait_for(reader.readline(), BOUND) == b"HTTP/1.1 200 OK\r\n"
+        writer.close()

@@ -79,6 +79,15 @@ async def test_what_is_not_http_leaves_nothing_of_it_in_the_log(vault: Path) -> 
         assert b" 400 " in await asyncio.wait_for(reader.readline(), BOUND)
         writer.close()
         await writer.wait_closed()
+    for path in ("/mcp", "/bridge/v1/tools/read_note/call"):
+        # Hung up in the middle of its body.
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        accept = "Accept: application/json, text/event-stream\r\n"
+        writer.write(f"{head}{accept}Content-Length: 100\r\n\r\ns3cret".encode())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
     process.send_signal(signal.SIGTERM)
     code, _, err = await ended(process)
     assert code == 0

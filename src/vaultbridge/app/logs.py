@@ -83,11 +83,14 @@ def _places(trace: TracebackType | None) -> list[str]:
 
 
 def _no_strangers_words(record: logging.LogRecord) -> bool:
-    """What a caller sends that is not HTTP is no failure of ours, and its bytes may hold a secret."""
+    """A caller that sends what is not HTTP, or hangs up, is no failure of ours; its bytes may hold a
+    secret."""
     error = record.exc_info[1] if record.exc_info else None
-    if type(error).__module__ != "aiohttp.http_exceptions":
+    kind = type(error)
+    theirs = kind.__module__ == "aiohttp.http_exceptions" or kind.__name__ == "RequestPayloadError"
+    if not theirs and not isinstance(error, ConnectionError):
         return True
-    log.debug("What came was not HTTP (%s)", type(error).__name__)
+    log.debug("What came was not HTTP, or not all of it (%s)", kind.__name__)
     return False
 
 

@@ -9,7 +9,6 @@ rules and gives the server it may speak to, or raises an aiohttp HTTPException. 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -18,13 +17,14 @@ from urllib.parse import unquote
 from weakref import WeakKeyDictionary
 
 import msgspec
-from aiohttp import HttpVersion11, web
+from aiohttp import web
 from multidict import CIMultiDict
 
 from vaultbridge.dialects.bridge_openapi import openapi
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES, INTERNAL, BridgeV1, HttpFailure, health
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.transports.http_body import BodyRefused, end_if_unread, no_leave_yet, read_body
 from vaultbridge.transports.http_guard import HostGuard, called_host
 from vaultbridge.transports.mcp_http import Authorize
 
@@ -42,6 +42,13 @@ CORS: Final = {
 """The document's headers, for those whom the guard lets in."""
 
 _READY: Final = CIMultiDict({**CORS, "Content-Type": "application/json"})
+
+BODY_ERRORS: Final = {
+    400: "Invalid request body",
+    408: "Request timeout",
+    413: "Request body too large",
+}
+"""The document's words for what can be wrong with a body before it is read."""
 
 ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
 """Headers that a preflight gets on request, because a token and an ETag travel in them."""
@@ -63,7 +70,7 @@ def add_bridge_routes(
     endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
     # A pattern that takes line breaks too: a name may hold any character.
     for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
-        app.router.add_route("*", path, endpoint.handle, expect_handler=_not_yet)
+        app.router.add_route("*", path, endpoint.handle, expect_handler=no_leave_yet)
 
 
 class BridgeEndpoint:
@@ -79,10 +86,7 @@ class BridgeEndpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         response = await self._answer(request)
-        if "Expect" in request.headers and not request.content.is_eof():
-            # A caller that waited for leave and got an answer may send its body or not: nobody could tell
-            # the body from the next request.
-            response.force_close()
+        end_if_unread(request, response)
         return response
 
     async def _answer(self, request: web.Request) -> web.Response:
@@ -176,42 +180,12 @@ class BridgeEndpoint:
         return bridge
 
     async def _body(self, request: web.Request) -> bytes:
-        """The whole body, counted in bytes as they arrive, whether its length was announced or not."""
-        if (request.content_length or 0) > BODY_BYTES:
-            raise _too_large()
-        if request.content.is_eof() and request.content.exception() is None:
-            # Nearly every body: it came with its headers, and nobody has to wait for it.
-            came = request.content.read_nowait()
-            if len(came) > BODY_BYTES:
-                raise _too_large()
-            return came
-        body = bytearray()
         try:
-            async with asyncio.timeout(self._body_seconds):
-                await _go_on(request)
-                async for chunk in request.content.iter_any():
-                    body += chunk
-                    if len(body) > BODY_BYTES:
-                        raise _too_large()
-        except TimeoutError:
+            return await read_body(request, most=BODY_BYTES, seconds=self._body_seconds)
+        except BodyRefused as refusal:
             raise HttpFailure(
-                408,
-                "Request timeout",
-                f"The body did not arrive within {self._body_seconds:g} s.",
-                headers={"Connection": "close"},
+                refusal.status, BODY_ERRORS[refusal.status], refusal.why, headers={"Connection": "close"}
             ) from None
-        except web.RequestPayloadError:
-            # Where the next request would begin cannot be told.
-            raise HttpFailure(
-                400,
-                "Invalid request body",
-                "The body is not encoded as its headers say.",
-                headers={"Connection": "close"},
-            ) from None
-        except ConnectionError:
-            # The caller has hung up: an answer that nobody reads, and nothing for the log.
-            raise HttpFailure(400, "Invalid request body", "The body broke off.") from None
-        return bytes(body)
 
 
 def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
@@ -232,30 +206,6 @@ def _failed(failure: HttpFailure, cors: dict[str, str]) -> web.Response:
     if failure.headers.get("Connection") == "close":
         response.force_close()
     return response
-
-
-def _too_large() -> HttpFailure:
-    # The rest is not read as a request: aiohttp reads it away for a while, so that the caller gets to see
-    # the answer instead of a reset, and closes.
-    return HttpFailure(
-        413,
-        "Request body too large",
-        f"A body may have {BODY_BYTES} bytes.",
-        headers={"Connection": "close"},
-    )
-
-
-async def _not_yet(request: web.Request) -> None:
-    """What is done about `Expect` when a request has come: nothing, until its body is wanted."""
-
-
-async def _go_on(request: web.Request) -> None:
-    """Tell a caller that waits for leave to send its body (RFC 9110 10.1.1). Other expectations are not
-    known and may be passed over."""
-    if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
-        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # It is no part of the answer, whose size is counted from here.
-        request.writer.output_size = 0
 
 
 def _not_found() -> HttpFailure:

@@ -23,11 +23,12 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc import codec
 from vaultbridge.rpc.messages import UNSUPPORTED_VERSION, Batch, ErrorObject, Malformed, Request
 from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SUPPORTED_NEWEST_FIRST
+from vaultbridge.transports.http_body import BodyRefused, end_if_unread, no_leave_yet
 from vaultbridge.transports.http_guard import ALLOWED_HEADERS, HostGuard, called_host
 from vaultbridge.transports.mcp_headers import VERSION_HEADER
 from vaultbridge.transports.mcp_http_legacy import LegacyEndpoint
 from vaultbridge.transports.mcp_http_open import OpenRequests, Stays, nobody
-from vaultbridge.transports.mcp_http_reply import error_reply, read_body, refused, refused_as
+from vaultbridge.transports.mcp_http_reply import error_reply, read_message, refused, refused_as
 from vaultbridge.transports.mcp_http_sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.transports.mcp_http_stateless import StatelessEndpoint, is_stateless
 
@@ -76,7 +77,7 @@ def add_mcp_routes(
     answering = OpenRequests()
 
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-        async def handle(request: web.Request) -> web.StreamResponse:
+        async def answered(request: web.Request) -> web.StreamResponse:
             origin = request.headers.get("Origin")
             refusal = guard.refusal(called_host(request), origin)
             if refusal is not None:
@@ -85,8 +86,14 @@ def add_mcp_routes(
                 grant = await (authorize or allow)(request)
                 with answering.one(request, grant.principal):
                     return await view(request, grant)
-            except web.HTTPException as error:
+            except (web.HTTPException, BodyRefused) as error:
                 return refused_as(error)
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            response = await answered(request)
+            if not response.prepared:
+                end_if_unread(request, response)
+            return response
 
         return handle
 
@@ -116,11 +123,12 @@ def add_mcp_routes(
         await dismiss(nobody, ENDING_SECONDS)
 
     app.router.add_route("OPTIONS", path, preflight)
-    app.router.add_route("*", path, guarded(endpoint.handle))
+    app.router.add_route("*", path, guarded(endpoint.handle), expect_handler=no_leave_yet)
     if legacy:
         for old_path, view in (("/sse", old.open), ("/messages", old.post)):
             app.router.add_route("OPTIONS", old_path, preflight)
-            app.router.add_route("GET" if view == old.open else "POST", old_path, guarded(view))
+            method = "GET" if view == old.open else "POST"
+            app.router.add_route(method, old_path, guarded(view), expect_handler=no_leave_yet)
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
     return dismiss
@@ -155,7 +163,7 @@ class McpEndpoint:
             return refused(415, "Unsupported media type: a message is application/json")
         if not _accepts(request, "application/json") or not _accepts(request, "text/event-stream"):
             return refused(406, "Not acceptable: accept application/json and text/event-stream")
-        message = codec.decode(await read_body(request))
+        message = codec.decode(await read_message(request))
         if isinstance(message, Malformed):
             return error_reply(message.error, id_=message.id, status=400)
         if is_stateless(request, message):

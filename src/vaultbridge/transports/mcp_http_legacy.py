@@ -18,7 +18,7 @@ from vaultbridge.rpc.session import Outgoing
 from vaultbridge.transports import sse
 from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.mcp_http_open import Stays
-from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, read_body, refused
+from vaultbridge.transports.mcp_http_reply import ClientGone, Reply, read_message, refused
 from vaultbridge.transports.mcp_stream import Stream
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class LegacyEndpoint:
         legacy = self._open.get(request.query.get("session_id", ""))
         if legacy is None or legacy.principal != grant.principal:
             return refused(404, "Session not found; open the stream again")
-        await legacy.connection.receive(await read_body(request))
+        await legacy.connection.receive(await read_message(request))
         return web.Response(status=202, text="Accepted")
 
     async def end(self, stays: Stays, seconds: float) -> None:

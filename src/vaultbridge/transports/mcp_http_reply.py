@@ -6,7 +6,6 @@ Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HT
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -26,6 +25,7 @@ from vaultbridge.rpc.messages import (
     RequestId,
 )
 from vaultbridge.transports import sse
+from vaultbridge.transports.http_body import BodyRefused, read_body
 from vaultbridge.transports.lines import LINE_BYTES
 from vaultbridge.transports.mcp_stream import Stream, StreamItem
 
@@ -61,21 +61,9 @@ class ClientGone(Exception):
     """The client closed its side before the answer was complete."""
 
 
-async def read_body(request: web.Request) -> bytes:
-    """The body, bounded in bytes however it is encoded, and in time. Raises HTTPRequestEntityTooLarge or
-    HTTPRequestTimeout."""
-    body = bytearray()
-    if (request.content_length or 0) > BODY_BYTES:
-        raise web.HTTPRequestEntityTooLarge(BODY_BYTES, request.content_length or 0)
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.content.iter_any():
-                body += chunk
-                if len(body) > BODY_BYTES:
-                    raise web.HTTPRequestEntityTooLarge(BODY_BYTES, len(body))
-    except TimeoutError:
-        raise web.HTTPRequestTimeout from None
-    return bytes(body)
+async def read_message(request: web.Request) -> bytes:
+    """Raises BodyRefused."""
+    return await read_body(request, most=BODY_BYTES, seconds=BODY_SECONDS)
 
 
 def error_reply(
@@ -95,8 +83,12 @@ def refused(status: int, message: str, *, allow: str = "") -> web.Response:
     return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
 
 
-def refused_as(error: web.HTTPException) -> web.Response:
-    """What aiohttp or `authorize` raised, in the form of every other refusal here."""
+def refused_as(error: web.HTTPException | BodyRefused) -> web.Response:
+    """What aiohttp, `authorize` or `read_message` raised, in the form of every other refusal here."""
+    if isinstance(error, BodyRefused):
+        response = refused(error.status, error.why)
+        response.force_close()
+        return response
     response = refused(error.status, error.text or error.reason)
     if (challenge := error.headers.get("WWW-Authenticate")) is not None:
         response.headers["WWW-Authenticate"] = challenge
