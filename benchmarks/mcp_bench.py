@@ -318,13 +318,18 @@ def main(args: list[str]) -> int:
         print(title)
         for name, value in values.items():
             print(f"  {name:<20} {value * factor:10.1f} {unit}")
+    return 0 if all_held(held) else 1
+
+
+def all_held(held: list[tuple[str, float, str, float]]) -> bool:
+    """Print each figure beside its bound; whether all are within."""
     print("held")
     good = True
     for name, value, relation, bound in held:
         kept = value <= bound if relation == "<=" else value >= bound
         good &= kept
-        print(f"  {name:<24} {value:8.2f}  {relation} {bound:g}  {'ok' if kept else 'MISSED'}")
-    return 0 if good else 1
+        print(f"  {name:<32} {value:8.2f}  {relation} {bound:g}  {'ok' if kept else 'MISSED'}")
+    return good
 
 
 if __name__ == "__main__":
