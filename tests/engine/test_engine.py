@@ -359,12 +359,6 @@ def test_an_operation_that_cannot_be_read_is_refused_with_what_would_be_right(
     assert caught.value.hint.startswith(hint)
 
 
-def test_a_name_longer_than_any_path_is_refused_without_being_looked_for(make_vault: MakeVault) -> None:
-    engine = make_vault({"A.md": ""})
-    with pytest.raises(InvalidArgument, match="1000000 characters"):
-        engine.find("x" * 1_000_000)
-
-
 def test_an_error_does_not_repeat_a_megabyte() -> None:
     missing = NoteNotFound("x" * 1_000_000, what="tool")
     assert len(str(missing)) < 1200

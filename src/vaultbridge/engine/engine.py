@@ -8,10 +8,9 @@ threads, any number at once.
 
 from __future__ import annotations
 
-import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.engine.committing import described, draft_of
+from vaultbridge.engine.finding import Finder
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.kept import KeptReadings, Reading
@@ -31,14 +31,13 @@ from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
-from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
-from vaultbridge.limits import KIB, NOTE_READ_BYTES, PATH_CHARS
+from vaultbridge.errors import NoteNotFound, StaleWrite
+from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.cache import vault_cache
-from vaultbridge.vault.cloud import icloud_stand_in
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, not_downloaded, read_from_memory, read_place
+from vaultbridge.vault.read import content_hash, read_from_memory, read_place
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 from vaultbridge.vault.settings_read import SettingsReader
@@ -111,6 +110,7 @@ class Engine:
         self.past = Past(self.transactor.journal, scope)
         self.freshness = Freshness(self.root, self.cache)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
+        self._files = Finder(self.root, scope, self.ask)
 
     def __enter__(self) -> Engine:
         return self
@@ -143,81 +143,19 @@ class Engine:
         """The existing file that a person or an assistant means: an exact path, a path without `.md`, a name
         as in a wikilink, an alias, in any case or Unicode form. Raises NoteNotFound with the closest names,
         or AmbiguousName with the candidates."""
-        if not name.strip():
-            raise InvalidArgument("Which note? Give its name or path.", argument="name")
-        if len(name) > PATH_CHARS:
-            raise InvalidArgument(
-                f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
-            )
-        found = self._exactly(name)
-        if found is not None:
-            return found
-        complete = self.ask.status_to_ask().complete
-        try:
-            return self.ask.find(name)
-        except NoteNotFound:
-            # The index may not know it yet. Last, because another spelling is found by reading whole folders.
-            if (found := self._on_disk(name)) is not None:
-                return found
-            if not complete:
-                from vaultbridge.engine.unindexed import find_unindexed
-
-                if (found := find_unindexed(self.root, name, self.scope.visible)) is not None:
-                    return found
-                if self.ask.status.complete:
-                    # By an alias, perhaps.
-                    return self.ask.find(name)
-            raise
-
-    def _exactly(self, name: str) -> VaultPath | None:
-        """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
-        for path in self._spelled(name):
-            status = self.root.plain_status(path)
-            if status is not None:
-                if stat.S_ISREG(status.st_mode):
-                    return path
-            elif self.root.spells(path) and self._is_file(path):
-                return path
-        return None
-
-    def _is_file(self, path: VaultPath) -> bool:
-        try:
-            return self._place(path).is_file()
-        except NoteNotFound:
-            return False
-
-    def _on_disk(self, name: str) -> VaultPath | None:
-        """A path that is there, whatever the index knows yet."""
-        for path in self._spelled(name):
-            try:
-                place = self._place(path)
-            except NoteNotFound:
-                continue
-            if place.is_file():
-                return self.root.path_of(place)
-        return None
-
-    def _spelled(self, name: str) -> Iterator[VaultPath]:
-        """The visible paths that a name may be, as it stands and with `.md`."""
-        for spelled in (name, f"{name}.md"):
-            try:
-                path = vault_path(spelled)
-            except InvalidPath:
-                continue
-            if self.scope.visible(path):
-                yield path
+        return self._files.find(name)
 
     def is_folder(self, path: VaultPath) -> bool:
         return self.root.exists(path) and self.root.place(path).is_dir()
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
-        return read_place(self._place(path), path, limit=self.scope.max_note_bytes).data
+        return read_place(self._files.place(path), path, limit=self.scope.max_note_bytes).data
 
     def view(self, name: str) -> FileView:
         """A note, canvas or base by name, read and parsed."""
         path = self.find(name)
-        content = read_place(self._place(path), path, limit=self.scope.max_note_bytes)
+        content = read_place(self._files.place(path), path, limit=self.scope.max_note_bytes)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
         if decoded.problems:
@@ -244,52 +182,31 @@ class Engine:
         """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if it
         was read before and is unchanged, or is short and in the system's memory. Waits for no disk and takes
         little time: a server may ask in its event loop. Raises as `read` does."""
-        for path in self._spelled(name):
+        for path in self._files.spelled(name):
             # The limits may have become narrower since.
             reading = self._readings.get(path, part, largest=self.scope.max_note_bytes)
             if reading is not None:
                 return reading
+            stamp = self._settled.stamp(path)
+            if stamp is not None:
+                return self._read_at_once(path, part, stamp)
             if self.root.spells(path):
-                return self._read_at_once(path, part)
+                # The name means this, and it has to be read as any other.
+                return None
         return None
 
-    def _read_at_once(self, path: VaultPath, part: Part) -> Reading | None:
-        stamp = self._settled.stamp(path)
-        if stamp is None or needs_structure(part) or not path.endswith(".md"):
+    def _read_at_once(self, path: VaultPath, part: Part, stamp: Stamp) -> Reading | None:
+        if needs_structure(part) or not path.endswith(".md"):
             return None
         # Such a path has no link in it, so it is its own place.
         place = f"{self.root.folder}/{path}"
         content = read_from_memory(place, largest=min(AT_ONCE_BYTES, self.scope.max_note_bytes))
         return None if content is None else self._reading(path, part, content.data, stamp)
 
-    def _place(self, path: VaultPath) -> Path:
-        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
-        EngineFailure for one that is not downloaded."""
-        place = self._located(path)
-        if not self.scope.unrestricted:
-            real = self.root.real_path(place)
-            if real is not None and not self.scope.visible(real):
-                raise NoteNotFound(path)
-        return place
-
-    def _located(self, path: VaultPath) -> Path:
-        try:
-            return self.root.locate(path)
-        except NoteNotFound:
-            if icloud_stand_in(self.root.place(path)).exists():
-                raise not_downloaded(path) from None
-            raise
-
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: hidden notes and large ones too, since links in them follow a rename."""
         with unnamed(() if self.scope.visible(path) else (path,)):
-            return read_place(self._located(path), path, limit=NOTE_READ_BYTES).data
-
-    def _check_named(self, path: VaultPath) -> None:
-        """Raises NoteNotFound for a file that is on disk and leads to a hidden one, PermissionDenied for one
-        that is larger than may be used."""
-        if self.root.exists(path):
-            self.scope.check_size(path, self._place(path).stat().st_size)
+            return read_place(self._files.located(path), path, limit=NOTE_READ_BYTES).data
 
     # Changing.
 
@@ -335,7 +252,7 @@ class Engine:
         settings = self.settings
         return Surroundings(
             find=self.find,
-            check_named=self._check_named,
+            check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,
             notes_with_tag=self.ask.notes_with_tag,
@@ -351,7 +268,7 @@ class Engine:
         found: VaultPath | None = None
         if settings.template_folder:
             folder = vault_folder(settings.template_folder)
-            found = self._on_disk(f"{folder}/{template}")
+            found = self._files.on_disk(f"{folder}/{template}")
         path = found or self.find(template)
         self.scope.check_read(path)
         return expand_template(

@@ -1,0 +1,116 @@
+"""From what a person or an assistant calls a file to the file: which one is meant, and where it lies.
+
+By its exact path without asking the index, else by the index, else by the disk as long as the index does not
+know all. A file that the scope hides does not exist here, nor does a link to one.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from vaultbridge.engine.queries import Queries
+from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound
+from vaultbridge.limits import PATH_CHARS
+from vaultbridge.vault.cloud import icloud_stand_in
+from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.read import not_downloaded
+from vaultbridge.vault.scope import Scope
+
+
+class Finder:
+    def __init__(self, root: Root, scope: Scope, ask: Queries) -> None:
+        self._root = root
+        self._scope = scope
+        self._ask = ask
+
+    def find(self, name: str) -> VaultPath:
+        """See `Engine.find`."""
+        if not name.strip():
+            raise InvalidArgument("Which note? Give its name or path.", argument="name")
+        if len(name) > PATH_CHARS:
+            raise InvalidArgument(
+                f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
+            )
+        found = self._exactly(name)
+        if found is not None:
+            return found
+        complete = self._ask.status_to_ask().complete
+        try:
+            return self._ask.find(name)
+        except NoteNotFound:
+            # The index may not know it yet. Last, because another spelling is found by reading whole folders.
+            if (found := self.on_disk(name)) is not None:
+                return found
+            if not complete:
+                from vaultbridge.engine.unindexed import find_unindexed
+
+                if (found := find_unindexed(self._root, name, self._scope.visible)) is not None:
+                    return found
+                if self._ask.status.complete:
+                    # By an alias, perhaps.
+                    return self._ask.find(name)
+            raise
+
+    def _exactly(self, name: str) -> VaultPath | None:
+        """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
+        for path in self.spelled(name):
+            status = self._root.plain_status(path)
+            if status is not None:
+                if stat.S_ISREG(status.st_mode):
+                    return path
+            elif self._root.spells(path) and self._is_file(path):
+                return path
+        return None
+
+    def _is_file(self, path: VaultPath) -> bool:
+        try:
+            return self.place(path).is_file()
+        except NoteNotFound:
+            return False
+
+    def on_disk(self, name: str) -> VaultPath | None:
+        """A path that is there, whatever the index knows yet."""
+        for path in self.spelled(name):
+            try:
+                place = self.place(path)
+            except NoteNotFound:
+                continue
+            if place.is_file():
+                return self._root.path_of(place)
+        return None
+
+    def spelled(self, name: str) -> Iterator[VaultPath]:
+        """The visible paths that a name may be, as it stands and with `.md`."""
+        for spelled in (name, f"{name}.md"):
+            try:
+                path = vault_path(spelled)
+            except InvalidPath:
+                continue
+            if self._scope.visible(path):
+                yield path
+
+    def place(self, path: VaultPath) -> Path:
+        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
+        EngineFailure for one that is not downloaded."""
+        place = self.located(path)
+        if not self._scope.unrestricted:
+            real = self._root.real_path(place)
+            if real is not None and not self._scope.visible(real):
+                raise NoteNotFound(path)
+        return place
+
+    def located(self, path: VaultPath) -> Path:
+        try:
+            return self._root.locate(path)
+        except NoteNotFound:
+            if icloud_stand_in(self._root.place(path)).exists():
+                raise not_downloaded(path) from None
+            raise
+
+    def check_named(self, path: VaultPath) -> None:
+        """Raises NoteNotFound for a file that is on disk and leads to a hidden one, PermissionDenied for one
+        that is larger than may be used."""
+        if self._root.exists(path):
+            self._scope.check_size(path, self.place(path).stat().st_size)
