@@ -146,3 +146,9 @@ def test_an_opener_that_fails_is_told(tmp_path: Path, monkeypatch: Any) -> None:
         assert str(tmp_path) not in str(error)
     else:
         raise AssertionError("the failure was swallowed")
+
+
+def test_what_is_open_is_nobodys_business_unless_it_is_shared(small: Small) -> None:
+    desk = small({"A.md": "", ".obsidian/workspace.json": workspace("A.md")})
+    assert "Active: A.md" in desk.text("active")
+    assert desk.with_shop(shares_open=lambda: False).text("active") == "(no active note is known)"

@@ -37,6 +37,7 @@ from vaultbridge.app.tls import Tls, load_tls
 from vaultbridge.app.tokens import TokenStore
 from vaultbridge.app.vault_choice import known_to_obsidian
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.tools.workshop import Workshop
 from vaultbridge.transports.bridge_http import add_bridge_routes
@@ -48,10 +49,6 @@ from vaultbridge.web.page import add_page_routes, page_link
 IDLE_SECONDS: Final = 30.0
 """How long a connection may take to send a whole request, or stay without one: a caller that drips its
 headers is hung up on, one that polls is not."""
-
-SWITCH_SECONDS: Final = 0.0005
-"""How long a thread may hold the interpreter while another wants it: beside an index that is being built,
-each answer would else wait several times 5 ms for its turn."""
 
 NOT_FOR_CLAUDE_CODE: Final = (
     "Claude Code's /ide connects to 127.0.0.1 without TLS, where this server does not listen: "

@@ -23,7 +23,7 @@ from vaultbridge.dialects.mcp_provider import Provider
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.dialects.vault_provider import ProviderSettings, VaultProvider, offer_for
 from vaultbridge.errors import VaultNotFound
-from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.limits import CALL_SECONDS, SWITCH_SECONDS
 from vaultbridge.transports.stdio import serve_stdio
 
 if TYPE_CHECKING:
@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.tools.workshop import Profile
     from vaultbridge.vault.scope import Scope
-
-SWITCH_SECONDS: Final = 0.0005
-"""How long a thread may hold the interpreter while another wants it. While an index is being built beside
-them, answers would else wait 5 ms for each turn, ten times what a read takes."""
 
 _ONLY_VAULTS: Final = frozenset({"VAULTBRIDGE_VAULT", "VAULTBRIDGE_CACHE"})
 
@@ -211,7 +207,7 @@ def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
             engines,
             plan.settings,
             make_catalog=live.load,
-            shop=lambda shop: live.furnished(shop, engines),
+            shop=live.furnished,
             at_close=live.stop,
         )
 

@@ -21,11 +21,9 @@ if TYPE_CHECKING:
     from vaultbridge.app.live_tools import LiveTools
     from vaultbridge.app.scopes import LiveScope
     from vaultbridge.app.stdio import StdioPlan, VaultPlan
-    from vaultbridge.dialects.vault_engines import VaultEngines
     from vaultbridge.dialects.vault_provider import ProviderSettings
     from vaultbridge.tools.catalog import Catalog
-    from vaultbridge.tools.workshop import Focused, Opened, Workshop
-    from vaultbridge.vault.workspace import Workspace
+    from vaultbridge.tools.workshop import Workshop
 
 LOOK_SECONDS: Final = 2.0
 """How often it looks: a person who saves a tool waits no longer, and a look is a few calls of stat."""
@@ -60,11 +58,11 @@ class StdioLive:
                 self._scopes[vault.text] = (vault, LiveScope(*vault.parts(self._config)))
             return self._scopes[vault.text][1]
 
-    def furnished(self, shop: Workshop, engines: VaultEngines) -> Workshop:
-        """With what a person has open, as far as that is shared."""
+    def furnished(self, shop: Workshop) -> Workshop:
+        """As far as what a person has open is shared."""
         from msgspec.structs import replace
 
-        return replace(shop, editor=_WorkspaceShown(engines, self._shares))
+        return replace(shop, shares_open=self._shares)
 
     def load(self) -> Catalog:
         from vaultbridge.app.config import EMPTY, LIVE, config_file
@@ -152,30 +150,3 @@ class StdioLive:
             set_level(config.log.level)
         if any(key.startswith("tools.") for key in keys):
             tools.change(config.tools)
-
-
-class _WorkspaceShown:
-    """What the app's workspace file says is open, unless that is private (`tools.workshop.EditorPort`)."""
-
-    def __init__(self, engines: VaultEngines, shares: Callable[[], bool]) -> None:
-        self._engines = engines
-        self._shares = shares
-
-    def focus(self, vault: str) -> Focused | None:
-        from vaultbridge.tools.workshop import Focused
-
-        active = self._workspace(vault).active
-        return None if active is None else Focused(active)
-
-    def open_files(self, vault: str) -> Sequence[Opened]:
-        from vaultbridge.tools.workshop import Opened
-
-        paths = dict.fromkeys(file.path for file in self._workspace(vault).open_files)
-        return [Opened(path) for path in paths]
-
-    def _workspace(self, vault: str) -> Workspace:
-        from vaultbridge.vault.workspace import Workspace, read_workspace
-
-        named = [engine for engine in self._engines.opened().values() if engine.name == vault]
-        # Of two vaults with one name nothing is told: it might be of the wrong one.
-        return read_workspace(named[0].root) if self._shares() and len(named) == 1 else Workspace()

@@ -51,6 +51,8 @@ def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
     engine, editor = bench.engine, bench.shop.editor
     if editor is not None:
         focus, files = editor.focus(engine.name), editor.open_files(engine.name)
+    elif not bench.shop.shares_open():
+        return None, []
     else:
         from vaultbridge.vault.workspace import read_workspace
 

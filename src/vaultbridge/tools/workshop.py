@@ -26,6 +26,10 @@ def no_progress(done: float, total: float | None, message: str) -> None:
     """For callers that nobody watches."""
 
 
+def always() -> bool:
+    return True
+
+
 class Selected(Struct, frozen=True):
     """What is selected in the active note; lines are counted from 1. Empty text is only a cursor."""
 
@@ -67,12 +71,14 @@ class AppPort(Protocol):
 
 class Workshop(Struct, frozen=True, kw_only=True):
     """`engines` by the vault's name, in the order they are listed; a mapping that opens an engine when it is
-    asked for one will do. `editor` None: what is open comes from the app's workspace file. `app` None: the
-    app of this machine. `read_only` refuses every change whatever the engines' scopes allow."""
+    asked for one will do. `editor` None: what is open comes from the app's workspace file, as long as
+    `shares_open` says so; an editor decides for itself. `app` None: the app of this machine. `read_only`
+    refuses every change whatever the engines' scopes allow."""
 
     engines: Mapping[str, Engine]
     actor: str = "tools"
     editor: EditorPort | None = None
+    shares_open: Callable[[], bool] = always
     app: AppPort | None = None
     progress: Progress = no_progress
     profile: Profile = "full"
