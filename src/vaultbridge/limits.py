@@ -27,5 +27,5 @@ CALL_SECONDS: Final = 30.0
 """Seed 004: an operation that exceeds 30 s is answered with the timeout error."""
 
 SWITCH_SECONDS: Final = 0.0005
-"""How long a thread of a server may hold the interpreter while another wants it: beside an index that is being
-built, an answer would else wait 5 ms for each turn, ten times what a read takes."""
+"""How long a thread of a server may hold the interpreter while another wants it: beside an index that is
+being built, an answer would else wait 5 ms for each turn, ten times what a read takes."""
