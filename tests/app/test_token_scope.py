@@ -221,8 +221,9 @@ async def test_what_happens_to_a_hidden_note_is_told_to_nobody_who_may_not_see_i
         ):
             for path in ("Private/Zebra.md", "Private/New.md"):
                 made = await served.call("create_note", name=path, content="x", overwrite=True)
-                assert made["success"]
-            assert (await served.call("create_note", name="Hello", content="x", overwrite=True))["success"]
+                assert made["success"], made
+            made = await served.call("create_note", name="Hello", content="x", overwrite=True)
+            assert made["success"], made
             # All three were told in this order to who may see them.
             first = await anext(events(stream))
             assert first.message["params"] == {"uri": uri}

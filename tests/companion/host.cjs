@@ -152,9 +152,13 @@ const verbs = {
     app.vault.trigger('modify', new api.TFile(app.vault, note));
     if (leaf) leaf.view.editor.write(await app.vault.read(leaf.view.file));
   },
-  command: ({ name }) => {
+  // `then` is what to look at in the same moment: the next one may come before the next question.
+  command: ({ name, then }) => {
     const command = app.commands.get(`vaultbridge:${name}`);
-    if (command.callback) return void command.callback();
+    if (command.callback) {
+      command.callback();
+      return then && seen[then]();
+    }
     if (!command.checkCallback(true)) return false;
     return void command.checkCallback(false);
   },

@@ -498,8 +498,7 @@ async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, 
     async with server.client(), server.client():
         await app.until("status", "it === 'Bridge: connected, 2 assistants'")
         # Also after coming back, without a word from the bridge in between.
-        await app.do("command", name="reconnect")
-        assert await app.see("status") == "Bridge: connecting…"
+        assert await app.do("command", name="reconnect", then="status") == "Bridge: connecting…"
         await app.until("status", "it === 'Bridge: connected, 2 assistants'")
     await app.until("status", "it === 'Bridge: connected'")
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.errors import AmbiguousName, NoteNotFound
+from vaultbridge.engine.attachments import place_for
+from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
+from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
@@ -75,3 +77,65 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
         assert engine.ask.status.complete
         engine.close()
         shutil.rmtree(engine.cache)
+
+
+@pytest.fixture
+def built_when_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first build that ends while a change waits for it."""
+    from vaultbridge.engine.freshness import Freshness
+
+    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    wait = Freshness.wait_complete
+
+    def waited(self: Freshness) -> None:
+        self.refresh()
+        wait(self)
+
+    monkeypatch.setattr(Freshness, "wait_complete", waited)
+
+
+@pytest.mark.usefixtures("built_when_waited_for")
+def test_a_rename_during_a_first_build_finds_every_link(make_vault: MakeVault) -> None:
+    engine = make_vault({"A/Plan.md": "x", "B/Other.md": "[[Plan]] [[Plan#^a|p]]", "C.md": "[[A/Plan]]"})
+    assert not engine.ask.status.complete
+    engine.apply([Move(note="Plan", to="Idea")])
+    folder = engine.root.folder
+    assert (folder / "B/Other.md").read_text() == "[[Idea]] [[Idea#^a|p]]"
+    assert (folder / "C.md").read_text() == "[[Idea]]"
+
+
+@pytest.mark.usefixtures("built_when_waited_for")
+def test_a_new_note_during_a_first_build_takes_no_older_link_over(make_vault: MakeVault) -> None:
+    engine = make_vault({"A/Plan.md": "x", "B/Other.md": "[[Plan]]"})
+    engine.apply([Create(note="Plan", content="new")])
+    assert (engine.root.folder / "B/Other.md").read_text() in ("[[A/Plan|Plan]]", "[[A/Plan]]")
+
+
+@pytest.mark.usefixtures("built_when_waited_for")
+@pytest.mark.parametrize("operation", [Delete(note="F/"), Move(note="F/", to="G")])
+def test_a_folder_with_hidden_files_is_refused_during_a_first_build_too(
+    make_vault: MakeVault, operation: Operation
+) -> None:
+    engine = make_vault({"F/Seen.md": "x", "F/Secret.md": "y"}, scope=Scope(deny=("F/Secret.md",)))
+    with pytest.raises(EditRefused, match="may not be changed"):
+        engine.apply([operation])
+    assert (engine.root.folder / "F/Secret.md").read_text() == "y"
+
+
+@pytest.mark.usefixtures("building")
+def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(make_vault: MakeVault) -> None:
+    engine = make_vault({"F/Plan.md": "old"})
+    engine.apply([Create(note="f/plan", content="new", overwrite=True)])
+    engine.apply([Append(note="F/Plan", content="more")])
+    engine.apply([RenameTag(note="F/Plan", tag="a", to="b"), Write(note="F/Plan", content="last")])
+    assert [path.name for path in (engine.root.folder / "F").iterdir()] == ["Plan.md"]
+    assert (engine.root.folder / "F/Plan.md").read_text() == "last"
+    with pytest.raises(EditRefused, match=r"F/Plan\.md exists already"):
+        engine.apply([Create(note="F/Plan", content="x")])
+    assert not engine.ask.status.complete
+
+
+@pytest.mark.usefixtures("building")
+def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(make_vault: MakeVault) -> None:
+    engine = make_vault({"Files/a.png": b"1", "Files/A 1.png": b"2"})
+    assert place_for(engine, "Files/a.png", None) == "Files/a 2.png"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.links.rewrite import link_text
-from vaultbridge.vault.paths import VaultPath, folder_of, join, name_of, new_vault_path
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, name_of, new_vault_path
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -37,14 +37,16 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Before a free name is looked for: a number would tell that a hidden file is there.
     engine.scope.check_write(wanted, new=True)
-    return _free(wanted, engine.ask.table())
+    return _free(wanted, engine.ask.table(), engine.root)
 
 
-def _free(path: VaultPath, table: FileTable) -> VaultPath:
+def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
+    """The disk is asked last, because for a name that is free it reads a folder; but the table may not know
+    a file that was added just now."""
     stem, _, ending = name_of(path).rpartition(".")
     candidate = path
     for number in range(1, NAMES_TRIED):
-        if not table.same_path(candidate):
+        if not table.same_path(candidate) and not root.exists(candidate):
             return candidate
         candidate = join(folder_of(path), f"{stem} {number}.{ending}")
     raise EditRefused(f"{path} exists already, and so do {NAMES_TRIED} numbered names after it.")

@@ -25,7 +25,7 @@ from vaultbridge.engine.finding import Finder
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.kept import KeptReadings, Reading
-from vaultbridge.engine.operate import Surroundings
+from vaultbridge.engine.operate import Surroundings, concerns_others
 from vaultbridge.engine.operations import Operation, Outcome
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
@@ -228,7 +228,11 @@ class Engine:
 
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
         self.freshness.settle()
-        draft = draft_of(operations, self._read, self.ask.table(), self._surroundings())
+        around = self._surroundings()
+        if any(concerns_others(operation, around) for operation in operations):
+            # Before the table is taken: in one of half the files every second link would mean nothing.
+            self.freshness.wait_complete()
+        draft = draft_of(operations, self._read, self.ask.table(), around)
         steps = draft.steps()
         outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
         if dry_run or not steps:
@@ -252,6 +256,7 @@ class Engine:
         settings = self.settings
         return Surroundings(
             find=self.find,
+            stored=self._files.stored,
             check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,

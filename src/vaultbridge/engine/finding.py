@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vaultbridge.engine.queries import Queries
-from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound
+from vaultbridge.errors import EngineFailure, InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.vault.cloud import icloud_stand_in
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
@@ -72,14 +72,18 @@ class Finder:
 
     def on_disk(self, name: str) -> VaultPath | None:
         """A path that is there, whatever the index knows yet."""
-        for path in self.spelled(name):
-            try:
-                place = self.place(path)
-            except NoteNotFound:
-                continue
-            if place.is_file():
-                return self._root.path_of(place)
-        return None
+        return next(filter(None, map(self.stored, self.spelled(name))), None)
+
+    def stored(self, path: VaultPath) -> VaultPath | None:
+        """How the path of a visible file is spelled on disk, whatever the index knows yet."""
+        try:
+            place = self.place(path)
+        except NoteNotFound:
+            return None
+        except EngineFailure:
+            # Not downloaded: there by this name, and whoever reads it is told.
+            return path
+        return self._root.path_of(place) if place.is_file() else None
 
     def spelled(self, name: str) -> Iterator[VaultPath]:
         """The visible paths that a name may be, as it stands and with `.md`."""

@@ -46,10 +46,12 @@ _TEXT_KINDS: Final = (".md", ".canvas", ".base")
 
 class Surroundings(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
-    caller used; `check_named` raises when that file, as it is on disk, may not be used; `is_folder` asks the
-    disk; `expand` gives a template's text for a new note's title."""
+    caller used; `stored` asks the disk how a visible file's path is spelled there; `check_named` raises when
+    a file, as it is on disk, may not be used; `is_folder` asks the disk; `expand` gives a template's text for
+    a new note's title."""
 
     find: Callable[[str], VaultPath]
+    stored: Callable[[VaultPath], VaultPath | None]
     check_named: Callable[[VaultPath], None]
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
@@ -57,6 +59,18 @@ class Surroundings(Struct, frozen=True):
     sources: LinkSources
     settings: VaultSettings
     scope: Scope
+
+
+def concerns_others(operation: Operation, around: Surroundings) -> bool:
+    """Whether it can only be carried out when every file of the vault is known, with its links: all but a new
+    text for one note that is there."""
+    match operation:
+        case Create():
+            return around.stored(_new_note_path(operation.note, around.settings)) is None
+        case RenameTag():
+            return not operation.note
+        case _:
+            return not isinstance(operation, NoteEdit | Write)
 
 
 def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
@@ -154,6 +168,9 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
         wanted = coerce(value, around.settings.property_types.get(name.lower(), ""))
         text = apply_changes(text, properties_edit.set_property(text, parse(text), name, wanted))
     there = [VaultPath(found) for found in draft.table.same_path(path)]
+    if not there and (stored := around.stored(path)) is not None and not draft.left(stored):
+        draft.notice_file(stored)
+        there = [stored]
     if there:
         if not around.scope.visible(there[0]):
             raise EditRefused(f"{path} cannot be created.", hint="Choose another name.")
