@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.engine.operations import AddFile, Append, Create, Delete, Move, RenameHeading, RenameTag
-from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, TimedOut
+from vaultbridge.errors import AmbiguousName, NoteNotFound, PermissionDenied, TimedOut, VaultbridgeError
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
 
@@ -173,3 +173,11 @@ def test_a_change_is_overtaken_by_another_process_of_ours_only_once(
     ours.apply([Append(note="A", content="ours")])
     assert turns == ["wrote", "had to wait"]
     assert contents(ours)["A.md"] == b"start\ntheirs\nours"
+
+
+def test_a_refused_name_is_told_with_its_place_in_the_batch(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "a"})
+    for name in ("../Out", "a:b", "", ".obsidian/app"):
+        with pytest.raises(VaultbridgeError, match="Operation 2 of 2: "):
+            engine.apply([Append(note="A", content="x"), Create(note=name, content="x")])
+    assert contents(engine) == {"A.md": b"a"}

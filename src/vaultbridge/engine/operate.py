@@ -26,7 +26,7 @@ from vaultbridge.engine.operations import (
     RenameTag,
     Write,
 )
-from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.links.heading_rename import SubpathPlan, plan_block_rename, plan_heading_rename
 from vaultbridge.note import properties_edit, tag_edit
 from vaultbridge.note.change import Change, apply_changes
@@ -66,7 +66,10 @@ def concerns_others(operation: Operation, around: Surroundings) -> bool:
     text for one note that is there."""
     match operation:
         case Create():
-            return around.stored(_new_note_path(operation.note, around.settings)) is None
+            try:
+                return around.stored(_new_note_path(operation.note, around.settings)) is None
+            except VaultbridgeError:
+                return False  # It will be refused, and the refusal names its place in the batch.
         case RenameTag():
             return not operation.note
         case _:
