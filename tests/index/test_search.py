@@ -160,7 +160,11 @@ def _holds(query: Query, path: str, text: str) -> bool:
             raise AssertionError(query)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6), st.lists(TREES, min_size=1, max_size=8))
 def test_word_searches_agree_with_a_slow_reading_of_every_text(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], queries: list[Query]
