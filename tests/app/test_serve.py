@@ -399,3 +399,16 @@ async def test_who_waits_for_leave_to_send_gets_it_and_an_answer(serving: Servin
         writer.write(body)
         assert await asyncio.wait_for(reader.readline(), BOUND) == b"HTTP/1.1 200 OK\r\n"
         writer.close()
+
+
+async def test_what_no_endpoint_answers_is_answered_in_json(serving: Serving) -> None:
+    async with serving() as served:
+        async with served.http.get(f"{served.url}/nowhere") as response:
+            assert response.status == 404
+            assert (await response.json())["error"] == "Not found"
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)
+        writer.write(b"FETCH /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        answer = await asyncio.wait_for(reader.read(), BOUND)
+        writer.close()
+        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"] == "Bad request"
+        assert b"secret" not in answer

@@ -613,6 +613,28 @@ async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() ->
             assert response.status == 403
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("POST", "/sse", "GET, OPTIONS"),
+        ("DELETE", "/sse", "GET, OPTIONS"),
+        ("GET", "/messages", "POST, OPTIONS"),
+        ("PUT", "/messages", "POST, OPTIONS"),
+    ],
+)
+async def test_the_old_transport_tells_which_methods_it_has_as_every_refusal_is_told(
+    method: str, path: str, allow: str
+) -> None:
+    async with http_server() as client:
+        async with client.http.request(method, client.url + path) as response:
+            assert response.status == 405
+            assert response.headers["Allow"] == allow
+            assert "Method not allowed" in (await response.json())["error"]["message"]
+        foreign = {"Origin": "http://evil.example"}
+        async with client.http.request(method, client.url + path, headers=foreign) as response:
+            assert response.status == 403
+
+
 async def test_the_old_transport_can_be_left_out() -> None:
     async with http_server(legacy=False) as client, client.http.get(f"{client.url}/sse") as response:
         assert response.status == 404

@@ -15,14 +15,12 @@ import contextlib
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from aiohttp import web
-from aiohttp.abc import AbstractAccessLogger
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -33,7 +31,7 @@ from vaultbridge.app.live import LiveConfig
 from vaultbridge.app.other_bridges import OtherBridge, other_bridges
 from vaultbridge.app.reload import watch
 from vaultbridge.app.servers import ServedVault, Servers, served_vaults
-from vaultbridge.app.tls import Tls, load_tls
+from vaultbridge.app.tls import load_tls
 from vaultbridge.app.tokens import TokenStore
 from vaultbridge.app.vault_choice import known_to_obsidian
 from vaultbridge.errors import InvalidArgument
@@ -42,6 +40,7 @@ from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.tools.workshop import Workshop
 from vaultbridge.transports.bridge_http import add_bridge_routes
 from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
+from vaultbridge.transports.http_listen import listening
 from vaultbridge.transports.mcp_http import Dismiss, add_mcp_routes
 from vaultbridge.transports.presence import EVERYWHERE, Presence
 from vaultbridge.web.page import add_page_routes, page_link
@@ -139,7 +138,15 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
         await live.start()
         app, dismiss = _app(config, guard, servers, access, ide)
-        await _serve_app(stack, app, presence.socket, tls)
+        await stack.enter_async_context(
+            listening(
+                app,
+                presence.socket,
+                tls=tls.context if tls else None,
+                idle_seconds=IDLE_SECONDS,
+                shutdown_seconds=SHUTDOWN_SECONDS,
+            )
+        )
         ide.start()
         stack.push_async_callback(ide.stop)
         stack.callback(presence.withdraw)
@@ -192,8 +199,8 @@ async def serve(
         except NotImplementedError:
             # Windows: the loop cannot, the interpreter can.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-    async with running(options, environ) as listening:
-        announce(listening)
+    async with running(options, environ) as place:
+        announce(place)
         await stop.wait()
         log.info("Stopping")
 
@@ -246,21 +253,6 @@ def _app(
     return app, dismiss
 
 
-async def _serve_app(
-    stack: contextlib.AsyncExitStack, app: web.Application, listening: socket.socket, tls: Tls | None
-) -> None:
-    runner = web.AppRunner(
-        app,
-        access_log=logging.getLogger("vaultbridge.http"),
-        access_log_class=_AccessLog,
-        keepalive_timeout=IDLE_SECONDS,
-        shutdown_timeout=SHUTDOWN_SECONDS / 2,  # aiohttp waits twice: before it gives up a request and after.
-    )
-    await runner.setup()
-    stack.push_async_callback(runner.cleanup)
-    await web.SockSite(runner, listening, ssl_context=tls.context if tls else None).start()
-
-
 def _serves_too(other: OtherBridge) -> str:
     return (
         f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
@@ -272,14 +264,3 @@ async def _cancelled(task: asyncio.Task[None]) -> None:
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await task
-
-
-class _AccessLog(AbstractAccessLogger):
-    """A line a request when somebody looks for one. Without the query: a session's id stands there."""
-
-    @property
-    def enabled(self) -> bool:
-        return self.logger.isEnabledFor(logging.DEBUG)
-
-    def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
-        self.logger.debug("%s %s %d %.1f ms", request.method, request.path, response.status, time * 1000)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -125,10 +126,10 @@ def add_mcp_routes(
     app.router.add_route("OPTIONS", path, preflight)
     app.router.add_route("*", path, guarded(endpoint.handle), expect_handler=no_leave_yet)
     if legacy:
-        for old_path, view in (("/sse", old.open), ("/messages", old.post)):
+        for method, old_path, view in (("GET", "/sse", old.open), ("POST", "/messages", old.post)):
             app.router.add_route("OPTIONS", old_path, preflight)
-            method = "GET" if view == old.open else "POST"
             app.router.add_route(method, old_path, guarded(view), expect_handler=no_leave_yet)
+            app.router.add_route("*", old_path, guarded(partial(_only, f"{method}, OPTIONS")))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
     return dismiss
@@ -212,6 +213,10 @@ class McpEndpoint:
             return refused(400, f"Invalid Request: {SESSION_HEADER} is missing; send initialize first")
         session = self._sessions.find(id_, grant.principal)
         return session or refused(404, "Session not found; send initialize again")
+
+
+async def _only(allow: str, request: web.Request, grant: Grant) -> web.StreamResponse:
+    return refused(405, f"Method not allowed: here it is {allow}", allow=allow)
 
 
 def _accepts(request: web.Request, wanted: str) -> bool:

@@ -1,0 +1,159 @@
+"""An aiohttp application on a listening socket.
+
+What aiohttp would answer by itself, in plain text that repeats what was sent, is answered here in the form of
+Bridge v1's errors: bytes that are no request, an address that nothing serves, a failure that no endpoint has
+answered. What the endpoints answer passes as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final
+
+from aiohttp import http_exceptions, web
+from aiohttp.abc import AbstractAccessLogger
+
+from vaultbridge.dialects.bridge_v1 import INTERNAL, HttpFailure
+
+LINE_BYTES: Final = 8190
+"""The longest request line and the longest header line; other servers read as much."""
+
+BACKLOG: Final = 128
+"""Callers that may wait to be let in: 200 that come at once are taken in faster than they queue."""
+
+_KEPT: Final = ("Allow", "WWW-Authenticate", "Retry-After")
+"""Headers of a refusal that mean something to its reader."""
+
+_REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
+    (http_exceptions.LineTooLong, f"A line is too long: {LINE_BYTES} bytes are read."),
+    (http_exceptions.BadHttpMethod, "It does not begin with a method of HTTP."),
+    (http_exceptions.InvalidURLError, "Its address cannot be read."),
+    (http_exceptions.ContentEncodingError, "Its content encoding is not known: gzip and deflate are."),
+)
+"""What is told of a request that could not be read. Never the parser's own words: they quote it."""
+
+
+@asynccontextmanager
+async def listening(
+    app: web.Application,
+    sock: socket.socket,
+    *,
+    tls: ssl.SSLContext | None = None,
+    idle_seconds: float,
+    shutdown_seconds: float,
+) -> AsyncIterator[None]:
+    """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
+    `shutdown_seconds`."""
+    # aiohttp waits twice: before it gives up a request and after.
+    runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
+    await runner.setup()
+    try:
+        loop = asyncio.get_running_loop()
+        manager = runner.server
+        assert manager is not None
+
+        def accepted() -> _RequestHandler:
+            return _RequestHandler(
+                manager,
+                loop=loop,
+                access_log=logging.getLogger("vaultbridge.http"),
+                access_log_class=_AccessLog,
+                keepalive_timeout=idle_seconds,
+                max_line_size=LINE_BYTES,
+                max_field_size=LINE_BYTES,
+            )
+
+        server = await loop.create_server(accepted, sock=sock, ssl=tls, backlog=BACKLOG)
+        try:
+            yield
+        finally:
+            server.close()
+    finally:
+        await runner.cleanup()
+
+
+class _RequestHandler(web.RequestHandler):
+    """One connection."""
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Bytes that are no request, and what an endpoint raised. Raises ConnectionError when an answer has
+        begun."""
+        super().handle_error(request, status, exc, message)  # Logs it.
+        response = _answer(_failure(status, exc))
+        response.force_close()
+        return response
+
+    def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
+        """Every answer passes here; those that are aiohttp's are told by their type."""
+        if isinstance(resp, web.HTTPException):
+            resp = _answer(_refusal(request.method, resp))
+        return super().finish_response(request, resp, start_time)
+
+
+class _AccessLog(AbstractAccessLogger):
+    """A line a request when somebody looks for one. Without the query: a session's id stands there."""
+
+    @property
+    def enabled(self) -> bool:
+        return self.logger.isEnabledFor(logging.DEBUG)
+
+    def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
+        self.logger.debug("%s %s %d %.1f ms", request.method, request.path, response.status, time * 1000)
+
+
+def _failure(status: int, error: BaseException | None) -> HttpFailure:
+    if status == 400:
+        why = (text for kind, text in _REASONS if isinstance(error, kind))
+        return HttpFailure(
+            400,
+            "Bad request",
+            "What came is no request that this server can read.",
+            details=next(why, "It breaks a rule of HTTP/1.1."),
+        )
+    if status == 500:
+        return HttpFailure(500, INTERNAL, "The server failed; its log says why.")
+    return HttpFailure(status, _error(status), "The request could not be answered.")
+
+
+def _refusal(method: str, refusal: web.HTTPException) -> HttpFailure:
+    headers = {name: refusal.headers[name] for name in _KEPT if name in refusal.headers}
+    match refusal:
+        case web.HTTPNotFound():
+            message, details = "There is nothing at this address.", ""
+        case web.HTTPMethodNotAllowed():
+            message, details = f"{method} is not possible here.", f"Allowed are: {headers['Allow']}"
+        case web.HTTPExpectationFailed():
+            message, details = "This server does not know what the Expect header asks for.", ""
+        case _:
+            message, details = refusal.text or refusal.reason, ""
+    return HttpFailure(refusal.status, _error(refusal.status), message, details=details, headers=headers)
+
+
+def _error(status: int) -> str:
+    """`Not found` for 404, as Bridge v1 writes it."""
+    return HTTPStatus(status).phrase.capitalize()
+
+
+def _answer(failure: HttpFailure) -> web.Response:
+    return web.Response(
+        status=failure.status,
+        body=failure.body(),
+        content_type="application/json",
+        headers=failure.headers,
+    )

@@ -1,0 +1,170 @@
+"""What aiohttp answers by itself: always JSON, never what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from vaultbridge.transports.http_listen import listening
+
+BOUND = 20.0
+SECRET = "hunter2"
+HOST = "Host: 127.0.0.1\r\n"
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[int]:
+    app = web.Application()
+
+    async def here(request: web.Request) -> web.Response:
+        await request.read()
+        return web.Response(text="here")
+
+    async def fails(request: web.Request) -> web.Response:
+        raise ValueError(f"/home/somebody/{SECRET}")
+
+    async def dawdles(request: web.Request) -> web.Response:
+        raise TimeoutError
+
+    async def refuses(request: web.Request) -> web.Response:
+        raise web.HTTPUnauthorized(text="Who are you?", headers={"WWW-Authenticate": "Bearer"})
+
+    async def breaks_off(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"half")
+        raise ValueError(SECRET)
+
+    app.router.add_route("GET", "/here", here)
+    app.router.add_route("POST", "/here", here)
+    app.router.add_get("/fails", fails)
+    app.router.add_get("/dawdles", dawdles)
+    app.router.add_get("/refuses", refuses)
+    app.router.add_get("/breaks-off", breaks_off)
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port: int = sock.getsockname()[1]
+        async with listening(app, sock, idle_seconds=5.0, shutdown_seconds=1.0):
+            yield port
+
+
+async def exchange(port: int, sent: str | bytes) -> bytes:
+    """Everything that comes back until the server closes."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(sent if isinstance(sent, bytes) else sent.encode())
+        async with asyncio.timeout(BOUND):
+            return await reader.read()
+    finally:
+        writer.close()
+
+
+def taken_apart(answer: bytes) -> tuple[int, dict[str, str], Any]:
+    head, _, body = answer.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return int(first.split(" ")[1]), headers, json.loads(body)
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (f"{SECRET}\r\n\r\n", "method"),
+        (f"FETCH /{SECRET} HTTP/1.1\r\n{HOST}\r\n", "method"),
+        (f"GET /{SECRET} HTTP/9.9\r\n{HOST}\r\n", "HTTP/1.1"),
+        (f"GET /here HTTP/1.1\r\n{HOST}Authori zation: Bearer {SECRET}\r\n\r\n", "HTTP/1.1"),
+        (f"GET /here HTTP/1.1\r\n{HOST}X: {SECRET * 3000}\r\n\r\n", "too long"),
+        (f"GET /{SECRET * 3000} HTTP/1.1\r\n{HOST}\r\n", "too long"),
+        (f"GET http://127.0.0.1:99999999/{SECRET} HTTP/1.1\r\n{HOST}\r\n", "address"),
+        (f"GET /here HTTP/1.1\r\nX: {SECRET}\r\n\r\n", "HTTP/1.1"),
+        (f"POST /here HTTP/1.1\r\n{HOST}Content-Length: {SECRET}\r\n\r\n", "HTTP/1.1"),
+        (f"POST /here HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n{SECRET}\r\n", "HTTP/1.1"),
+        (
+            f"POST /here HTTP/1.1\r\n{HOST}Content-Encoding: br\r\nContent-Length: 7\r\n\r\n{SECRET}",
+            "encoding",
+        ),
+    ],
+)
+async def test_what_is_no_request_is_refused_in_json_that_repeats_nothing_of_it(sent: str, why: str) -> None:
+    async with served() as port:
+        answer = await exchange(port, sent)
+    status, headers, body = taken_apart(answer)
+    assert status == 400
+    assert headers["content-type"] == "application/json"
+    assert body["error"] == "Bad request"
+    assert why.lower() in body["details"].lower()
+    assert SECRET.encode() not in answer
+    assert b"aiohttp" not in json.dumps(body).encode()
+
+
+async def test_what_follows_a_good_request_on_its_connection_is_refused_alike() -> None:
+    async with served() as port, asyncio.timeout(BOUND):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode())
+        await reader.readuntil(b"\r\n\r\nhere")
+        writer.write(f"{SECRET}\r\n\r\n".encode())
+        assert taken_apart(await reader.read())[2]["error"] == "Bad request"
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status", "error"),
+    [
+        ("GET /nowhere HTTP/1.1", 404, "Not found"),
+        ("GET //here HTTP/1.1", 404, "Not found"),
+        ("OPTIONS * HTTP/1.1", 404, "Not found"),
+        ("DELETE /here HTTP/1.1", 405, "Method not allowed"),
+        ("GET /fails HTTP/1.1", 500, "Internal server error"),
+        ("GET /dawdles HTTP/1.1", 504, "Gateway timeout"),
+        ("GET /refuses HTTP/1.1", 401, "Unauthorized"),
+    ],
+)
+async def test_what_no_endpoint_answers_is_answered_in_json(
+    request_line: str, status: int, error: str
+) -> None:
+    async with served() as port:
+        answer = await exchange(
+            port, f"{request_line}\r\n{HOST}Accept: text/html\r\nConnection: close\r\n\r\n"
+        )
+    came, headers, body = taken_apart(answer)
+    assert (came, body["error"]) == (status, error)
+    assert headers["content-type"] == "application/json"
+    assert body["message"]
+    assert SECRET.encode() not in answer
+    if status == 405:
+        assert headers["allow"] == "GET,POST"
+        assert "GET,POST" in body["details"]
+    if status == 401:
+        assert headers["www-authenticate"] == "Bearer"
+        assert body["message"] == "Who are you?"
+
+
+async def test_an_expectation_that_nobody_knows_is_refused_in_json() -> None:
+    async with served() as port:
+        answer = await exchange(
+            port, f"GET /here HTTP/1.1\r\n{HOST}Expect: {SECRET}\r\nConnection: close\r\n\r\n"
+        )
+    status, headers, body = taken_apart(answer)
+    assert (status, body["error"]) == (417, "Expectation failed")
+    assert headers["content-type"] == "application/json"
+    assert SECRET.encode() not in answer
+
+
+async def test_an_answer_that_has_begun_is_broken_off_and_not_followed_by_another() -> None:
+    async with served() as port:
+        answer = await exchange(port, f"GET /breaks-off HTTP/1.1\r\n{HOST}\r\n")
+    assert answer.endswith(b"half\r\n")
+    assert answer.count(b"HTTP/1.") == 1
+
+
+async def test_at_the_end_nobody_new_comes_in() -> None:
+    async with served() as port:
+        pass
+    with pytest.raises(OSError):
+        await asyncio.open_connection("127.0.0.1", port)
