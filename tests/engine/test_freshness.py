@@ -17,7 +17,7 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
 from vaultbridge.index.owner import Keeper
 from vaultbridge.vault.paths import VaultPath
@@ -282,3 +282,44 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(make
     engine.freshness.refresh()
     assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
     assert engine.ask.search("half").total == 0
+
+
+def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    """A disk that is unplugged leaves its mount point, an empty folder."""
+    engine = keeping(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
+    change = engine.apply([Append(note="A", content="more")])
+    rows = dump(engine.freshness.index)
+    folder, away = engine.root.folder, tmp_path / "away"
+    lost = threading.Event()
+    told = engine.freshness._tell_watching
+
+    def tell_watching(*, watching: bool) -> None:
+        told(watching=watching)
+        lost.set()
+
+    engine.freshness._tell_watching = tell_watching  # type: ignore[method-assign]
+    folder.rename(away)
+    folder.mkdir()
+    assert lost.wait(BOUND)
+    for ask in (
+        lambda: engine.ask.search("alpha"),
+        lambda: engine.view("A"),
+        lambda: engine.find("B"),
+        lambda: engine.apply([Append(note="A", content="lost?")]),
+        lambda: engine.apply([Create(note="New", content="x")], dry_run=True),
+        lambda: engine.apply([Create(note="F/New", content="x")]),
+        lambda: engine.undo(int(change.change_id), force=True),
+    ):
+        with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
+            ask()
+    assert list(folder.iterdir()) == []
+    assert dump(engine.freshness.index) == rows
+    lost.clear()
+    folder.rmdir()
+    away.rename(folder)
+    assert lost.wait(BOUND)
+    assert engine.ask.search("alpha").total == 1
+    engine.apply([Append(note="A", content="found")])
+    assert (folder / "A.md").read_text().endswith("more\nfound")

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from index_support import Vault
-from vaultbridge.errors import EngineFailure
+from vaultbridge.errors import EngineFailure, VaultNotFound
 from vaultbridge.index import sync
 from vaultbridge.index.build import PARALLEL_FILES
 from vaultbridge.index.graph import LinkGraph
@@ -24,7 +24,7 @@ from vaultbridge.index.search import search
 from vaultbridge.index.store import Index
 from vaultbridge.index.sync import Synchroniser
 from vaultbridge.limits import NOTE_PARSE_BYTES
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import Root, VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -366,3 +366,62 @@ def test_a_damaged_index_is_made_anew_and_filled_again(
     except EngineFailure:
         vault.full()
     assert vault.dump() == before
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_vault_that_is_not_there_costs_no_row(make_vault: MakeVault, empty: bool) -> None:
+    vault = make_vault({"A.md": "[[B]]", "F/B.md": "b"})
+    before = vault.dump()
+    folder, away = vault.root.folder, vault.root.folder.with_name("away")
+    folder.rename(away)
+    if empty:
+        folder.mkdir()
+    with pytest.raises(VaultNotFound):
+        vault.full()
+    vault.sync.paths([VaultPath("A.md"), VaultPath("F"), VaultPath("F/B.md")])
+    assert vault.dump() == before
+
+
+def test_an_index_is_not_complete_when_the_vault_vanishes_in_the_middle_of_its_first_build(
+    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every note is gone then, and an index of no notes would say that there are none."""
+    vault = empty_vault
+    vault.write({f"F/{number}.md": "x" for number in range(10)})
+    folder, away = vault.root.folder, vault.root.folder.with_name("away")
+    look = sync.compare.look_at_all
+
+    def look_and_unplug(root: Root) -> object:
+        seen = look(root)
+        folder.rename(away)
+        return seen
+
+    with monkeypatch.context() as unplugged:
+        unplugged.setattr(sync.compare, "look_at_all", look_and_unplug)
+        with pytest.raises(VaultNotFound) as caught:
+            vault.full()
+    assert str(folder.parent) not in str(caught.value)
+    assert not vault.index.status().complete
+    away.rename(folder)
+    vault.full()
+    assert vault.index.status().complete
+    assert search(vault.index, "x").total == 10
+
+
+def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(
+    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = empty_vault
+    vault.write({"A.md": "x"})
+    listing = os.scandir
+
+    def refuse(place: str) -> object:
+        if str(place) == str(vault.root.folder):
+            raise OSError(5, os.strerror(5))
+        return listing(place)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "scandir", refuse)
+        with pytest.raises(EngineFailure, match="could not be read: Input/output error"):
+            vault.full()
+    assert not vault.index.status().complete

@@ -261,3 +261,46 @@ def test_a_folder_link_back_into_the_vault_is_no_folder_of_it(tmp_path: Path) ->
         with pytest.raises(PermissionDenied):
             root.place(vault_path(path))
     assert root.real_path(root.locate(vault_path("same.md"))) == "Private/n.md"
+
+
+def test_a_vault_is_absent_when_its_folder_is_gone_a_file_or_an_empty_other_one(tmp_path: Path) -> None:
+    folder, away = tmp_path / "Notes", tmp_path / "away"
+    folder.mkdir()
+    root = Root(folder)
+    # Empty, but the folder that was opened.
+    assert root.absence() == ""
+    (folder / "a.md").touch()
+    folder.rename(away)
+    assert root.absence() == "its folder is gone"
+    folder.touch()
+    assert root.absence() == "a file is in its place"
+    folder.unlink()
+    folder.mkdir()
+    (folder / ".Trash-0").mkdir()
+    assert root.absence() == "an empty folder is in its place"
+    for ask in (root.check, lambda: root.locate(VaultPath("a.md"))):
+        with pytest.raises(VaultNotFound) as caught:
+            ask()
+        assert "The vault Notes is not there at present: an empty folder" in str(caught.value)
+        assert str(tmp_path) not in str(caught.value)
+    (folder / ".Trash-0").rmdir()
+    folder.rmdir()
+    away.rename(folder)
+    assert root.absence() == ""
+    assert root.locate(VaultPath("a.md")).name == "a.md"
+
+
+@pytest.mark.parametrize("first", ["a.md", ".obsidian"])
+def test_another_folder_in_the_vaults_place_is_the_vault_once_it_holds_something(
+    tmp_path: Path, first: str
+) -> None:
+    """As when the vault was restored from a copy. From then on it may be emptied, too."""
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    root = Root(folder)
+    folder.rename(tmp_path / "away")
+    folder.mkdir()
+    (folder / first).mkdir()
+    assert root.absence() == ""
+    (folder / first).rmdir()
+    assert root.absence() == ""

@@ -20,6 +20,7 @@ from vaultbridge.errors import (
     PermissionDenied,
     StaleWrite,
     TimedOut,
+    VaultNotFound,
 )
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
@@ -661,3 +662,51 @@ def test_two_hundred_random_changes_and_two_hundred_undoings_give_back_the_ident
     after.pop(".trash", None)
     assert after == before
     assert {name: (folder / name).stat().st_mode for name in NAMES[:5]} == modes
+
+
+def test_nothing_is_made_where_the_vault_was(
+    transactor: Transactor, folder: Path, snapshot: Snapshot
+) -> None:
+    """Neither a note nor what a rolling back would bring back: a disk that comes back would lie above it."""
+    (folder / "n.md").write_bytes(b"old")
+    done = do(transactor, RemoveFile(P("n.md")), WriteFile(P("m.md"), b"new"))
+    away = folder.with_name("away")
+    folder.rename(away)
+    for empty in (False, True):
+        if empty:
+            folder.mkdir()
+        with pytest.raises(VaultNotFound, match="not there at present"):
+            do(transactor, WriteFile(P("A/n.md"), b"x", ABSENT))
+        with pytest.raises(VaultNotFound, match="not there at present"):
+            transactor.undo(done.id, actor="test", force=True)
+        assert snapshot() == {}
+    assert sorted(place.name for place in folder.parent.iterdir()) == ["away", "cache", "home", "vault"]
+    folder.rmdir()
+    away.rename(folder)
+    transactor.undo(done.id, actor="test")
+    assert snapshot() == {"n.md": b"old"}
+
+
+def test_a_rolling_back_waits_for_the_vault_to_return(
+    root: Root, cache: Path, cans: TrashCans, folder: Path, snapshot: Snapshot
+) -> None:
+    (folder / "n.md").write_bytes(b"old")
+    away = folder.with_name("away")
+
+    def unplug(point: str) -> None:
+        if point == "done 0":
+            folder.rename(away)
+            folder.mkdir()
+
+    transactor = Transactor(root, cache, cans=cans, checkpoint=unplug)
+    with pytest.raises(VaultNotFound, match="not there at present"):
+        do(transactor, RemoveFile(P("n.md")), WriteFile(P("m.md"), b"new"))
+    assert snapshot() == {}
+    with pytest.raises(VaultNotFound):
+        transactor.recover()
+    assert snapshot() == {}
+    folder.rmdir()
+    away.rename(folder)
+    assert [one.kept for one in transactor.recover()] == [()]
+    assert snapshot() == {"n.md": b"old"}
+    transactor.close()

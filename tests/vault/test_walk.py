@@ -121,6 +121,19 @@ def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_is_walked(
 def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path) -> None:
     folder.rmdir()
     assert [type(item) for item in walk(root)] == [Unreadable]
+    folder.with_name("other").mkdir()
+    folder.with_name("other").rename(folder)
+    assert list(walk(root)) == [Unreadable(VaultPath(""), "an empty folder is in its place")]
+
+
+def test_a_vault_that_vanishes_while_it_is_walked_is_told(root: Root, folder: Path) -> None:
+    (folder / "A").mkdir()
+    (folder / "A/a.md").touch()
+    (folder / "b.md").touch()
+    walking = walk(root)
+    assert isinstance(next(walking), Entry)
+    folder.rename(folder.with_name("away"))
+    assert list(walking) == [Unreadable(VaultPath(""), "its folder is gone")]
 
 
 def test_a_link_to_a_file_counts_as_that_file_and_one_out_of_the_vault_is_left_out(

@@ -169,11 +169,25 @@ def test_a_vault_that_vanishes_and_returns_is_told_and_watched_again(watched: Wa
 
 def test_another_folder_in_the_vaults_place_is_watched_instead(watched: Watched, folder: Path) -> None:
     """As when a volume is mounted over it: the watch would look at the old one for ever."""
+    other = folder.with_name("other")
+    other.mkdir()
+    (other / "there.md").write_text("x")
     folder.rename(folder.with_name("old"))
-    folder.mkdir()
+    other.rename(folder)
     watched.until(lambda events: Rescan("vault-returned") in events)
     (folder / "new.md").write_text("x")
     watched.paths("new.md")
+
+
+def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(watched: Watched, folder: Path) -> None:
+    """A mount point without its disk."""
+    folder.rename(folder.with_name("old"))
+    folder.mkdir()
+    events = watched.until(lambda events: VaultLost("an empty folder is in its place") in events)
+    assert not any(isinstance(event, Rescan) for event in events)
+    folder.rmdir()
+    folder.with_name("old").rename(folder)
+    watched.until(lambda events: Rescan("vault-returned") in events)
 
 
 def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folder: Path) -> None:

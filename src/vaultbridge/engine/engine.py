@@ -227,6 +227,7 @@ class Engine:
         raise AssertionError  # The last attempt returns or raises.
 
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
+        self.root.check()
         self.freshness.settle()
         around = self._surroundings()
         if any(concerns_others(operation, around) for operation in operations):

@@ -140,6 +140,8 @@ def look_at(root: Root, path: VaultPath) -> Seen:
             return seen
         status = place.stat()
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
+        if why := root.absence():
+            seen.unreadable.append(Unreadable(VaultPath(""), why))
         return seen
     except OSError as error:
         seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))

@@ -19,6 +19,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from vaultbridge.errors import EngineFailure
 from vaultbridge.index import compare, write
 from vaultbridge.index.build import parse_files
 from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING
@@ -71,9 +72,14 @@ class Synchroniser:
 
     def full(self, progress: Progress | None = None, cancel: Cancelled | None = None) -> SyncReport:
         """Compare the whole vault. `progress(done, total)` counts notes; `cancel()` is asked between
-        batches: what is in by then stays, and the next call goes on from there."""
+        batches: what is in by then stays, and the next call goes on from there. Raises `VaultNotFound` or
+        `EngineFailure` when the vault's folder itself cannot be looked at; then nothing has changed."""
         started = self._clock()
         seen = compare.look_at_all(self.root)
+        for one in seen.unreadable:
+            if not one.path:
+                self.root.check()
+                raise EngineFailure(f"The vault's folder could not be read: {one.why}.")
         with self.index.reading() as db:
             status = read_status(db)
             difference = compare.compare(compare.all_rows(db), seen)
@@ -127,7 +133,7 @@ class Synchroniser:
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
         jobs = difference.jobs(first_id)
-        change = _Change(self.index, difference, started)
+        change = _Change(self.root, self.index, difference, started)
         if len(jobs) <= BATCH_FILES and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
             with self.index.writing() as db:
@@ -167,7 +173,8 @@ def _some(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
 class _Change:
     """One difference being written, over one or several transactions."""
 
-    def __init__(self, index: Index, difference: compare.Difference, started: int) -> None:
+    def __init__(self, root: Root, index: Index, difference: compare.Difference, started: int) -> None:
+        self.root = root
         self.index = index
         self.difference = difference
         self.started = started
@@ -271,6 +278,8 @@ class _Change:
             yield len(chunk.results)
         add_meta(db, done=fresh)
         if vanished:
+            # With the vault? Then none of this may stand.
+            self.root.check()
             self.removed += len(vanished)
             table = table.copy()
             for path in vanished:

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
 from vaultbridge.index.rows import Rows, parse_rows, rows_of, terms_of
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.note.model import Note, Problem
@@ -100,7 +100,11 @@ def _is_ordinary(place: str) -> bool:
 
 
 def run_chunk(chunk: Chunk) -> ChunkResult:
-    places = _Places(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+    try:
+        places = _Places(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+    except VaultNotFound:
+        # Whether the files went, or the vault with all of them, is for the writer of the rows to judge.
+        return ChunkResult([FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs], [])
     terms: set[str] = set()
     results: list[FileResult] = []
     for job in chunk.jobs:
@@ -121,7 +125,7 @@ def _run_job(places: _Places, job: FileJob) -> FileResult:
         return _unread(job, "too-large", message)
     try:
         content = places.read(job.path)
-    except NoteNotFound:
+    except (NoteNotFound, VaultNotFound):
         return FileResult(job.id, job.path, None, None, gone=True)
     except VaultbridgeError as error:
         return _unread(job, "unreadable", error.message)

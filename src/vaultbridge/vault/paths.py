@@ -131,7 +131,7 @@ class Root:
     guaranteed is that no *name* given by a caller leads out of a vault that holds still.
     """
 
-    __slots__ = ("_prefix", "allow_outside_links", "folder")
+    __slots__ = ("_identity", "_prefix", "allow_outside_links", "folder")
 
     def __init__(self, folder: Path | str, *, allow_outside_links: bool = False) -> None:
         try:
@@ -141,6 +141,7 @@ class Root:
         if not real.is_dir():
             raise VaultNotFound(f"There is no vault at {str(folder)!r}: that is a file, not a folder.")
         self.folder = real
+        self._identity = _identity_of(real.stat())
         self.allow_outside_links = allow_outside_links
         self._prefix = str(real).rstrip(os.sep) + os.sep
 
@@ -149,20 +150,47 @@ class Root:
         """The vault's name: its folder's, as in Obsidian."""
         return unicodedata.normalize("NFC", self.folder.name)
 
+    def absence(self) -> str:
+        """Why the vault is not there at present, in words; empty when it is. Another folder in its place is
+        the vault as soon as there is something in it: an empty one is a disk's mount point without the disk,
+        and notes missing there are not deleted, nor is one to be written there."""
+        try:
+            status = self.folder.stat()
+            if not stat.S_ISDIR(status.st_mode):
+                return "a file is in its place"
+            if _identity_of(status) != self._identity:
+                if not _holds_anything(self.folder):
+                    return "an empty folder is in its place"
+                self._identity = _identity_of(status)
+        except FileNotFoundError:
+            return "its folder is gone"
+        except OSError as error:
+            return os.strerror(error.errno or 0)
+        return ""
+
+    def check(self) -> None:
+        """Raises `VaultNotFound` while the vault is not there."""
+        if why := self.absence():
+            raise VaultNotFound(
+                f"The vault {self.name} is not there at present: {why}.", hint="Is its disk connected?"
+            )
+
     def locate(self, path: VaultPath) -> Path:
         """The file or folder on disk, also when it is stored as NFD or in another case.
 
         Each component is tried exactly, then by scanning that one folder: the same name in another
         normalisation first, then another case (as Obsidian compares), the least in code point order when
-        several fit. Raises `NoteNotFound`, or `PermissionDenied` when a symlink leads out of the vault: for
-        everything beneath such a link alike, so that nobody learns by asking what lies there. A folder link
-        back into the vault is no folder of the vault, as in Obsidian.
+        several fit. Raises `NoteNotFound`, `VaultNotFound` when the vault itself is gone, or
+        `PermissionDenied` when a symlink leads out of the vault: for everything beneath such a link alike, so
+        that nobody learns by asking what lies there. A folder link back into the vault is no folder of the
+        vault, as in Obsidian.
         """
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
         found, rest = self._descend(path)
         self._inside(found, path)
         if rest or self._loops(found):
+            self.check()
             raise NoteNotFound(path)
         return found
 
@@ -267,6 +295,16 @@ class Root:
         folder = place if place.is_dir() else place.parent
         real = os.path.realpath(folder)
         return real != str(folder) and self.holds(real)
+
+
+def _identity_of(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _holds_anything(folder: Path) -> bool:
+    """Whether something of a vault is in a folder; what systems leave on every disk is hidden."""
+    with os.scandir(folder) as listing:
+        return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
 
 
 def _stored_name(folder: Path, wanted: str) -> str | None:

@@ -148,10 +148,16 @@ class Transactor:
             finally:
                 self._alone = 0
 
-    def _writing(self) -> contextlib.AbstractContextManager[None]:
-        if self._alone == threading.get_ident():
-            return contextlib.nullcontext()
-        return FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raises `VaultNotFound` when the vault is not there: nothing is to be made in its place, by a change
+        or by a recovery."""
+        held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if self._alone != threading.get_ident():
+            held = FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
+        with held:
+            self.root.check()
+            yield
 
     def _plan(self, steps: Iterable[Step]) -> Plan:
         now = datetime.fromtimestamp(self._clock())
@@ -180,6 +186,8 @@ class Transactor:
             self.journal.mark_to_undo(number, position - 1)
             self._checkpoint(f"remembered {position}")
 
+        # It may have gone in the middle of the change: then what had been done waits for its return.
+        self.root.check()
         try:
             self.journal.mark_to_undo(number, last)
             self._checkpoint("rolling back")

@@ -98,14 +98,17 @@ class _Walk:
         self.waiting.append((folder, str(self.root.locate(folder)), folder.count("/") + 1 if folder else 0))
         while self.waiting:
             yield from self.list_folder(*self.waiting.pop())
+        # Last: folders that vanished on the way may have done so with the vault.
+        if why := self.root.absence():
+            yield Unreadable(VaultPath(""), why)
 
     def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
         try:
             with os.scandir(place) as listing:
                 items = list(listing)
-        except FileNotFoundError as error:
-            # A folder that vanished since its parent was listed is gone; the vault itself is not "gone".
-            return [] if shown else [Unreadable(VaultPath(""), _reason(error))]
+        except FileNotFoundError:
+            # Since its parent was listed. Whether the vault itself is there is asked in the end.
+            return []
         except OSError as error:
             return [Unreadable(VaultPath(shown), _reason(error))]
         prefix = shown + "/" if shown else ""

@@ -114,12 +114,15 @@ class Watcher:
         attempt = 0
         told_lost = False
         while not self._stopping.is_set():
-            try:
-                identity = self._identity()
-                notices = self._open()
-            except (OSError, RuntimeError) as error:
+            lost = self._root.absence()
+            if not lost:
+                try:
+                    identity, notices = self._identity(), self._open()
+                except (OSError, RuntimeError) as error:
+                    lost = _reason(error)
+            if lost:
                 if not told_lost:
-                    self._deliver(VaultLost(_reason(error)))
+                    self._deliver(VaultLost(lost))
                     told_lost = True
                 self._stopping.wait(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
                 attempt += 1
@@ -157,7 +160,7 @@ class Watcher:
                 return ""
             try:
                 if self._identity() != identity:
-                    return "another folder is in its place"
+                    return self._root.absence() or "another folder is in its place"
             except OSError as error:
                 return _reason(error)
             stalled = time.monotonic() - looked > STALL_SECONDS
