@@ -124,6 +124,14 @@ def test_lines_around_a_block() -> None:
     assert edited(prepend_before_block, text, "li", "- new") == text.replace("- y", "- new\n- y")
 
 
+def test_text_between_the_items_of_a_numbered_list_leaves_the_later_ones_items() -> None:
+    """Only an item with the number 1 may follow a paragraph without a blank line (CommonMark 5.3)."""
+    text = "1. [ ] a ^id\n2. [ ] b\n"
+    after = edited(append_after_block, text, "id", "new")
+    assert after == "1. [ ] a ^id\n\nnew\n\n2. [ ] b\n"
+    assert len(parse(after).tasks) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "new", "expected"),
     [

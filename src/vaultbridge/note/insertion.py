@@ -14,6 +14,7 @@ from vaultbridge.note.model import Note
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_LATER_ITEM: Final = re.compile(r"[ ]{0,3}(?!1[.)])\d{1,9}[.)][ \t]")
 _OPENS_BLOCK: Final = re.compile(
     r"[ ]{0,3}(?:#{1,6}(?:[ \t]|$)|>|```|~~~|\$\$|%%|(?:[-*+]|\d{1,9}[.)])[ \t]"
     r"|([-*_])[ \t]*(?:\1[ \t]*){2,}$)"
@@ -110,6 +111,9 @@ def runs_together(above: str, below: str) -> bool:
         return not _TABLE_ROW.match(below)
     if _CODE.match(below) and above[:1] not in (" ", "\t") and not _LIST_ITEM.match(above):
         # Right under a paragraph it would be a line of it, not code.
+        return True
+    if _LATER_ITEM.match(below) and not _OPENS_BLOCK.match(above) and above[:1] not in (" ", "\t"):
+        # Of numbered items only the first may follow a paragraph at once; another would be a line of it.
         return True
     if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
         # Opens a block of its own, or is indented to continue the item above on purpose.
