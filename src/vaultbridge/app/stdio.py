@@ -10,7 +10,8 @@ there.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.tools.workshop import Profile
     from vaultbridge.vault.scope import Scope
+
+PACKAGE_SECTION: Final = b"[vaultbridge.tools]"
+"""How the file with a package's entry points says that it brings tools."""
+
+POINTS_BYTES: Final = 64 * 1024
+"""How much of such a file is looked at: the longest have a few hundred lines."""
 
 _ONLY_VAULTS: Final = frozenset({"VAULTBRIDGE_VAULT", "VAULTBRIDGE_CACHE"})
 
@@ -114,8 +121,6 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
 def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
     """Serve until the client has gone; gives the exit code. Raises InvalidArgument for options and a
     configuration that cannot be used, before anything is answered."""
-    import sys
-
     from vaultbridge.app.logs import start_logging
 
     plan = planned(options, environ)
@@ -203,9 +208,11 @@ def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
 
         live = StdioLive(plan, environ, read=lambda: _config(plan.options, environ))
         engines = VaultEngines(_openers(plan, environ, live))
+        packages = plan.config is None or plan.config.tools.packages
+        quick = plan.settings.quick_list and not (packages and may_have_packages(sys.path))
         provider = VaultProvider(
             engines,
-            plan.settings,
+            replace(plan.settings, quick_list=quick),
             make_catalog=live.load,
             shop=live.furnished,
             at_close=live.stop,
@@ -253,6 +260,30 @@ def may_have_plugins(environ: Mapping[str, str], *, platform: str = os.name) -> 
     if chosen := environ.get("VAULTBRIDGE_CONFIG"):
         bases = (os.path.dirname(os.path.expanduser(chosen)),)  # noqa: PTH111, PTH120
     return bases is None or any(os.path.isdir(os.path.join(base, "tools")) for base in bases)  # noqa: PTH112, PTH118
+
+
+def may_have_packages(path: Iterable[str]) -> bool:
+    """Whether a package that is installed on `path` brings tools. Read off its files: `importlib.metadata`
+    takes longer to import than everything else takes to answer the first list."""
+    for folder in path:
+        try:
+            members = os.scandir(folder or ".")
+        except OSError:
+            # Not there, or an archive, as which nobody installs a package.
+            continue
+        with members:
+            for member in members:
+                if member.name.endswith((".dist-info", ".egg-info")) and _brings_tools(member.path):
+                    return True
+    return False
+
+
+def _brings_tools(about: str) -> bool:
+    try:
+        with open(about + "/entry_points.txt", "rb") as points:
+            return PACKAGE_SECTION in points.read(POINTS_BYTES)
+    except OSError:
+        return False
 
 
 def _config_folders(environ: Mapping[str, str], platform: str) -> tuple[str, ...] | None:
