@@ -143,3 +143,34 @@ def test_null_counts_as_left_out_where_it_is_no_value(small: Small) -> None:
     nothing = dict.fromkeys(("heading", "block", "line", "old", "expected", "dry_run"))
     desk.data("edit_note", name="A", op="append", content="x", **nothing)
     assert desk.read("A.md").endswith("third\nx\n")
+
+
+def test_a_link_as_name_says_where_in_the_note(small: Small) -> None:
+    """It was appended to the end of the note: not where the link pointed."""
+    desk = small({"A.md": "# One\nx ^b\n\n# Two\ny\n"})
+    desk.data("edit_note", name="[[A#One]]", op="append", content="new")
+    assert desk.files()["A.md"] == b"# One\nx ^b\n\nnew\n\n# Two\ny\n"
+    desk.data("edit_note", name="[[A#^b|x]]", op="replace_section", content="z")
+    assert desk.files()["A.md"].startswith(b"# One\nz ^b\n")
+    desk.data("edit_note", name="[[A#One]]", op="append", heading="Two", content="last")
+    assert desk.files()["A.md"].endswith(b"# Two\ny\nlast\n")
+    desk.data("edit_note", name="[[A#Two]]", op="rename_heading", to="Three")
+    assert b"# Three\n" in desk.files()["A.md"]
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"op": "write", "content": "x"},
+        {"op": "replace_text", "old": "x", "new": "z"},
+        {"op": "insert", "line": 1, "content": "x"},
+    ],
+)
+def test_a_link_to_a_part_is_refused_by_what_concerns_the_whole_note(
+    small: Small, edit: dict[str, object]
+) -> None:
+    desk = small({"A.md": "# One\nx\n"})
+    assert desk.refused(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
+    named = desk.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
+    assert named == "operations[0].name"
+    assert desk.files() == {"A.md": b"# One\nx\n"}

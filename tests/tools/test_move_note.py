@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tools_support.desk import Desk
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
 from vaultbridge.vault.read import content_hash
@@ -93,3 +95,18 @@ def test_deletions_that_cannot_be_are_refused(small: Small) -> None:
     desk.refused(StaleWrite, "delete_note", name="A", expected="0" * 16)
     desk.refused(NoteNotFound, "delete_note", name="f/S.md")
     assert "S.md" not in str(desk.refused(EditRefused, "delete_note", name="f/"))
+
+
+def test_a_link_to_a_part_moves_and_deletes_nothing(small: Small) -> None:
+    desk = small({"A.md": "# One\n"})
+    assert desk.refused(InvalidArgument, "delete_note", name="[[A#One]]").argument == "name"
+    assert desk.refused(InvalidArgument, "move_note", name="[[A#One]]", to="B").argument == "name"
+    assert desk.files() == {"A.md": b"# One\n"}
+    assert desk.data("move_note", name="[[A|a]]", to="B")["path"] == "B.md"
+
+
+@pytest.mark.parametrize("to", ["", "  "])
+def test_an_empty_new_name_is_told_as_such(small: Small, to: str) -> None:
+    desk = small({"F/A.md": ""})
+    refused = desk.refused(InvalidArgument, "move_note", name="A", to=to)
+    assert str(refused) == "to is empty. Give a new name, a new path, or folder/ to move into."

@@ -227,3 +227,33 @@ def test_a_tool_that_is_switched_off_has_nothing_ready(tmp_path: Path) -> None:
         desk.call("read_note", path="A.md")
         desk.catalog.switch("read_note", on=False)
         assert desk.catalog.ready("read_note", {"path": "A.md"}, desk.shop) is None
+
+
+@pytest.mark.parametrize("name", ["A#Two", "[[A#Two]]", "[[A#Two|shown]]", "Folder/A.md#One#Two"])
+def test_a_name_may_point_to_a_section_as_a_link_does(small: Small, name: str) -> None:
+    desk = small({"Folder/A.md": NOTE})
+    assert desk.text("read_note", name=name) == desk.text("read_note", name="A", heading="Two")
+
+
+def test_a_name_may_point_to_a_block_as_a_link_does(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    assert desk.text("read_note", name="[[A#^b1]]") == desk.text("read_note", name="A", block="b1")
+    assert desk.text("read_note", names=["A#^b1", "A#Two"]).count("| lines ") == 2
+
+
+def test_the_part_that_the_call_names_stands_above_that_of_the_link(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    assert "| lines 5-5 of 9]" in desk.text("read_note", name="[[A#Two]]", block="b1")
+    assert "| lines 8-8 of 9]" in desk.text("read_note", name="A#One", lines="8")
+
+
+def test_a_file_whose_own_name_holds_the_mark_is_read_whole(small: Small) -> None:
+    desk = small({"C# notes.md": "sharp", "C.md": "# notes\nplain"})
+    assert desk.text("read_note", name="C# notes").endswith("sharp")
+
+
+def test_a_part_that_the_note_does_not_have_is_told(small: Small) -> None:
+    desk = small({"A.md": NOTE})
+    assert "No heading 'Three'" in str(desk.refused(EditRefused, "read_note", name="A#Three"))
+    desk.refused(NoteNotFound, "read_note", name="B#Two")
+    desk.refused(NoteNotFound, "read_note", name="#Two")

@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.arguments import converted, given, one_note_name, shown
 from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
 
 if TYPE_CHECKING:
     from vaultbridge.engine.operations import Operation
@@ -127,6 +128,8 @@ def operation(op: str, name: str, fields: Struct, *, expected: str = "", where: 
     filled: dict[str, Any] = {"op": op, "note": name}
     if not name.strip() and op not in _WHOLE_VAULT:
         raise InvalidArgument(f"{at}name is missing.", argument=f"{at}name", hint="Which note?")
+    if is_link(name):
+        filled |= _pointed_to(name, fields, known, f"{at}name")
     for field in fields.__struct_fields__:
         value = getattr(fields, field)
         if field in _COMMON or not given(value):
@@ -151,6 +154,17 @@ def operation(op: str, name: str, fields: Struct, *, expected: str = "", where: 
         filled["status"] = task_status(filled["status"])
     made: Operation = msgspec.convert(filled, Operation)
     return made
+
+
+def _pointed_to(link: str, fields: Struct, known: dict[str, str], argument: str) -> dict[str, str]:
+    """The place in the note that a link names, unless the call itself names one. An op that takes no such
+    place refuses the link: it would change more than was pointed to."""
+    named = taken_apart(link)
+    place = {key: value for key, value in (("heading", named.heading), ("block", named.block)) if value}
+    if not place.keys() <= known.keys():
+        must_be_whole(link, argument)
+    stated = any(given(getattr(fields, key, UNSET)) for key in _PLACE)
+    return {} if stated else place
 
 
 _COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})

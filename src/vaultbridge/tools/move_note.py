@@ -6,8 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.fields import Arguments, DryRun, Expected, FileName
+from vaultbridge.tools.link_text import must_be_whole
 from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -29,6 +31,11 @@ class DeleteNote(Arguments, frozen=True, kw_only=True):
 def run_move(bench: Bench, arguments: MoveNote) -> Answer:
     from vaultbridge.engine.operations import Move
 
+    must_be_whole(arguments.name)
+    if not arguments.to.strip():
+        raise InvalidArgument(
+            "to is empty.", argument="to", hint="Give a new name, a new path, or folder/ to move into."
+        )
     wanted = Move(note=arguments.name, to=arguments.to, expected=arguments.expected)
     outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
     moved = next((file for file in outcome.files if file.change == "moved"), None)
@@ -40,6 +47,7 @@ def run_move(bench: Bench, arguments: MoveNote) -> Answer:
 def run_delete(bench: Bench, arguments: DeleteNote) -> Answer:
     from vaultbridge.engine.operations import Delete
 
+    must_be_whole(arguments.name)
     wanted = Delete(note=arguments.name, expected=arguments.expected)
     outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
     gone = next(file.path for file in outcome.files if file.change == "deleted")

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 from msgspec.structs import replace
 
-from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.link_text import is_link, taken_apart
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
     from vaultbridge.engine.kept import Reading
     from vaultbridge.engine.reading import Part
+    from vaultbridge.vault.paths import VaultPath
 
 NOTES_AT_ONCE: Final = 50
 """The most notes of one call: at the default size each would still get some lines."""
@@ -77,9 +79,25 @@ def _several(bench: Bench, names: list[str], part: Part) -> str:
 
 
 def note_text(bench: Bench, name: str, part: Part) -> str:
-    path = bench.engine.find(name)
+    path, part = _meant(bench, name, part)
     _must_be_text(path)
     return _shown(bench.engine.read(path, part))
+
+
+def _meant(bench: Bench, name: str, part: Part) -> tuple[VaultPath, Part]:
+    """The file, and the part of it that the name points to when the call asks for no other."""
+    named = taken_apart(name)
+    if named.whole or not named.name:
+        return bench.engine.find(name), part
+    if not is_link(name):
+        try:
+            return bench.engine.find(name), part
+        except NoteNotFound:
+            pass
+    path = bench.engine.find(named.name)
+    if part.heading or part.block or part.lines or part.outline:
+        return path, part
+    return path, replace(part, heading=named.heading, block=named.block)
 
 
 def ready(bench: Bench, arguments: ReadNote) -> Answer | None:
