@@ -64,6 +64,15 @@ def test_a_view_is_chosen_by_argument_or_as_in_an_embed(small: Small) -> None:
     assert "(rows 1-2 of 2 (limited by the view, of 3))" in desk.text("base_query", name="Q.base#Two")
 
 
+def test_a_base_needs_no_ending_where_no_note_has_the_name(small: Small) -> None:
+    desk = small({**NOTES, "Folder/Q.base": BASE})
+    whole = desk.text("base_query", name="Folder/Q.base")
+    assert desk.text("base_query", name="Q") == desk.text("base_query", name="[[Folder/Q]]") == whole
+    assert desk.text("base_query", name="Q#Two") == desk.text("base_query", name="Q.base", view="Two")
+    assert "'Nope'" in str(desk.refused(NoteNotFound, "base_query", name="Nope"))
+    assert desk.refused(InvalidArgument, "base_query", name="A").argument == "block"
+
+
 def test_pages_cut_groups_without_losing_rows(small: Small) -> None:
     desk = small({**NOTES, "Q.base": BASE})
     first = desk.text("base_query", name="Q.base#Grouped", limit=1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 
 from tools_support.desk import Desk
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
@@ -112,6 +113,35 @@ def test_wrong_calls_are_named(small: Small) -> None:
     desk.refused(EditRefused, "canvas", name="C", action="create")
     desk.refused(EditRefused, "canvas", name="Bad", action="add", text="x")
     assert "(problem, line 1: " in desk.text("canvas", name="Bad")
+
+
+@pytest.mark.parametrize("color", ["red", "7", "0", "#12", "#ggg", "rgb(1,2,3)"])
+def test_a_color_that_no_canvas_has_is_refused(small: Small, color: str) -> None:
+    desk = small({"C.canvas": ""})
+    card = desk.data("canvas", name="C", action="add", text="x")["id"]
+    before = desk.files()
+    for call in ({"action": "add", "text": "y"}, {"action": "update", "id": card}):
+        refused = desk.refused(InvalidArgument, "canvas", name="C", color=color, **call)
+        assert refused.argument == "color"
+        assert "1 to 6, or #" in str(refused)
+    assert desk.files() == before
+
+
+@pytest.mark.parametrize("color", ["1", "6", "#abc", "#A1b2C3", ""])
+def test_a_color_is_given_by_its_number_or_in_hex_and_taken_away_by_nothing(small: Small, color: str) -> None:
+    desk = small({"C.canvas": ""})
+    card = desk.data("canvas", name="C", action="add", text="x", color="2")["id"]
+    desk.data("canvas", name="C", action="update", id=card, color=color)
+    assert (f'"color":"{color}"'.encode() if color else b"x") in desk.files()["C.canvas"]
+    assert b'"color":"2"' not in desk.files()["C.canvas"]
+
+
+def test_a_web_card_needs_an_address(small: Small) -> None:
+    desk = small({"C.canvas": ""})
+    refused = desk.refused(InvalidArgument, "canvas", name="C", action="add", url="not a url")
+    assert refused.argument == "url"
+    assert "https://" in str(refused)
+    desk.data("canvas", name="C", action="add", url="obsidian://open?vault=x")
 
 
 def test_an_update_without_a_field_is_refused(small: Small) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, Offset
+from vaultbridge.tools.link_text import taken_apart
 from vaultbridge.tools.pages import PAGE_CHARS, building
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -34,12 +35,12 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
 
     if bool(arguments.name) == bool(arguments.base):
         raise InvalidArgument("Give name or base, one of them.", argument="name")
-    name, _, view = arguments.name.partition("#")
-    view = arguments.view or view
+    named = taken_apart(arguments.name)
+    view = arguments.view or named.heading
     if arguments.base:
         base, text, where = parse_base(arguments.base), arguments.base, None
     else:
-        base, text, where = base_of(bench.engine, name, block=arguments.block)
+        base, text, where = base_of(bench.engine, _file(bench, named.name), block=arguments.block)
     this = bench.engine.find(arguments.this) if arguments.this else where
     progress = bench.shop.progress
     unfinished = building(bench.engine)
@@ -56,6 +57,20 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(one.name for one in base.views)})")
     return read("\n".join([_table(result, arguments), *lines, *unfinished]))
+
+
+def _file(bench: Bench, name: str) -> str:
+    """A base is named with or without its ending; a note of the name comes first, as it does in a link."""
+    try:
+        return bench.engine.find(name)
+    except NoteNotFound:
+        if name.lower().endswith(".base"):
+            raise
+        try:
+            return bench.engine.find(f"{name}.base")
+        except NoteNotFound:
+            pass
+        raise
 
 
 def _table(result: ViewResult, arguments: BaseQuery) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.arguments import given
+from vaultbridge.tools.arguments import given, shown
 from vaultbridge.tools.fields import Arguments, DryRun, Expected, MaxChars, Start
 from vaultbridge.tools.outcomes import outcome_answer, outcome_data
 from vaultbridge.tools.pages import cut
@@ -17,6 +18,9 @@ from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
     from vaultbridge.note.canvas_edit import CanvasEdit, NewCard
+
+_COLOR: Final = re.compile(r"[1-6]|#(?:[0-9A-Fa-f]{3}){1,2}")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]")
 
 CanvasName = Annotated[str, Meta(description="Canvas")]
 
@@ -98,7 +102,7 @@ def _edit(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
 
     from vaultbridge.note.canvas_edit import Placement, add_card, connect
 
-    color = arguments.color if isinstance(arguments.color, str) else ""
+    color = _color(arguments)
     match arguments.action:
         case "add":
             placement = Placement(
@@ -137,6 +141,10 @@ def _change(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
         for key in ("text", "url", "label", "color", "x", "y", "width", "height")
         if given(getattr(arguments, key))
     }
+    if "color" in fields:
+        fields["color"] = _color(arguments) or None
+    if "url" in fields:
+        fields["url"] = _url(arguments)
     if isinstance(arguments.file, str):
         path, subpath = _file(bench, arguments.file)
         fields |= {"file": path, "subpath": subpath or None}
@@ -164,7 +172,7 @@ def _new_card(bench: Bench, arguments: Canvas) -> NewCard:
         case "file":
             return NewFile(*_file(bench, str(arguments.file)))
         case "url":
-            return NewLink(str(arguments.url))
+            return NewLink(_url(arguments))
         case _:
             return NewGroup(str(arguments.label), arguments.around)
 
@@ -173,6 +181,25 @@ def _file(bench: Bench, written: str) -> tuple[str, str]:
     """The path and the subpath of a file card."""
     name, mark, sub = written.partition("#")
     return bench.engine.find(name), mark + sub
+
+
+def _color(arguments: Canvas) -> str:
+    """Empty for none, which takes a card's color away."""
+    color = arguments.color if isinstance(arguments.color, str) else ""
+    if color and not _COLOR.fullmatch(color):
+        raise InvalidArgument(
+            f"color is {shown(color)}.", argument="color", hint="Give 1 to 6, or #rrggbb in hexadecimal."
+        )
+    return color
+
+
+def _url(arguments: Canvas) -> str:
+    url = str(arguments.url)
+    if not _ADDRESS.match(url):
+        raise InvalidArgument(
+            f"url is {shown(url)}.", argument="url", hint="Give a whole address, such as https://example.org."
+        )
+    return url
 
 
 def _number(value: int | UnsetType) -> int | None:

@@ -1,4 +1,4 @@
-"""A note that is named as a link names it, with the part it points to: `[[Note#Heading|shown]]`, `Note#^block`.
+"""A note named as a link names it, with the part it points to: `[[Note#Heading|shown]]`, `Note#^block`.
 
 Takes the text apart and knows no vault: whether there is such a note is the engine's to say. A name without
 brackets may hold a `#` of its own, because a file made outside of Obsidian may; who has a vault at hand asks
