@@ -237,6 +237,40 @@ async def test_watching_ends_with_exit_code_1_when_the_connection_does() -> None
         assert code == 1 and "connection has ended" in err
 
 
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_watching_ends_also_when_the_connection_does_after_a_quiet_while(version: str) -> None:
+    """The last word that was shown proves that everything else has been done, and only the end can come."""
+    shown = asyncio.Event()
+
+    async def leave(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            match message["method"]:
+                case "initialize":
+                    result: dict[str, Any] = {"protocolVersion": version, "capabilities": {}}
+                case "server/discover":
+                    result = {"supportedVersions": [version], "capabilities": {}}
+                case _ if shown.is_set():
+                    continue  # It came back, and hears nothing more.
+                case _:
+                    await ws.send_json({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+                    await shown.wait()
+                    await ws.close()
+                    return
+            await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    async with running(leave) as server, asyncio.timeout(30):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "vaultbridge", "call", server.url, "--watch", "--mcp", version,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert b"list_changed" in await process.stdout.readline()
+        shown.set()
+        _, err = await process.communicate()
+    assert process.returncode == 1 and b"connection" in err
+
+
 def test_main_gives_back_its_code_in_process_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ws://127.0.0.1:1"]) == 1
     assert "connection refused" in capsys.readouterr().err

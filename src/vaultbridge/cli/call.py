@@ -172,13 +172,18 @@ async def _watch(session: Session, args: argparse.Namespace, seen: asyncio.Queue
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
+    lost = asyncio.Event()
+    session.transport.on_state = lambda _: lost.set()  # from connected, no move leads anywhere but away
+    if not session.transport.is_connected:
+        lost.set()
     listening = asyncio.create_task(session.listen(tuple(args.resource)))
     stopping = asyncio.create_task(stop.wait())
+    losing = asyncio.create_task(lost.wait())
     shown = 0
     try:
         while not args.count or shown < args.count:
             nearest = asyncio.create_task(seen.get())
-            waiting = {nearest, stopping, *([] if listening.done() else [listening])}
+            waiting = {nearest, stopping, losing, *([] if listening.done() else [listening])}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if listening.done():
                 listening.result()
@@ -192,12 +197,12 @@ async def _watch(session: Session, args: argparse.Namespace, seen: asyncio.Queue
                 nearest.cancel()
             if stopping.done():
                 return 0
-            if not session.transport.is_connected and seen.empty():
+            if losing.done() and seen.empty():
                 return _complain("the connection has ended", 1)
     finally:
-        for task in (listening, stopping):
+        for task in (listening, stopping, losing):
             task.cancel()
-        await asyncio.gather(listening, stopping, return_exceptions=True)
+        await asyncio.gather(listening, stopping, losing, return_exceptions=True)
     return 0
 
 
