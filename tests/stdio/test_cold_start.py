@@ -2,21 +2,76 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import os
 import signal
+import sqlite3
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from mcp_support.process import ROOT
+from mcp_support.process import ROOT, environment
 from mcp_support.vault import VaultProcess, small_vault
+from vaultbridge.index.schema import INDEX_FILE
+from vaultbridge.index.store import Index
+from vaultbridge.vault.cache import vault_cache
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(180)
 
 NOTES = 3000
+
+BOUND = 90.0
+"""Seconds until an index must be whole: far beyond what a loaded machine needs."""
+
+BUILDER = """
+import sys
+from pathlib import Path
+from vaultbridge.index import sync
+from vaultbridge.index.owner import Keeper
+from vaultbridge.index.store import Index
+from vaultbridge.vault.paths import Root
+
+vault, cache = map(Path, sys.argv[1:])
+sync.BATCH_FILES = 100
+keeper = Keeper(cache)
+assert keeper.claim()
+
+def told(done, total):
+    print(done, flush=True)
+    sys.stdin.read()
+
+sync.Synchroniser(Root(vault), Index.open(cache)).full(told)
+"""
+"""Another process that builds the index: stops after the first notes, and goes on when its input ends."""
+
+
+def cache_of(base: Path, vault: Path) -> Path:
+    """Where a process that `VaultProcess` starts keeps what it knows of this vault."""
+    return vault_cache(vault, base / "cache")
+
+
+@asynccontextmanager
+async def builder(base: Path, vault: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A first build that stands still in its middle; closing the builder's input lets it go on."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", BUILDER, str(vault), str(cache_of(base, vault))),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        env=environment(),
+    )
+    try:
+        assert process.stdout is not None
+        assert 0 < int(await asyncio.wait_for(process.stdout.readline(), BOUND)) < NOTES
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 def generator() -> ModuleType:
@@ -38,13 +93,22 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 async def complete(process: VaultProcess) -> str:
     """Ask until the answer is a whole one; gives it."""
-    while "index is still being built" in (text := await process.text("search", query="zyzzyvaphone")):
-        await process.text("read_note", name="Hub")
+    async with asyncio.timeout(BOUND):
+        while "index is still being built" in (text := await process.text("search", query="zyzzyvaphone")):
+            await process.text("read_note", name="Hub")
     return text
 
 
+async def found(process: VaultProcess, query: str, path: str) -> None:
+    """Ask until the search finds the note: a change is told when it is on the disk, and the process that
+    keeps the index may be a moment behind."""
+    async with asyncio.timeout(BOUND):
+        while path not in await process.text("search", query=query):
+            pass
+
+
 async def test_everything_is_served_while_the_index_is_being_built(tmp_path: Path, large: Path) -> None:
-    async with VaultProcess(tmp_path, str(large)) as process:
+    async with builder(tmp_path, large) as building, VaultProcess(tmp_path, str(large)) as process:
         assert (await process.begin())["result"]["serverInfo"]["name"] == "obsidian-mcp"
         assert len((await process.result("tools/list"))["tools"]) >= 21
         partial = await process.text("search", query="zyzzyvaphone")
@@ -56,21 +120,31 @@ async def test_everything_is_served_while_the_index_is_being_built(tmp_path: Pat
         ref = {"type": "ref/prompt", "name": "summarize_note"}
         params = {"ref": ref, "argument": {"name": "note", "value": "hub"}}
         assert "Hub" in (await process.result("completion/complete", params))["completion"]["values"]
-        made = await process.text("create_note", name="Made meanwhile", content="zyzzyvaphone")
-        assert '"created":true' in made
-        found = await complete(process)
-        assert "Made meanwhile.md" in found
+        before = (large / "Hub.md").read_bytes()
+        edited = await process.text("edit_note", name="Hub", op="append", content="quokkaphone")
+        assert '"success":true' in edited
+        assert "index is still being built" in await process.text("search", query="zyzzyvaphone")
+        assert building.stdin is not None
+        building.stdin.close()
+        await complete(process)
+        await found(process, "quokkaphone", "Hub.md")
         code, _, err = await process.end()
         assert code == 0, err
-    (large / "Made meanwhile.md").unlink()
+    (large / "Hub.md").write_bytes(before)
 
 
 async def test_a_process_killed_while_it_builds_leaves_nothing_broken(tmp_path: Path, large: Path) -> None:
-    async with VaultProcess(tmp_path, str(large)) as process:
-        await process.begin()
-        assert "index is still being built" in await process.text("search", query="zyzzyvaphone")
-        os.kill(process.inner.pid, signal.SIGKILL)
-        await process.wait()
+    cache = cache_of(tmp_path, large)
+    Index.open(cache).close()
+    with closing(sqlite3.connect(cache / INDEX_FILE, isolation_level=None)) as writer:
+        # As long as somebody else writes, no build can come to its end.
+        writer.execute("BEGIN IMMEDIATE")
+        async with VaultProcess(tmp_path, str(large)) as process:
+            await process.begin()
+            assert "index is still being built" in await process.text("search", query="zyzzyvaphone")
+            os.kill(process.inner.pid, signal.SIGKILL)
+            await process.wait()
+        writer.execute("ROLLBACK")
     async with VaultProcess(tmp_path, str(large)) as process:
         await process.begin()
         assert "7" in await complete(process)
@@ -95,10 +169,9 @@ async def test_one_process_keeps_the_index_and_the_next_takes_over_when_it_is_ki
         await second.result("resources/subscribe", uri)
         (vault / "A.md").write_text("beta")
         assert await second.notification("notifications/resources/updated") == uri
-        assert "A.md" in await second.text("search", query="beta")
+        await found(second, "beta", "A.md")
         os.kill(keeper.inner.pid, signal.SIGKILL)
         await keeper.wait()
         (vault / "A.md").write_text("gamma")
         assert await second.notification("notifications/resources/updated") == uri
-        while "A.md" not in await second.text("search", query="gamma"):
-            await second.notification("notifications/resources/updated")
+        await found(second, "gamma", "A.md")

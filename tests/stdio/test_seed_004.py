@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -100,11 +101,20 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
         "@tool(effect='reads')\ndef stuck() -> str:\n    'Never ends.'\n"
         "    threading.Event().wait()\n    return ''\n"
     )
+
+    def timed_out(answer: dict[str, Any]) -> bool:
+        error = answer.get("error", {"code": 0, "data": {}})
+        return (error["code"], error["data"].get("errorCode")) == (-32006, "TIMEOUT")
+
     async with VaultProcess(tmp_path, str(vault), "--timeout", "1") as process:
         await process.begin("2024-11-05")
-        assert "a" in await process.text("read_note", name="A")
-        answer = await process.ask("tools/call", {"name": "stuck", "arguments": {}})
-        assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32006, "TIMEOUT")
-        assert "a" in await process.text("read_note", name="A")
+        while "stuck" not in {tool["name"] for tool in (await process.result("tools/list"))["tools"]}:
+            await process.notification("notifications/tools/list_changed")
+        assert timed_out(await process.ask("tools/call", {"name": "stuck", "arguments": {}}))
+        reading = {"name": "obsidian_read_note", "arguments": {"name": "A"}}
+        # On a machine that is busy for a second the limit may be met by any call.
+        while timed_out(answer := await process.ask("tools/call", reading)):
+            pass
+        assert "a" in answer["result"]["content"][0]["text"]
         code, _, _ = await process.end()
         assert code == 0

@@ -40,7 +40,7 @@ async def test_nothing_that_a_tool_or_its_child_prints_reaches_the_client(tmp_pa
     async with VaultProcess(tmp_path, str(vault)) as process:
         await process.begin()
         await process.text("read_note", name="A")
-        if "noisy" not in {tool["name"] for tool in (await process.result("tools/list"))["tools"]}:
+        while "noisy" not in {tool["name"] for tool in (await process.result("tools/list"))["tools"]}:
             await process.notification("notifications/tools/list_changed")
         called = await process.result("tools/call", {"name": "noisy", "arguments": {}})
         assert called["content"][0]["text"] == "quiet"
