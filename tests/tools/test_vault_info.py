@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tools_support.desk import Desk
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.scope import Scope
@@ -92,3 +94,34 @@ def test_read_only_is_told(small: Small) -> None:
 
 def test_wrong_calls_are_named(small: Small) -> None:
     assert small({}).refused(InvalidArgument, "vault_info", section="mood").argument == "section"
+
+
+@pytest.mark.parametrize(
+    ("app", "rows"),
+    [
+        (
+            "{}",
+            [
+                "New notes go to the top of the vault",
+                "Attachments go to the top of the vault",
+                "Deleted files go to the system's trash",
+            ],
+        ),
+        (
+            '{"attachmentFolderPath":"./","trashOption":"local","newFileLocation":"current"}',
+            [
+                "New notes go to the active note's folder",
+                "Attachments go to the note's folder",
+                "Deleted files go to .trash in the vault",
+            ],
+        ),
+        (
+            '{"attachmentFolderPath":"./img","trashOption":"none"}',
+            ["Attachments go to img in the note's folder", "Deleted files are deleted for good"],
+        ),
+        ('{"attachmentFolderPath":"Media/In"}', ["Attachments go to Media/In"]),
+    ],
+)
+def test_settings_are_told_in_words(small: Small, app: str, rows: list[str]) -> None:
+    desk = small({"A.md": "", ".obsidian/app.json": app})
+    assert set(rows) <= set(desk.rows("vault_info", section="settings"))

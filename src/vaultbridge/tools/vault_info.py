@@ -23,6 +23,14 @@ TOLD_SETTINGS: Final = 5
 """How many settings the summary tells: those that decide where things go and how links look."""
 
 
+_TOP: Final = "the top of the vault"
+_DELETED: Final = {
+    "system": "go to the system's trash",
+    "local": "go to .trash in the vault",
+    "none": "are deleted for good",
+}
+
+
 class VaultInfo(Arguments, frozen=True, kw_only=True):
     section: Section = "summary"
     limit: Limit = 50
@@ -99,19 +107,19 @@ def _summary(bench: Bench) -> list[str]:
 def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
     """The most telling first. A hidden note is not named, though a setting does."""
     daily = settings.notes_of("daily")
-    places = {"root": "the top", "current": "the active note's folder", "folder": settings.new_file_folder}
+    places = {"root": _TOP, "current": "the active note's folder", "folder": settings.new_file_folder}
     rows = [
-        f"New notes go to {places[settings.new_file_location] or 'the top'}",
-        f"Attachments go to {settings.attachment_folder}",
+        f"New notes go to {places[settings.new_file_location] or _TOP}",
+        f"Attachments go to {_attachments(settings.attachment_folder)}",
         f"Links: {settings.new_link_format}, {'Markdown' if settings.use_markdown_links else 'wikilinks'}",
-        f"Daily notes: {daily.folder or 'the top'}, {daily.format}"
+        f"Daily notes: {daily.folder or _TOP}, {daily.format}"
         + (f", template {daily.template}" if daily.template and visible(daily.template) else ""),
         f"Templates: {settings.template_folder or 'no folder'}",
-        f"Deleted files go to: {settings.trash_option}",
+        f"Deleted files {_DELETED[settings.trash_option]}",
     ]
     for period, notes in settings.periodic.items():
         if period != "daily" and notes.enabled:
-            rows.append(f"{period.capitalize()} notes: {notes.folder or 'the top'}, {notes.format}")
+            rows.append(f"{period.capitalize()} notes: {notes.folder or _TOP}, {notes.format}")
     excluded = [one for one in settings.ignoring.filters if one.startswith("/") or visible(one.strip("/"))]
     if excluded:
         rows.append(f"Excluded from search: {', '.join(excluded)}")
@@ -124,6 +132,13 @@ def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[s
     if settings.community_plugins:
         rows.append(f"Plugins: {', '.join(settings.community_plugins)}")
     return [*rows, *(f"Problem: {problem}" for problem in settings.problems)]
+
+
+def _attachments(folder: str) -> str:
+    below = folder.removeprefix("./")
+    if below == folder:
+        return folder.strip("/") or _TOP
+    return f"{below} in the note's folder" if below else "the note's folder"
 
 
 VAULT_INFO = Tool(
