@@ -108,6 +108,7 @@ const seen = {
 
 // What a person does
 
+// `then` is what to look at in the same moment: the next one may come before the next question.
 const cardOf = (note) => cardNodes().find((node) => node.querySelector('h3').textContent === note);
 const verbs = {
   load: ({ slow }) => {
@@ -141,9 +142,10 @@ const verbs = {
     const [start, end] = [from, to ?? from].map(([line, ch]) => ({ line, ch }));
     editorOf(note).setSelection(start, end);
   },
-  write: ({ note, text }) => {
+  write: ({ note, text, then }) => {
     editorOf(note).focused = true;
     editorOf(note).write(text);
+    return then && seen[then]();
   },
   save: ({ note }) => leafOf(note).view.save(),
   // The app's watcher notices what another program wrote, and shows it.
@@ -152,7 +154,6 @@ const verbs = {
     app.vault.trigger('modify', new api.TFile(app.vault, note));
     if (leaf) leaf.view.editor.write(await app.vault.read(leaf.view.file));
   },
-  // `then` is what to look at in the same moment: the next one may come before the next question.
   command: ({ name, then }) => {
     const command = app.commands.get(`vaultbridge:${name}`);
     if (command.callback) {

@@ -20,13 +20,13 @@ from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.editor.desk import Desk, Timing
 from vaultbridge.transports.ide_server import EDITOR_PROTOCOL, IdeServer, listening_socket
 
-WAIT = 10.0
-"""The bound of every wait in the tests."""
+WAIT = 60.0
+"""The bound of every wait in the tests: some wait for a process to start, on a machine that may be busy."""
 
 TOKEN = "0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11"
 
-QUICK = Timing(debounce=0.005, debounce_limit=0.01, ready_after=0.005, mention_wait=5.0)
-"""The same rules in fast time."""
+QUICK = Timing(debounce=0.005, debounce_limit=0.01, ready_after=0.005, mention_wait=WAIT)
+"""The same rules in fast time; what must not come too late has all the time."""
 
 
 class Failed(Exception):
@@ -182,7 +182,7 @@ async def running(
     timing: Timing = QUICK,
     share_selection: bool = True,
     port: int = 0,
-    hello_seconds: float = 5.0,
+    hello_seconds: float = WAIT,
 ) -> AsyncIterator[Bridge]:
     view = view or VaultView(folder)
     desk = Desk(view.visible, share_selection=share_selection, timing=timing)

@@ -13,8 +13,8 @@ from vaultbridge.errors import PermissionDenied
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 A, B = vault_path("A.md"), vault_path("B.md")
-QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=5.0)
-WAIT = 5.0
+WAIT = 30.0
+QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_wait=WAIT)
 
 
 class Assistant:

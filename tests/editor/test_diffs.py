@@ -21,7 +21,7 @@ from vaultbridge.errors import InvalidArgument, ObsidianNotRunning
 from vaultbridge.vault.paths import vault_path
 
 NOTE = vault_path("Note.md")
-WAIT = 5.0
+WAIT = 30.0
 
 
 class Screen:

@@ -13,6 +13,7 @@ from editor.bridge import TOKEN, WAIT, running
 from vaultbridge.editor.model import Point, Selection
 from vaultbridge.editor.remembered import Remembered, remember
 from vaultbridge.editor.remote import (
+    ANSWER_SECONDS,
     NotRunning,
     all_status,
     bridge_of,
@@ -21,6 +22,7 @@ from vaultbridge.editor.remote import (
     parse_place,
     visit,
 )
+from vaultbridge.engine.freshness import COMPLETE_SECONDS
 from vaultbridge.errors import EngineFailure, InvalidArgument
 
 
@@ -89,6 +91,11 @@ async def test_commands_reach_the_running_bridge(vault: Path, tmp_path: Path) ->
             await call(cache, "select", note="Note", start=[9])
         with pytest.raises(EngineFailure, match="Nothing here"):
             await call(cache, "mention", note="Nothing here")
+
+
+def test_an_answer_is_awaited_as_long_as_the_bridge_may_take_for_it() -> None:
+    """Where a first build of the index is waited for, the bridge's own words come at the latest then."""
+    assert ANSWER_SECONDS > COMPLETE_SECONDS
 
 
 async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:

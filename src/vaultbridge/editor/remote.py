@@ -17,12 +17,14 @@ import msgspec
 
 from vaultbridge.editor.remembered import Remembered, all_listening, listening_for
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
+from vaultbridge.limits import CALL_SECONDS
 
 if TYPE_CHECKING:
     import aiohttp
 
-CALL_SECONDS: Final = 5.0
-"""How long a running bridge on this machine may take to answer."""
+ANSWER_SECONDS: Final = CALL_SECONDS
+"""How long a running bridge on this machine may take to answer: a name that only a whole index can tell waits
+for a first build, and on a busy machine everything waits."""
 
 MESSAGE_BYTES: Final = 11 * 2**20
 """The longest answer taken: a little more than a bridge sends."""
@@ -56,7 +58,7 @@ class Visit:
         message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
         await self._socket.send_str(msgspec.json.encode(message).decode())
         while True:
-            answer = await self._receive(CALL_SECONDS)
+            answer = await self._receive(ANSWER_SECONDS)
             if answer.get("id") == id_ and "method" not in answer:
                 return _result(answer)
             self._news.append(answer)
