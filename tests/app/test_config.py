@@ -167,10 +167,13 @@ def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
         load(Path("/dev/zero"))
 
 
-@pytest.mark.parametrize("variable", ["VAULTBRIDGE_PORT", "VAULTBRIDGE_READ_ONLY", "VAULTBRIDGE_LOG_LEVEL"])
+@pytest.mark.parametrize(
+    "variable",
+    ["VAULTBRIDGE_HOST", "VAULTBRIDGE_PORT", "VAULTBRIDGE_READ_ONLY", "VAULTBRIDGE_LOG_LEVEL"],
+)
 def test_a_wrong_variable_is_named(variable: str) -> None:
     with pytest.raises(InvalidArgument, match=variable):
-        from_environment(EMPTY, {variable: "99999999"})
+        from_environment(EMPTY, {variable: "host:99999999"})
 
 
 def test_every_key_is_documented_with_whether_it_is_live() -> None:

@@ -143,6 +143,9 @@ async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
         (["--port", "99999"], 2, "0 to 65535"),
         (["--deny", "../x"], 1, "contains '..'"),
         (["--tls-key", "x"], 2, "belong together"),
+        (["--allow-host", "nas:3000"], 2, "without a port"),
+        (["--allow-origin", "notes.example"], 2, "Such as https://notes.example"),
+        (["--host", "localhost:3000"], 2, "without a port"),
         (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.transports.http_guard import HostGuard, host_fault, origin_fault
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,33 @@ def test_an_allowed_page_may_read_the_answer_and_only_it() -> None:
     assert headers["Vary"] == "Origin"
     assert "Mcp-Session-Id" in headers["Access-Control-Expose-Headers"]
     assert HostGuard().cors_headers(None) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["vault.home.arpa", "NAS", "10.0.0.7", "::1", "[fe80::1%eth0]", "xn--bcher-kva.de"]
+)
+def test_a_name_of_a_server_is_a_name_or_an_address(name: str) -> None:
+    assert host_fault(name) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["http://nas", "nas:3000", "[::1]:3000", "nas/", "*", "*.home", "a b", "b\xfccher.de"]
+)
+def test_a_name_that_no_request_can_bear_is_told(name: str) -> None:
+    """Otherwise it would be in the list and let nobody in."""
+    assert "without" in host_fault(name)
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://notes.example", "http://nas:8080/", "app://obsidian.md", "chrome-extension://abc"]
+)
+def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
+    assert origin_fault(origin) == ""
+    assert HostGuard(origins=[origin]).allows_origin(origin.rstrip("/"))
+
+
+@pytest.mark.parametrize(
+    "origin", ["notes.example", "https://", "https://a/page", "https://me@a", "https://*.a", "*", "null", ""]
+)
+def test_an_origin_that_no_page_has_is_told(origin: str) -> None:
+    assert origin_fault(origin)

@@ -163,6 +163,10 @@ def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
     if given := environ.get(VAULT_VARIABLE):
         vaults = chosen(vaults, [one for one in given.split(os.pathsep) if one])
     if given := environ.get("VAULTBRIDGE_HOST"):
+        from vaultbridge.transports.http_guard import host_fault
+
+        if host_fault(given):
+            raise _wrong("VAULTBRIDGE_HOST", given, "an address, such as 0.0.0.0, without a port")
         server = replace(server, host=given)
     if given := environ.get("VAULTBRIDGE_PORT"):
         if not (given.isascii() and given.isdigit() and int(given) <= 65535):

@@ -8,9 +8,10 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from vaultbridge.app.config import Config, place_of
+from vaultbridge.app.config import Config, ServerConfig, place_of
 from vaultbridge.app.vault_choice import VAULTS
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.transports.http_guard import host_fault, origin_fault
 from vaultbridge.vault.scope import Scope
 
 _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
@@ -131,7 +132,7 @@ def _explained(file_name: str, message: str, table: Any, lines: dict[str, int]) 
         key = f"{place}.{found['field']}".lstrip(".")
         known = known_keys(place)
         close = get_close_matches(found["field"], known, n=1)
-        guess = f"Did you mean {close[0]}? " if close else ""
+        guess = f"Did you mean {close[0]}? " if close else "" if place else _in_a_table(found["field"])
         hint = f"{guess}There are: {', '.join(known)}."
         return _fault(file_name, line_of(key, lines), key, "is not known.", hint)
     if found := _MISSING.match(message):
@@ -152,6 +153,12 @@ def _explained(file_name: str, message: str, table: Any, lines: dict[str, int]) 
     if message == _EMPTY:
         return _fault(file_name, line_of(place, lines), place, "should not be empty.")
     return _fault(file_name, line_of(place, lines), place, f"is not possible: {message}.")
+
+
+def _in_a_table(key: str) -> str:
+    """Which table a key belongs into that stands outside of all."""
+    tables = [name for name in known_keys("") if name != "vaults" and key in known_keys(name)]
+    return f"Did you mean {key} in [{tables[0]}]? " if tables else ""
 
 
 def known_keys(place: str) -> list[str]:
@@ -183,11 +190,21 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
             key = f"{place}.{error.argument}"
             raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error.message}") from None
     _check_vaults(config, file_name, lines)
+    _check_names(config.server, file_name, lines)
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         key = "server.tls_certificate" if server.tls_certificate else "server.tls_key"
         hint = "tls_certificate and tls_key belong together."
         raise _fault(file_name, line_of(key, lines), key, "stands alone.", hint)
+
+
+def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) -> None:
+    faults = [("server.host", server.host, host_fault(server.host) and "Such as 0.0.0.0, without a port.")]
+    faults += [(f"server.hosts[{n}]", name, host_fault(name)) for n, name in enumerate(server.hosts)]
+    faults += [(f"server.origins[{n}]", page, origin_fault(page)) for n, page in enumerate(server.origins)]
+    for key, text, hint in faults:
+        if hint:
+            raise _fault(file_name, line_of(key, lines), key, f"cannot be {text[:60]!r}.", hint)
 
 
 def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, emit, run, say
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.transports.http_guard import host_fault, origin_fault
 
 if TYPE_CHECKING:
     from vaultbridge.app.config import Config
@@ -24,7 +25,7 @@ def main(argv: list[str]) -> int:
     parser = Parser("serve", "Serve vaults to assistants, on one port of this machine.", epilog=EPILOG)
     parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
     parser.add_argument("--port", type=_port, help="the port to take, or nothing; 0: any free one")
-    parser.add_argument("--host", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--host", type=_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="nothing may be changed")
     parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     parser.add_argument(
@@ -33,10 +34,20 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--profile", choices=("core", "full", "read-only"), help="which tools are offered")
     parser.add_argument("--cors", choices=("local", "any"), help="any: pages of every site may call")
     parser.add_argument(
-        "--allow-host", action="append", default=[], metavar="NAME", help="a name of this server"
+        "--allow-host",
+        action="append",
+        type=_host,
+        default=[],
+        metavar="NAME",
+        help="a name of this server",
     )
     parser.add_argument(
-        "--allow-origin", action="append", default=[], metavar="ORIGIN", help="a page's origin"
+        "--allow-origin",
+        action="append",
+        type=_origin,
+        default=[],
+        metavar="ORIGIN",
+        help="a page's origin",
     )
     parser.add_argument("--tls-certificate", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", metavar="FILE", help="its private key")
@@ -53,6 +64,20 @@ def _port(text: str) -> int:
     if not 0 <= port <= 65535:
         raise argparse.ArgumentTypeError("a port is 0 to 65535")
     return port
+
+
+def _host(text: str) -> str:
+    return _right(text, host_fault(text))
+
+
+def _origin(text: str) -> str:
+    return _right(text, origin_fault(text))
+
+
+def _right(text: str, fault: str) -> str:
+    if fault:
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not possible. {fault}")
+    return text
 
 
 def _serve(args: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ Origin, which only browsers send, must be this machine or an app. Without I/O: i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -33,6 +34,12 @@ ALLOWED_HEADERS: Final = ", ".join(
         "Mcp-Name",
     )
 )
+
+
+_NAME: Final = re.compile(r"[0-9a-z][0-9a-z._-]*|[0-9a-f.:]*:[0-9a-f.:]*(%[0-9a-z]+)?", re.IGNORECASE)
+"""A name in DNS, an address of IPv4, or one of IPv6."""
+
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+/?", re.IGNORECASE)
 
 
 class HostGuard:
@@ -79,6 +86,25 @@ class HostGuard:
             "Access-Control-Expose-Headers": EXPOSED_HEADERS,
             "Vary": "Origin",
         }
+
+
+def host_fault(name: str) -> str:
+    """What is wrong with a name that somebody gives to this server; "" when nothing is. One that no Host
+    header can bear would stand in the list and let nobody in."""
+    plain = name[1:-1] if name.startswith("[") and name.endswith("]") else name
+    # One colon is a port's; an address of IPv6 has more.
+    if _NAME.fullmatch(plain) and plain.count(":") != 1:
+        return ""
+    return "Such as vault.home.arpa or 10.0.0.7, without http:// and without a port."
+
+
+def origin_fault(origin: str) -> str:
+    """The same for a page's origin."""
+    if _ORIGIN.fullmatch(origin):
+        return ""
+    if origin == "*":
+        return 'Such as https://notes.example; every page may call Bridge v1 when cors = "any".'
+    return "Such as https://notes.example, without the path of a page."
 
 
 def called_host(request: web.BaseRequest) -> str | None:
