@@ -102,3 +102,13 @@ def test_a_very_long_error_is_cut(capsys: pytest.CaptureFixture[str]) -> None:
     start_logging("info")
     logging.getLogger("vaultbridge").error("x", exc_info=ValueError("y" * 10_000))
     assert len(capsys.readouterr().err) < 500
+
+
+def test_what_a_library_logs_names_no_folder_of_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    start_logging("info")
+    logging.getLogger("asyncio").error(
+        "Exception was never retrieved\nfuture: <Task coro=<ask() defined at /home/me/lib/changes.py:191>>"
+    )
+    err = capsys.readouterr().err
+    assert "/home/me" not in err
+    assert "changes.py:191" in err

@@ -12,7 +12,10 @@ import pytest
 
 from mcp_support.vault import VaultWire, small_vault, vault_wire
 from mcp_support.wire import MODERN
+from vaultbridge.app.wiring import open_engine
+from vaultbridge.dialects.vault_changes import VaultChanges
 from vaultbridge.dialects.vault_provider import ProviderSettings
+from vaultbridge.dialects.vault_workers import Workers
 from vaultbridge.vault.scope import Scope
 
 UPDATED = "notifications/resources/updated"
@@ -174,3 +177,16 @@ async def test_a_server_that_stands_by_hears_of_changes_through_the_shared_index
         assert await second.notification(UPDATED) == {"uri": A}
         (vault / "New.md").write_text("new")
         await second.notification(LIST)
+
+
+async def test_a_vault_that_opens_when_all_is_over_is_not_followed(tmp_path: Path) -> None:
+    """A client that leaves at once closes the server while a thread still opens the vault."""
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    with open_engine(str(vault), environ={"VAULTBRIDGE_CACHE": str(tmp_path / "cache")}) as engine:
+        workers = Workers()
+        changes = VaultChanges(workers, lambda change: None)
+        changes.close()
+        workers.close()
+        before = asyncio.all_tasks()
+        await asyncio.to_thread(changes.attach, "Notes", engine)
+        assert asyncio.all_tasks() == before

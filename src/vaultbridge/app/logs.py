@@ -55,7 +55,9 @@ def set_level(level: LogLevel) -> None:
 
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(record).replace("\n", " | ")
+        line = super().format(record).replace("\n", " | ")
+        # Ours are written without; what a library says of a task, say, names the file it comes from.
+        return line if record.name.startswith(log.name) else _FOLDERS.sub("", line)
 
     def formatException(self, info: object) -> str:
         return _described(info[1]) if isinstance(info, tuple) else ""

@@ -66,6 +66,7 @@ class VaultChanges:
         self._looking: asyncio.Task[None] | None = None
         self._asking: asyncio.Task[None] | None = None
         self._prompts: Prompts | None = None
+        self._closed = False
 
     # From the threads.
 
@@ -105,6 +106,8 @@ class VaultChanges:
         self._watched.pop(uri, None)
 
     def close(self) -> None:
+        """Tell nothing any more, also of vaults that are still being opened."""
+        self._closed = True
         for stop in self._stops:
             stop()
         for task in (self._looking, self._asking):
@@ -112,6 +115,8 @@ class VaultChanges:
                 task.cancel()
 
     def _begin(self, name: str, engine: Engine) -> None:
+        if self._closed:
+            return
         self._engines[name] = engine
         if self._asking is None:
             self._asking = self._loop.create_task(self._ask())
@@ -119,6 +124,8 @@ class VaultChanges:
         self._hear(name, frozenset())
 
     def _hear(self, name: str, paths: frozenset[VaultPath] | None) -> None:
+        if self._closed:
+            return
         known = self._news.get(name, set())
         if known is None or paths is None:
             self._news[name] = None
