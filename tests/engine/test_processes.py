@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -42,10 +43,9 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
         # Somebody else, too, who knows nothing of us.
         (folder / f"outside {outside % 7}.md").write_text(f"[[n0]] outside {outside}")
         outside += 1
-        try:
-            children[0].wait(0.05)
-        except subprocess.TimeoutExpired:
-            continue
+        for child in children:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(0.05)
     reports = [json.loads(child.communicate(timeout=BOUND)[0]) for child in children]
     texts = "\n".join(data.decode() for path, data in contents(engine).items() if path.startswith("n"))
     for report in reports:

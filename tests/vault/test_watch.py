@@ -30,15 +30,28 @@ from vaultbridge.vault.watch import (
 BOUND = 30.0
 """Seconds that a test waits for an event before it fails: far more than any needs."""
 
+MARK = "mark "
+"""How the names of files begin that are written to see what was told before them."""
+
 
 class Watched:
     """A vault under watch, and what was told of it."""
 
-    def __init__(self, root: Root, **options: int) -> None:
+    def __init__(self, root: Root, *, busy: threading.Event | None = None, **options: int) -> None:
+        """Whoever is told is `busy` with what it was told until that is set."""
+        self.busy = busy or threading.Event()
+        if busy is None:
+            self.busy.set()
         self.told: queue.Queue[WatchEvent] = queue.Queue()
-        self.watcher = Watcher(root, self.told.put, **options)
+        self._folder = root.folder
+        self._marks = 0
+        self.watcher = Watcher(root, self._hear, **options)
         self.watcher.start()
         assert self.told.get(timeout=BOUND) == Rescan("started")
+
+    def _hear(self, event: WatchEvent) -> None:
+        self.told.put(event)
+        self.busy.wait(BOUND)
 
     def until(self, wanted: Callable[[list[WatchEvent]], bool]) -> list[WatchEvent]:
         """Everything told until `wanted` holds of it."""
@@ -53,13 +66,30 @@ class Watched:
                 continue
         return events
 
+    def after(self, change: Callable[[], object]) -> list[WatchEvent]:
+        """Everything that is told because of one change, in however many parts it comes: the system tells of
+        what happens in its order, so all of it is there when a mark is told that was set afterwards."""
+        change()
+        self._marks += 1
+        mark = f"{MARK}{self._marks}.md"
+        (self._folder / mark).write_text("x")
+        return self.until(lambda events: mark in _all_paths(events))
+
     def paths(self, *wanted: str) -> set[str]:
         """All changed paths told until the wanted ones are among them."""
         return _paths(self.until(lambda events: set(wanted) <= _paths(events)))
 
 
 def _paths(events: list[WatchEvent]) -> set[str]:
+    return {path for path in _all_paths(events) if not path.startswith(MARK)}
+
+
+def _all_paths(events: list[WatchEvent]) -> set[str]:
     return {path for event in events if isinstance(event, Changed) for path in event.paths}
+
+
+def _of_obsidian(events: list[WatchEvent]) -> set[WatchEvent]:
+    return {event for event in events if isinstance(event, SettingsChanged | WorkspaceChanged)}
 
 
 @pytest.fixture
@@ -70,18 +100,16 @@ def watched(root: Root) -> Iterator[Watched]:
 
 
 def test_writes_renames_and_deletions_are_told_by_vault_path(watched: Watched, folder: Path) -> None:
-    (folder / "a.md").write_text("x")
-    assert watched.paths("a.md") == {"a.md"}
-    (folder / "a.md").rename(folder / "b.md")
-    assert watched.paths("a.md", "b.md") == {"a.md", "b.md"}
-    (folder / "b.md").unlink()
-    assert watched.paths("b.md") == {"b.md"}
+    one, other = folder / "a.md", folder / "b.md"
+    assert _paths(watched.after(lambda: one.write_text("x"))) == {"a.md"}
+    assert _paths(watched.after(lambda: one.rename(other))) == {"a.md", "b.md"}
+    assert _paths(watched.after(other.unlink)) == {"b.md"}
 
 
 def test_an_atomic_save_is_told_as_its_note_alone(watched: Watched, folder: Path) -> None:
-    (folder / ".tmp-save").write_text("x")
-    (folder / ".tmp-save").replace(folder / "n.md")
-    assert watched.paths("n.md") == {"n.md"}
+    passing = folder / ".tmp-save"
+    assert _paths(watched.after(lambda: passing.write_text("x"))) == set()
+    assert _paths(watched.after(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
 
 
 def test_a_folder_that_appears_full_is_told_with_its_files(
@@ -108,27 +136,22 @@ def test_folders_made_and_filled_in_one_go_lose_nothing(watched: Watched, folder
 
 
 def test_names_are_told_as_nfc(watched: Watched, folder: Path) -> None:
-    (folder / unicodedata.normalize("NFD", "Café.md")).write_text("x")
-    assert watched.paths("Café.md") == {"Café.md"}
+    place = folder / unicodedata.normalize("NFD", "Café.md")
+    assert _paths(watched.after(lambda: place.write_text("x"))) == {"Café.md"}
 
 
 def test_hidden_files_are_silent_and_obsidians_own_are_told_apart(watched: Watched, folder: Path) -> None:
-    (folder / ".git").mkdir()
-    (folder / ".git" / "index").write_text("x")
-    (folder / ".obsidian").mkdir()
-    (folder / "mark.md").write_text("x")
-    assert watched.paths("mark.md") == {"mark.md"}
-    (folder / ".obsidian" / "app.json").write_text("{}")
-    told = watched.until(lambda events: SettingsChanged() in events)
-    assert set(told) == {SettingsChanged()}
-    (folder / ".obsidian" / "workspace.json").write_text("{}")
-    told = watched.until(lambda events: WorkspaceChanged() in events)
-    assert set(told) <= {SettingsChanged(), WorkspaceChanged()}
+    git, obsidian = folder / ".git", folder / ".obsidian"
+    made = watched.after(lambda: (git.mkdir(), (git / "index").write_text("x"), obsidian.mkdir()))
+    saved = watched.after(lambda: (obsidian / "app.json").write_text("{}"))
+    moved = watched.after(lambda: (obsidian / "workspace.json").write_text("{}"))
+    assert _paths([*made, *saved, *moved]) == set()
+    told = [_of_obsidian(events) for events in (made, saved, moved)]
+    assert told == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
 
 
 def test_a_placeholder_is_told_by_the_name_it_stands_for(watched: Watched, folder: Path) -> None:
-    (folder / ".Far.md.icloud").write_text("x")
-    assert watched.paths("Far.md") == {"Far.md"}
+    assert _paths(watched.after(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {"Far.md"}
 
 
 def test_changes_by_another_process_are_told(watched: Watched, folder: Path) -> None:
@@ -138,9 +161,11 @@ def test_changes_by_another_process_are_told(watched: Watched, folder: Path) -> 
 
 
 def test_a_storm_becomes_a_rescan(root: Root, folder: Path) -> None:
-    watched = Watched(root, batch_paths=20)
+    watched = Watched(root, batch_paths=20, busy=threading.Event())
+    # Written while the one who is told is busy, so that all of it is there at the next look.
     for number in range(200):
         (folder / f"{number}.md").write_text("x")
+    watched.busy.set()
     events = watched.until(lambda events: Rescan("many-changes") in events)
     watched.watcher.stop()
     assert all(len(event.paths) <= 20 for event in events if isinstance(event, Changed))
@@ -195,7 +220,8 @@ def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folde
     folder.rmdir()
     watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))
     watched.watcher.stop()
-    assert "vault-watch" not in {thread.name for thread in threading.enumerate()}
+    thread = watched.watcher._thread
+    assert thread is not None and not thread.is_alive()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
