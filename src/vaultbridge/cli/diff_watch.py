@@ -8,7 +8,6 @@ meant for: what was typed before a diff was shown, or while it was withdrawn, de
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 import threading
@@ -72,15 +71,15 @@ async def _watch(vault: str, front: _Front) -> None:
                         return
                     if text is not None:
                         # One connection has one reader: the answer to our own request comes by it.
-                        await _cancelled(news)
+                        await ended(news)
                         await _decide(visitor, front, text)
                         news = asyncio.ensure_future(visitor.news())
                     # After the end of the input nothing comes any more, and others may still decide.
                     line = asyncio.ensure_future(lines.get())
                 sys.stdout.flush()
         finally:
-            await _cancelled(news)
-            await _cancelled(line)
+            await ended(news)
+            await ended(line)
 
 
 async def _decide(visitor: Visit, front: _Front, text: str) -> None:
@@ -205,7 +204,10 @@ def _input_lines() -> asyncio.Queue[str | None]:
     return lines
 
 
-async def _cancelled(task: asyncio.Future[Any]) -> None:
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Cancel a task and wait for its end. Waiting for the task itself would take Ctrl-C, which cancels us,
+    for the task's own end."""
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
