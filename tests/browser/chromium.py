@@ -27,7 +27,7 @@ from typing import Any
 
 import websockets
 
-WAIT = 20.0
+WAIT = 60.0
 """Seconds that anything in the browser may take on a loaded machine."""
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")

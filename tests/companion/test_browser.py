@@ -17,7 +17,7 @@ from companion.obsidian import FOLDER
 from editor.bridge import Client
 from editor.process import Served, served
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 HERE = Path(__file__).parent
 TEXT = "".join(f"line {number}\n" for number in range(1, 21))
