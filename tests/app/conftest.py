@@ -16,7 +16,8 @@ from vaultbridge.app.config import from_environment, load
 from vaultbridge.app.serve import Listening, ServeOptions, running
 from vaultbridge.app.tokens import TokenStore
 
-BOUND = 20.0
+BOUND = 60.0
+"""Seconds that a test waits for something that must come, also on a machine busy with other things."""
 
 
 class Served:

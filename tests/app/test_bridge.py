@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from bridge_support import BOUND, SampleProvider, running
+from mcp_support.ports import held_port
 from mcp_support.wire import Wire
 from vaultbridge.app.bridge import STATUS_TOOL, BridgeProvider, mcp_names
 from vaultbridge.app.bridge_client import BridgeClient
@@ -19,11 +19,17 @@ from vaultbridge.dialects.mcp_provider import Offer, Provider
 from vaultbridge.dialects.mcp_server import McpServer
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first list waits until the other side was asked, however busy the machine is."""
+    monkeypatch.setattr("vaultbridge.app.bridge.FIRST_LIST_SECONDS", BOUND)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Where nobody listens yet."""
+    with held_port() as port:
+        yield port
 
 
 @asynccontextmanager
@@ -88,8 +94,7 @@ async def test_a_change_on_the_other_side_is_told() -> None:
         assert await names(wire) == ["read_note"]
 
 
-async def test_before_the_other_side_is_there_one_tool_says_why_and_then_the_tools_come() -> None:
-    port = free_port()
+async def test_before_the_other_side_is_there_one_tool_says_why_and_then_the_tools_come(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         told = await call(wire, STATUS_TOOL)
@@ -102,8 +107,7 @@ async def test_before_the_other_side_is_there_one_tool_says_why_and_then_the_too
             assert STATUS_TOOL not in await names(wire)
 
 
-async def test_the_status_tool_looks_again_when_it_is_asked() -> None:
-    port = free_port()
+async def test_the_status_tool_looks_again_when_it_is_asked(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         async with running(port=port):
@@ -111,8 +115,7 @@ async def test_the_status_tool_looks_again_when_it_is_asked() -> None:
             assert "is there with 6 tools" in told["content"][0]["text"]
 
 
-async def test_while_the_other_side_is_away_tools_stay_listed_and_say_what_is_wrong() -> None:
-    port = free_port()
+async def test_while_the_other_side_is_away_tools_stay_listed_and_say_what_is_wrong(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         async with running(port=port):
@@ -130,9 +133,8 @@ async def test_while_the_other_side_is_away_tools_stay_listed_and_say_what_is_wr
             assert await names(wire) == before
 
 
-async def test_a_call_that_the_other_side_drops_is_an_error_and_is_not_repeated() -> None:
+async def test_a_call_that_the_other_side_drops_is_an_error_and_is_not_repeated(port: int) -> None:
     provider = SampleProvider()
-    port = free_port()
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         async with running(port=port, provider=provider):
@@ -151,8 +153,7 @@ async def test_a_call_that_the_other_side_drops_is_an_error_and_is_not_repeated(
         assert [name for name, _ in provider.calls].count("obsidian_stuck") == 1
 
 
-async def test_an_old_client_gets_the_failure_as_an_error_of_the_protocol() -> None:
-    port = free_port()
+async def test_an_old_client_gets_the_failure_as_an_error_of_the_protocol(port: int) -> None:
     async with bridged(port, version="2024-11-05") as wire:
         await names(wire)
         error = await wire.error("tools/call", {"name": STATUS_TOOL, "arguments": {}})

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from mcp_support.ports import held_port
 from mcp_support.process import START_BOUND, Process, environment
 
 SERVER = Path(__file__).with_name("foreign_bridge.mjs")
@@ -85,9 +86,16 @@ async def changed(bridge: Process) -> None:
         pass
 
 
+async def reached(bridge: Process) -> list[str]:
+    """Its tools, as soon as they are listed: on a busy machine the first list does without."""
+    while (listed := await names(bridge)) == ["bridge_status"]:
+        await changed(bridge)
+    return listed
+
+
 async def test_its_tools_work_and_its_failures_are_told() -> None:
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
-        assert "vault_rename" in await names(bridge)
+        assert "vault_rename" in await reached(bridge)
         assert await said(bridge, "read_note", path="a.md") == "# a.md"
         assert await said(bridge, "vault_rename") == "vault: rename"
         assert await said(bridge, "cut") == "a moth \ufffd"
@@ -117,7 +125,7 @@ async def test_neither_a_proxy_nor_the_log_gets_to_see_the_key() -> None:
                 **proxies,
             ) as bridge,
         ):
-            assert "seen" in await names(bridge)
+            assert "seen" in await reached(bridge)
             await call(bridge, "broken")
             keys = json.loads(await said(bridge, "seen"))["keys"]
             assert set(keys) == {"Bearer k-secret-1"}
@@ -127,10 +135,9 @@ async def test_neither_a_proxy_nor_the_log_gets_to_see_the_key() -> None:
 
 
 async def test_it_dies_in_the_middle_of_a_call_and_comes_back() -> None:
-    async with foreign() as server:
-        port = server.port
-        async with bridged("--url", f"http://127.0.0.1:{port}") as bridge:
-            before = await names(bridge)
+    with held_port() as port:
+        async with foreign(port) as server, bridged("--url", f"http://127.0.0.1:{port}") as bridge:
+            before = await reached(bridge)
             await bridge.send(request("hung", "hang"))
             assert await server.line() == "hanging"
             server.process.kill()
@@ -146,8 +153,11 @@ async def test_it_dies_in_the_middle_of_a_call_and_comes_back() -> None:
 
 
 async def test_a_call_can_be_cancelled_and_the_end_of_input_then_ends_the_process() -> None:
-    async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
-        await names(bridge)
+    async with (
+        foreign() as server,
+        bridged("--url", f"http://127.0.0.1:{server.port}", "--timeout", "600") as bridge,
+    ):
+        await reached(bridge)
         await bridge.send(request("hung", "hang"))
         assert await server.line() == "hanging"
         await bridge.send(
@@ -169,7 +179,7 @@ async def test_another_hash_of_the_same_tools_is_not_announced_and_another_tool_
         return text
 
     async with foreign() as server, bridged("--url", f"http://127.0.0.1:{server.port}") as bridge:
-        before = await names(bridge)
+        before = await reached(bridge)
         await text_of("set", salt="other")
         lists = json.loads(await text_of("seen"))["lists"]
         async with asyncio.timeout(BOUND):
@@ -178,8 +188,9 @@ async def test_another_hash_of_the_same_tools_is_not_announced_and_another_tool_
                 # A tool that is gone makes the bridge look at the list again at once.
                 await text_of("gone")
         assert heard == []
-        await call(bridge, "set", add="fresh")
-        await changed(bridge)
+        await text_of("set", add="fresh")
+        if not heard:
+            await changed(bridge)
         assert set(await names(bridge)) == {*before, "fresh"}
 
 
@@ -201,7 +212,7 @@ async def test_it_may_listen_on_an_address_of_the_newer_kind() -> None:
     except OSError:
         pytest.skip("there is no IPv6 here")
     async with foreign(0, "::1") as server, bridged(f"--url=http://[::1]:{server.port}/") as bridge:
-        await names(bridge)
+        await reached(bridge)
         assert await said(bridge, "read_note", path="a") == "# a"
 
 
@@ -211,10 +222,9 @@ async def test_another_program_on_its_port_is_told_from_an_absent_one() -> None:
         await reader.read(1)
         writer.close()
 
-    async with foreign() as server:
-        port = server.port
-        async with bridged("--url", f"http://127.0.0.1:{port}") as bridge:
-            assert "read_note" in await names(bridge)
+    with held_port() as port:
+        async with foreign(port) as server, bridged("--url", f"http://127.0.0.1:{port}") as bridge:
+            assert "read_note" in await reached(bridge)
             server.process.kill()
             await server.process.wait()
             other = await asyncio.start_server(banner, "127.0.0.1", port)

@@ -10,6 +10,7 @@ from typing import Any
 
 from aiohttp import web
 
+from transports.raw_ws import WAIT
 from vaultbridge.transports.websocket import Door, DoorRules, Serve, any_origin_is_refused
 from vaultbridge.transports.ws_connection import WebSocket
 
@@ -28,7 +29,7 @@ class Served:
 
     async def until_open(self, count: int) -> None:
         """Wait until exactly `count` connections are in the books."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(WAIT):
             while len(self.door.sockets) != count:  # noqa: ASYNC110 - the door has no event for it
                 await asyncio.sleep(0)
 

@@ -19,7 +19,8 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.transports.presence import Presence
 
 CHILD = Path(__file__).with_name("presence_child.py")
-WAIT = 20.0
+WAIT = 60.0
+"""The bound of a process's start on a busy machine."""
 
 
 class Stage:
