@@ -297,6 +297,64 @@ async def test_a_change_decided_elsewhere_goes_and_an_unused_edit_is_told(
         await page.until("!document.querySelector('.change')")
 
 
+WITHOUT_POLLING = "window.setInterval = () => 0"
+
+
+async def test_what_is_written_into_a_note_while_its_change_waits_is_kept(
+    page: Page, serving: Serving
+) -> None:
+    """It was lost without a word: the assistant got the text it had proposed for the older note."""
+    note = serving.vault / "Waiting.md"
+    note.write_bytes(PLAN.encode())
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Waiting.md", PLAN.replace("Buy seeds.", "Buy bulbs."))
+        await page.until("document.querySelector('.change')")
+        note.write_bytes(PLAN.replace("Line 30\n", "Line 30, by hand\n").encode())
+        assert "is kept" in await page.text(".change .moved")
+        assert "edited by you" not in await page.text(".change header")
+        await page.click(".change .accept")
+        both = PLAN.replace("Buy seeds.", "Buy bulbs.").replace("Line 30\n", "Line 30, by hand\n")
+        assert await decided(client, waiting) == ["FILE_SAVED", both]
+
+
+async def test_a_change_that_was_not_seen_as_it_is_now_is_not_accepted_with_one_press(
+    page: Page, serving: Serving
+) -> None:
+    note = serving.vault / "Pressed.md"
+    note.write_bytes(PLAN.encode())
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=WITHOUT_POLLING)
+    await page.reload()
+    await page.until(CONNECTED)
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Pressed.md", PLAN.replace("Buy seeds.", "Buy bulbs."))
+        await page.until("document.querySelector('.change')")
+        note.write_bytes(PLAN.replace("Buy seeds.", "Buy trees.").encode())
+        await page.click(".change .accept")
+        assert "would take away" in await page.text(".change .moved")
+        assert await page.run("document.querySelector('.diff .minus del').textContent") == "trees"
+        assert not waiting.done()
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == ["FILE_SAVED", PLAN.replace("Buy seeds.", "Buy bulbs.")]
+
+
+async def test_an_edit_goes_along_when_the_note_changes_under_it(page: Page, serving: Serving) -> None:
+    note = serving.vault / "Edited.md"
+    note.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\n")
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Edited.md", "one\ntwo\nthree\nfour\nfive\n")
+        await page.click(".change footer button:nth-child(3)")
+        await page.type("mine, ")
+        note.write_bytes(b"one\r\ntwo\r\nthree, by hand\r\nfour\r\n")
+        await page.click(".change footer button:nth-child(3)")
+        assert "is kept" in await page.text(".change .moved")
+        assert "edited by you" in await page.text(".change header")
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == [
+            "FILE_SAVED",
+            "mine, one\ntwo\nthree, by hand\nfour\nfive\n",
+        ]
+
+
 async def test_the_keyboard_is_enough_and_the_focus_goes_on_to_the_next_change(
     page: Page, serving: Serving
 ) -> None:

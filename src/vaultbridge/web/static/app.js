@@ -43,6 +43,7 @@ const handlers = {
 
 async function look() {
   if (document.hidden || $('state').dataset.state !== 'connected') return;
+  changes.look();
   const status = await bridge.ask('status').catch(() => null);
   if (!status) return;
   $('share').checked = status.shareSelection;

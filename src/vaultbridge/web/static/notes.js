@@ -2,13 +2,10 @@
 
 import { $, button, el, notice } from './dom.js';
 import { render } from './markdown.js';
+import { readWhole } from './reading.js';
 
-const PIECE = 90000; // characters of a note that the tool gives at once
-const PIECES = 12; // of one note; a longer one is shown up to there
 const PICTURES = 20; // of one note
 const PICTURE = /\.(png|jpe?g|gif|webp)$/i;
-const HEAD = /^\[(.+) \| hash ([0-9a-f]+) \| lines (\d+)-(\d+) of (\d+)\]\n/;
-const MORE = /\n\[cut; go on with start=(\d+)\]$/;
 const ENDING = /^\(notes(?:: | )(?:.*?of )?(\d+|none)/;
 
 class Notes {
@@ -61,7 +58,7 @@ class Notes {
   async read(name, line = 0, { focus = true } = {}) {
     const asked = ++this.#asked;
     try {
-      const note = await this.#text(name);
+      const note = await readWhole(this.bridge, name);
       const links = await this.#links(note.path);
       if (asked !== this.#asked) return true;
       this.#note = { ...note, links, source: this.#note?.source ?? false };
@@ -76,28 +73,6 @@ class Notes {
       notice(error.message);
       return false;
     }
-  }
-
-  async #text(name) {
-    let [lines, start, first, path] = [[], 0, null, name];
-    for (let piece = 0; piece < PIECES; piece++) {
-      const [{ text }] = await this.bridge.tool('read_note', { name: path, start, max_chars: PIECE });
-      const head = HEAD.exec(text);
-      if (!head) throw new Error(`${name} cannot be shown.`);
-      first ??= head;
-      if (head[2] !== first[2]) throw new Error(`${head[1]} changed while it was read. Open it again.`);
-      path = head[1];
-      // A note may end with words like these: it goes on only if something can be left.
-      const more = Number(head[4]) < Number(head[5]) || text.length > PIECE ? MORE.exec(text) : null;
-      const part = text.slice(head[0].length, more?.index).split(/\r\n|\r|\n/);
-      const at = Number(head[3]) - 1;
-      if (lines.length > at) lines[at] += part.shift(); // a line longer than a piece goes on
-      while (lines.length < at) lines.push(''); // blank lines before a cut are not told
-      for (const one of part) lines.push(one);
-      if (!more) return { path, lines, isCut: false };
-      start = Number(more[1]);
-    }
-    return { path, lines, isCut: true };
   }
 
   /** Where each link of the note leads, by the vault's own rules; null for nowhere. */

@@ -1,6 +1,7 @@
 // Proposed changes, and a person's decision on each. Every difference is shown, also one that cannot be seen.
 
-import { bare, compareWords, linesOf } from './diff.js';
+import { bare, compareWords, linesOf, merged } from './diff.js';
+import { hashOf, readWhole } from './reading.js';
 import { compareLines, withLineEnds } from './sides.js';
 import { $, button, el, notice, say } from './dom.js';
 
@@ -8,6 +9,10 @@ const AROUND = 3; // unchanged lines shown around each change
 const ROWS = 1500; // rows drawn at once; more are drawn on request, so that a huge change does not stop the page
 const STRETCH = 200; // rows of one change drawn together: in one column, the old lines before the new ones
 const ROOM = 760; // px that two texts side by side need
+const MOVED = {
+  kept: 'The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.',
+  clash: 'The note has changed in the same lines since this was proposed. Accepting would take away what is marked as removed: edit first to keep it.',
+};
 const ENDS = { '\r\n': 'CR LF', '\r': 'CR', '\n': 'LF', '': 'no line end' };
 // Control, direction and zero-width characters: they change what a line means and look like nothing.
 const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
@@ -42,7 +47,8 @@ class Changes {
     const known = this.#cards.get(diff.id);
     if (known && known.diff.newText === diff.newText && known.diff.oldText === diff.oldText) return;
     if (known) this.#drop(known);
-    const card = { diff, final: diff.newText, editing: false, rows: ROWS, whole: new Set() };
+    // `base` is the note as it was last seen, `proposal` the assistant's text for that, `final` what a person made of it.
+    const card = { diff, base: diff.oldText, proposal: diff.newText, final: diff.newText, moved: '', hash: '', editing: false, rows: ROWS, whole: new Set() };
     card.node = el('article', { class: 'change', 'aria-labelledby': `t-${diff.id}`, 'data-id': diff.id });
     this.#cards.set(diff.id, card);
     this.#draw(card);
@@ -54,7 +60,7 @@ class Changes {
   closed({ id, reason }) {
     const card = this.#cards.get(id);
     if (!card) return;
-    if (!card.mine && card.final !== card.diff.newText)
+    if (!card.mine && card.final !== card.proposal)
       notice(`Your edit of ${card.diff.path} was not used: the change was ${reason} elsewhere.`);
     this.#drop(card);
     say(`The change to ${card.diff.path} was ${reason}.`);
@@ -90,21 +96,64 @@ class Changes {
     for (const card of this.#cards.values()) if (!card.editing) this.#draw(card);
   }
 
+  /** Every change as one of the note as it is now. One that is being edited waits until that is done. */
+  look() {
+    for (const card of this.#cards.values()) if (!card.editing && !card.mine) this.#rebase(card);
+  }
+
+  /** When the note has changed since it was last looked at, the card shows the change of the new one. */
+  async #rebase(card) {
+    const now = await this.#current(card);
+    if (now === null || now === card.base || this.#cards.get(card.diff.id) !== card) return;
+    const { text, clash } = merged(card.base, now, card.final);
+    Object.assign(card, { final: text, proposal: merged(card.base, now, card.proposal).text, base: now, whole: new Set() });
+    card.moved = clash || card.moved === 'clash' ? 'clash' : 'kept';
+    const focused = card.node.contains(document.activeElement);
+    this.#draw(card);
+    if (focused) card.node.querySelector('h3').focus();
+    say(MOVED[card.moved]);
+  }
+
+  /** The note's text, null when it has not changed or cannot be told: a new note has none. */
+  async #current(card) {
+    try {
+      const hash = await hashOf(this.bridge, card.diff.path);
+      if (hash === card.hash) return null;
+      const note = await readWhole(this.bridge, card.diff.path);
+      card.hash = note.hash;
+      const text = note.lines.join('\n');
+      return note.isCut || text === card.base.replace(/\r\n?/g, '\n') ? null : text;
+    } catch {
+      return null;
+    }
+  }
+
+  #freeze(card, frozen) {
+    card.node.querySelectorAll('button').forEach((one) => (one.disabled = frozen));
+  }
+
   async #decide(card, method, params) {
-    card.focused = card.node.contains(document.activeElement); // a disabled button loses it
-    card.node.querySelectorAll('button').forEach((one) => (one.disabled = true));
+    card.focused ||= card.node.contains(document.activeElement); // a disabled button loses it
+    this.#freeze(card, true);
     card.mine = true;
     try {
       await this.bridge.ask(method, { id: card.diff.id, ...params });
     } catch (error) {
       card.mine = false;
       notice(error.message);
-      card.node.querySelectorAll('button').forEach((one) => (one.disabled = false));
+      this.#freeze(card, false);
     }
   }
 
-  #accept(card) {
+  async #accept(card) {
+    card.focused = card.node.contains(document.activeElement);
     this.#keep(card);
+    this.#freeze(card, true);
+    const { base, editing } = card;
+    card.editing = false;
+    await this.#rebase(card);
+    if (card.base !== base) return card.node.querySelector('h3').focus(); // what it does now has not been seen
+    card.editing = editing;
     return this.#decide(card, 'acceptDiff', card.final === card.diff.newText ? {} : { text: card.final });
   }
 
@@ -114,30 +163,32 @@ class Changes {
     if (area && area.value !== card.begun) card.final = withLineEnds(area.value, card.final);
   }
 
-  #edit(card, editing) {
+  async #edit(card, editing) {
     if (!editing) this.#keep(card);
     card.editing = editing;
     this.#draw(card);
+    if (!editing) await this.#rebase(card);
     card.node.querySelector(editing ? 'textarea' : 'h3').focus();
     card.node.querySelector('textarea')?.setSelectionRange(0, 0);
   }
 
   #draw(card) {
     const { diff } = card;
-    const rows = compareLines(diff.oldText, card.final);
+    const rows = compareLines(card.base, card.final);
     const added = rows.filter((row) => !row.same && row.new).length;
     const removed = rows.filter((row) => !row.same && row.old).length;
-    const edited = card.final !== diff.newText ? el('span', { class: 'tag' }, 'edited by you') : null;
+    const edited = card.final !== card.proposal ? el('span', { class: 'tag' }, 'edited by you') : null;
     const restore = edited && !card.editing ? button('Back to the proposal', () => {
-      card.final = diff.newText;
+      card.final = card.proposal;
       this.#draw(card);
       card.node.querySelector('h3').focus();
     }) : null;
     card.node.replaceChildren(
       el('header', {},
         el('h3', { id: `t-${diff.id}`, tabIndex: -1 }, diff.path),
-        el('p', { class: 'quiet' }, `${diff.client}${diff.oldText ? '' : ', a new note'} `,
+        el('p', { class: 'quiet' }, `${diff.client}${card.base ? '' : ', a new note'} `,
           el('span', { class: 'plus' }, `+${added}`), ' ', el('span', { class: 'minus' }, `−${removed}`), ' ', edited)),
+      card.moved ? el('p', { class: 'moved' }, MOVED[card.moved]) : '',
       card.editing ? this.#form(card) : this.#table(card, rows),
       el('footer', {},
         button('Accept', () => this.#accept(card), { class: 'accept', 'aria-describedby': `t-${diff.id}` }),
@@ -154,8 +205,8 @@ class Changes {
 
   #table(card, rows) {
     if (rows.every((row) => row.same)) return el('p', { class: 'quiet' }, 'This leaves the note as it is.');
-    const beside = this.beside && innerWidth >= ROOM && card.diff.oldText !== '';
-    const usual = linesOf(card.diff.oldText || card.final)[0];
+    const beside = this.beside && innerWidth >= ROOM && card.base !== '';
+    const usual = linesOf(card.base || card.final)[0];
     const draw = new Drawing(usual.slice(bare(usual).length), beside);
     const body = el('tbody');
     let drawn = 0;
