@@ -240,7 +240,7 @@ def test_damaged_content_is_told_not_given(cache: Path) -> None:
 
 
 def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: TrashCans) -> None:
-    transactor = Transactor(root, cache, cans=cans)
+    transactor = Transactor(root, cache, cans=cans, wait=60)
     errors: list[BaseException] = []
 
     def write(name: str) -> None:
