@@ -25,6 +25,7 @@ from vaultbridge.app.plugin_loading import (
     package_tools,
     within,
 )
+from vaultbridge.app.plugin_siblings import Siblings, Stamp, stamp_of
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.tool import AnyTool, ForeignTool
@@ -44,6 +45,8 @@ FILE_BYTES: Final = 1024 * 1024
 MOST_TOOLS: Final = 400
 """The most tools of all files and packages together: with ours they fit into the catalog, and an assistant
 that has to choose among more chooses badly."""
+
+IN_A_VAULT: Final = "it leads into a vault, where an assistant could write"
 
 log = logging.getLogger("vaultbridge.plugins")
 
@@ -68,7 +71,8 @@ class PluginTools:
         self._reserved = reserved
         self._switch = switch
         self._load_seconds = load_seconds
-        self._seen: dict[str, tuple[int, int, int]] = {}
+        self._siblings = Siblings(folder, self._fault)
+        self._seen: dict[str, Stamp] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
         self._waiting: dict[str, list[ForeignTool]] = {}
         """Loaded and refused, because a name was taken or there were too many."""
@@ -82,6 +86,8 @@ class PluginTools:
         """Load what is new or changed in the folder, take away what is gone."""
         found = {file.name: file for file in self._files()}
         before = self._tools.copy()
+        if self._siblings.changed():
+            self._look_again()
         for name in [name for name in self._seen if name not in found]:
             self._forget(name)
         for name, file in found.items():
@@ -103,57 +109,75 @@ class PluginTools:
         now = _real(vaults)
         if now != self._vaults:
             self._vaults = now
-            self._seen = dict.fromkeys(self._seen, (0, 0, 0))
+            self._look_again()
 
     def clear(self) -> None:
         """Take away what the files brought; packages keep theirs."""
         for name in list(self._seen):
             self._forget(name)
+        self._siblings.withdraw()
         self.problems.pop(FOLDER, None)
 
+    def _look_again(self) -> None:
+        """Load every file anew with the next look."""
+        self._siblings.forget()
+        self._seen = dict.fromkeys(self._seen, (0, 0, 0))
+
     def _files(self) -> list[Path]:
+        if not self._may_be_used():
+            self._siblings.withdraw()
+            return []
+        self._siblings.offer()
+        files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
+        return files[:FILES]
+
+    def _may_be_used(self) -> bool:
+        """Whether the folder is there, and nobody else may write into it."""
         try:
             mode = self._folder.stat().st_mode
         except OSError:
-            return []
+            return False
         if not stat.S_ISDIR(mode):
-            return []
+            return False
         if self._is_in_a_vault(self._folder):
             self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
-            return []
+            return False
         if _open_to_all(mode):
             self._problem(FOLDER, "everybody on this machine may write into it")
-            return []
+            return False
         self.problems.pop(FOLDER, None)
-        files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
-        return files[:FILES]
+        return True
+
+    def _fault(self, file: Path) -> str:
+        """Why a file that is there may not be run; "" when it may. Raises OSError when it has gone."""
+        status = file.stat()
+        if self._is_in_a_vault(file):
+            return IN_A_VAULT
+        if not stat.S_ISREG(status.st_mode):
+            return "it is no file"
+        if _open_to_all(status.st_mode):
+            return "everybody on this machine may write it"
+        return f"it has more than {FILE_BYTES} bytes" if status.st_size > FILE_BYTES else ""
 
     def _is_in_a_vault(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(vault) for vault in self._vaults)
 
     def _look_at(self, name: str, file: Path) -> None:
-        try:
-            status = file.stat()
-        except OSError:
+        signature = stamp_of(file)
+        if signature is None:
             # Gone between the listing and now, or a link that leads nowhere.
             self._forget(name)
             return
-        signature = (status.st_mtime_ns, status.st_size, status.st_ino)
         if self._seen.get(name) == signature:
             return
         self._seen[name] = signature
-        if self._is_in_a_vault(file):
-            self._withdraw(name)
-            self._problem(name, "it leads into a vault, where an assistant could write")
-        elif not stat.S_ISREG(status.st_mode):
-            self._problem(name, "it is no file")
-        elif _open_to_all(status.st_mode):
-            self._problem(name, "everybody on this machine may write it")
-        elif status.st_size > FILE_BYTES:
-            self._problem(name, f"it has more than {FILE_BYTES} bytes")
-        else:
+        if not (fault := self._fault(file)):
             self._load(name, lambda: file_tools(file))
+            return
+        if fault == IN_A_VAULT:
+            self._withdraw(name)
+        self._problem(name, fault)
 
     def _load(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
         """Put what `load` gives in the place of what `name` gave before, or leave that."""
