@@ -6,6 +6,7 @@ class Companion extends obsidian.Plugin {
   shares = true;
   assistants = 0;
   /** The last refusal that the person was told of. */ #complained = '';
+  /** What came of changes while the list of those that wait was dealt with. @type {[string, any][] | null} */ #later = null;
   #unloaded = false;
   line = new Line(() => this.#places(), () => ({ app: 'obsidian', abilities: ABILITIES }), {
     state: (word, why) => this.#stateChanged(word, why),
@@ -141,17 +142,24 @@ class Companion extends obsidian.Plugin {
     this.assistants = hello.assistants;
     this.#drawStatusBar();
     this.reports.anew();
+    /** @type {[string, any][]} */ const later = [];
+    this.#later = later;
     const { diffs } = await this.line.ask('diffs').catch(() => ({ diffs: null }));
-    if (diffs === null) return;
-    // Whatever was decided or withdrawn while we were away is over.
-    const waiting = new Set(diffs.map((/** @type {Diff} */ diff) => diff.id));
-    for (const id of this.proposals.keys()) if (!waiting.has(id)) this.#over(id, 'withdrawn');
-    for (const diff of diffs) await this.#proposed(diff);
+    if (diffs !== null) {
+      // Whatever was decided or withdrawn while we were away is over.
+      const waiting = new Set(diffs.map((/** @type {Diff} */ diff) => diff.id));
+      for (const id of this.proposals.keys()) if (!waiting.has(id)) this.#over(id, 'withdrawn');
+      for (const diff of diffs) await this.#proposed(diff);
+    }
+    if (this.#unloaded) return;
+    if (this.#later === later) this.#later = null;
+    for (const [method, params] of later) this.#told(method, params);
   }
 
   /** @param {string} method @param {any} params */
   #told(method, params) {
-    if (method === 'diffOpened') void this.#proposed(params);
+    if (this.#later && method.startsWith('diff')) this.#later.push([method, params]);
+    else if (method === 'diffOpened') void this.#proposed(params);
     else if (method === 'diffClosed') this.#over(params.id, params.reason);
     else if (method === 'assistantsChanged') {
       this.assistants = params.assistants;
