@@ -336,7 +336,7 @@ async def test_what_the_person_had_begun_survives_a_reconnection(server: Served,
 
 
 async def test_news_that_overtakes_the_list_of_what_waits_counts(tmp_path: Path, vault: Path) -> None:
-    """Between the list and our dealing with it, changes come and go. None is lost, and none stays for ever."""
+    """Between the list and our dealing with it changes come and go: none is lost, none stays for ever."""
     old, new = (
         {"id": id_, "path": "Plain.md", "oldText": "one\n", "newText": f"{id_}\n", "assistant": "test"}
         for id_ in ("old", "new")
