@@ -284,6 +284,38 @@ async def test_a_huge_change_is_drawn_in_parts_that_all_can_be_reached(page: Pag
         assert (await decided(client, waiting))[0] == "DIFF_REJECTED"
 
 
+async def test_of_a_huge_change_only_the_lines_that_changed_are_shown_as_changed(page: Page) -> None:
+    """5,000 lines of which every third is another: all of them were shown as removed and added again."""
+    counted = await page.run("""import('/page/sides.js').then(({compareLines}) => {
+      const text = (word) => Array.from({length: 5000}, (_, n) =>
+        n % 50 ? `Line ${n} ${n % 3 ? 'stays' : word}\\n` : '\\n').join('');
+      const rows = compareLines(text('old'), text('new'));
+      return [rows.length, rows.filter((row) => !row.same).length];
+    })""")
+    changed = sum(1 for n in range(5000) if n % 3 == 0 and n % 50)
+    assert counted == [5000, changed]
+
+
+async def test_what_is_held_on_to_is_equal_and_in_order_however_few_edits_are_looked_for(page: Page) -> None:
+    broken = await page.run("""import('/page/diff.js').then(({equalRuns}) => {
+      let seed = 11;
+      const below = (n) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff, (seed >> 8) % n);
+      const list = () => Array.from({length: below(12)}, () => 'abcdefghij'[below(10)]);
+      for (let i = 0; i < 5000; i++) {
+        const [a, b] = [list(), list()];
+        let [x, y] = [0, 0];
+        for (const [nextX, nextY, length] of equalRuns(a, b, below(4))) {
+          const same = String(a.slice(nextX, nextX + length)) === String(b.slice(nextY, nextY + length));
+          if (nextX < x || nextY < y || !same) return JSON.stringify([a, b]);
+          [x, y] = [nextX + length, nextY + length];
+        }
+        if (x !== a.length || y !== b.length) return JSON.stringify([a, b]);
+      }
+      return '';
+    })""")
+    assert broken == ""
+
+
 async def test_a_change_decided_elsewhere_goes_and_an_unused_edit_is_told(
     page: Page, serving: Serving
 ) -> None:

@@ -1,7 +1,7 @@
 // What differs between two texts, by lines and by words, and two changes of one text in one. Pure: no page, no network.
 // The Obsidian companion uses it too.
 
-const MOST_EDITS = 1500; // lines apart; beyond, time and memory grow with the square and a block is shown instead
+const MOST_EDITS = 1500; // lines apart; beyond, time and memory grow with the square: lines that stand once are held on to
 const MOST_WORDS = 600; // tokens of one line that are compared; a longer line is shown as changed in whole
 const ALIKE = 0.35; // the part of a line that must stay for word marks to help rather than confuse
 
@@ -32,6 +32,53 @@ function equalRuns(a, b, most = MOST_EDITS) {
 
 /** @param {string[]} a @param {string[]} b @param {number} most @returns {[number, number][]} */
 function equalPairs(a, b, most) {
+  const near = fewestEdits(a, b, most);
+  if (near) return near;
+  // Too far apart to look for the shortest way: between lines that stand once in both, the rest is near again.
+  /** @type {[number, number][]} */
+  const pairs = [];
+  let [x, y] = [0, 0];
+  for (const [nextX, nextY] of [...onceInBoth(a, b), /** @type {[number, number]} */ ([a.length, b.length])]) {
+    const between = fewestEdits(a.slice(x, nextX), b.slice(y, nextY), most) ?? [];
+    for (const [fromX, fromY] of between) pairs.push([x + fromX, y + fromY]);
+    if (nextX < a.length) pairs.push([nextX, nextY]);
+    [x, y] = [nextX + 1, nextY + 1];
+  }
+  return pairs;
+}
+
+/** The most pairs of lines that stand exactly once in each list and in the same order in both (patience sorting).
+ * @param {string[]} a @param {string[]} b @returns {[number, number][]} */
+function onceInBoth(a, b) {
+  /** @param {string[]} lines */
+  const once = (lines) => {
+    /** @type {Map<string, number>} */
+    const found = new Map();
+    lines.forEach((line, at) => found.set(line, found.has(line) ? -1 : at));
+    return found;
+  };
+  const others = once(b);
+  /** @type {{at: [number, number], before: any}[]} */
+  const piles = []; // the last pair of the best way of each length
+  for (const [line, x] of once(a)) {
+    const y = others.get(line) ?? -1;
+    if (x < 0 || y < 0) continue;
+    let [low, high] = [0, piles.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (piles[middle].at[1] < y) low = middle + 1;
+      else high = middle;
+    }
+    piles[low] = { at: [x, y], before: piles[low - 1] };
+  }
+  const way = [];
+  for (let pair = piles.at(-1); pair; pair = pair.before) way.push(pair.at);
+  return way.reverse();
+}
+
+/** The equal pairs on the shortest way from one to the other, null when it is longer than `most`.
+ * @param {string[]} a @param {string[]} b @param {number} most @returns {[number, number][] | null} */
+function fewestEdits(a, b, most) {
   if (!a.length || !b.length) return [];
   const limit = Math.min(most, a.length + b.length);
   const zero = limit + 1;
@@ -48,7 +95,7 @@ function equalPairs(a, b, most) {
       if (x >= a.length && x - k >= b.length) return wayBack(a.length, b.length, before);
     }
   }
-  return [];
+  return null;
 }
 
 /** @param {number} x @param {number} y @param {Int32Array[]} before @returns {[number, number][]} */
