@@ -52,8 +52,8 @@ def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description(
         "type": "object",
         "properties": {
             "name": {"type": "string", "description": "who"},
-            "times": {"type": "integer"},
-            "how": {"enum": ["loud", "low"]},
+            "times": {"type": "integer", "default": 1},
+            "how": {"enum": ["loud", "low"], "default": "low"},
         },
         "required": ["name"],
     }

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Final
 
 ASKED: Final = 1000
-"""How many names are remembered. Libraries ask for some dozens of modules with an underscore that are nowhere;
+"""How many names are remembered. Libraries ask for dozens of modules with an underscore that are nowhere;
 a program that asks for ever new ones is not followed for ever."""
 
 Stamp = tuple[int, int, int]

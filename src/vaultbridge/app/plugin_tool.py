@@ -26,13 +26,13 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints, overload
 
 import msgspec
 
+from vaultbridge.app.plugin_schema import plugin_schema
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 from vaultbridge.limits import MIB
 from vaultbridge.tools.answer import Answer, Text, read
 from vaultbridge.tools.arguments import converted
 from vaultbridge.tools.catalog import PREFIX
-from vaultbridge.tools.schema import input_schema
 from vaultbridge.tools.tool import Effect, ForeignTool
 from vaultbridge.tools.workshop import Workshop
 
@@ -126,8 +126,13 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
     description = inspect.getdoc(marked.function) or ""
     if not description:
         raise InvalidArgument(f"{marked.name} has no docstring.", hint="It is what an assistant reads.")
-    arguments, given = _signature(marked)
-    schema = input_schema(arguments)
+    arguments, given, defaults = _signature(marked)
+    try:
+        schema = plugin_schema(arguments, defaults)
+    except (TypeError, ValueError) as error:
+        # The last line names the kind, those before are for who calls the library.
+        why = str(error).strip().rpartition("\n")[2].rstrip(".")
+        raise InvalidArgument(f"{marked.name}: its arguments cannot be JSON: {why}.") from error
     if Engine in given.values():
         vault = {"type": "string", "description": "needed when several vaults are open"}
         schema = {**schema, "properties": {**schema["properties"], "vault": vault}}
@@ -156,14 +161,15 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
     )
 
 
-def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
-    """The arguments as a Struct, and the parameters that we fill in ourselves."""
+def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
+    """The arguments as a Struct, the parameters that we fill in ourselves, and the defaults of the others."""
     try:
         hints = get_type_hints(marked.function, include_extras=True)
     except Exception as error:
         raise InvalidArgument(f"{marked.name}: its type hints cannot be read: {error}.") from error
     fields: list[Any] = []
     given: dict[str, type] = {}
+    defaults: dict[str, Any] = {}
     for parameter in inspect.signature(marked.function).parameters.values():
         kind = hints.get(parameter.name)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
@@ -175,6 +181,7 @@ def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
         elif parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
+            defaults[parameter.name] = parameter.default
             # A copy for each call, as for one that gave the argument: what it does to a list stays its own.
             default = msgspec.field(default_factory=partial(copy.deepcopy, parameter.default))
             fields.append((parameter.name, kind, default))
@@ -183,14 +190,10 @@ def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type]]:
             f"{marked.name}: the argument vault is the one by which a caller chooses a vault.",
             hint="Call yours otherwise.",
         )
-    try:
-        arguments = msgspec.defstruct(
-            marked.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
-        )
-        msgspec.json.schema(arguments)
-    except (TypeError, ValueError) as error:
-        raise InvalidArgument(f"{marked.name}: its arguments cannot be JSON: {error}.") from error
-    return arguments, given
+    arguments = msgspec.defstruct(
+        marked.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
+    )
+    return arguments, given, defaults
 
 
 def _run(marked: Marked, values: dict[str, Any]) -> Answer:
