@@ -17,7 +17,8 @@ import websockets
 
 from browser.chromium import Chromium, NoBrowser, Page
 from editor.bridge import Client
-from editor.process import START, held_port
+from editor.process import START
+from mcp_support.ports import held_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

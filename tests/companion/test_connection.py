@@ -17,7 +17,8 @@ import pytest
 from aiohttp import web
 
 from companion.obsidian import Obsidian, needs_node, obsidian
-from editor.process import START, Served, held_port, served
+from editor.process import START, Served, served
+from mcp_support.ports import held_port
 
 pytestmark = needs_node
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_support.http import http_server
-from mcp_support.node import NotInstallable, installed, node
+from mcp_support.node import NotInstallable, beside, installed, node
 from mcp_support.process import FIXTURE, environment
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -28,8 +27,7 @@ def clients() -> Path:
         node(folder)
     except NotInstallable as reason:
         pytest.skip(str(reason))
-    # Node looks for packages beside the script, so the script goes beside the packages.
-    shutil.copy(SCRIPT, folder / SCRIPT.name)
+    beside(folder, SCRIPT)
     return folder
 
 

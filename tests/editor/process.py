@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,6 @@ START = 60.0
 """The bound of a process's start and of a whole command: the machine may be busy with other things."""
 
 PROGRAM = [sys.executable, "-m", "vaultbridge"]
-
-
-@contextmanager
-def held_port() -> Iterator[int]:
-    """A port that the system gives to nobody else meanwhile: a server may listen there, end, and listen there
-    again. A bound socket that does not listen keeps others away, but not those who name the port."""
-    with socket.socket() as place:
-        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        place.bind(("127.0.0.1", 0))
-        port: int = place.getsockname()[1]
-        yield port
 
 
 class Served:

@@ -63,6 +63,14 @@ def installed(name: str) -> Path:
     return folder
 
 
+def beside(folder: Path, script: Path) -> None:
+    """Put a script beside the packages, where Node looks for them. In one step: another test's Node may be
+    reading it."""
+    passing = folder / f"{script.name}.{os.getpid()}"
+    shutil.copy(script, passing)
+    passing.replace(folder / script.name)
+
+
 def node(folder: Path) -> str:
     """A Node of version 22 or newer: the machine's, else the one that the installation brings."""
     found = shutil.which("node")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
 from editor.bridge import TOKEN, running
-from mcp_support.node import NotInstallable, installed, node
+from mcp_support.node import NotInstallable, beside, installed, node
 from mcp_support.process import environment
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
@@ -28,7 +27,7 @@ def clients() -> Path:
         node(folder)
     except NotInstallable as reason:
         pytest.skip(str(reason))
-    shutil.copy(SCRIPT, folder / SCRIPT.name)
+    beside(folder, SCRIPT)
     return folder
 
 
