@@ -119,3 +119,24 @@ def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
     assert "Path" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "schema_hook" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"when": "2026-01-02", "colour": "green"}, 'colour is "green". It should be one of: blue, red.'),
+        ({"when": "tomorrow"}, 'when is "tomorrow". It should be a date, such as 2026-07-28.'),
+        ({"when": 3}, "when is 3. It should be a date, such as 2026-07-28."),
+        ({"when": "2026-01-02", "where": {"x": "1"}}, 'where.x is "1". It should be a whole number.'),
+        ({"when": "2026-01-02", "where": 3}, "where is 3. It should be an object."),
+    ],
+)
+def test_a_wrong_argument_is_told_what_its_kind_takes(given: dict[str, Any], says: str) -> None:
+    @tool(effect="reads")
+    def painted(when: date, colour: Colour = Colour.RED, where: Point = Point(1)) -> str:  # noqa: B008
+        """Paint."""
+        return "painted"
+
+    with pytest.raises(InvalidArgument) as caught:
+        made(getattr(painted, MARK), group="mine").run(EMPTY_SHOP, given)
+    assert str(caught.value) == says

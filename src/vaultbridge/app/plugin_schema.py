@@ -1,8 +1,8 @@
 """The JSON Schema of a plugin's arguments: all that its hints say.
 
 Our own tools' schemas are cut short, because everybody pays for them in every conversation (`tools.schema`);
-a person who writes a bound or a default for an assistant means it to be read. Kinds are written out where they
-are used, because not every client follows references; one that contains itself is referred to.
+a person who writes a bound or a default for an assistant means it to be read. Kinds are written out where
+they are used, because not every client follows references; one that contains itself is referred to.
 """
 
 from __future__ import annotations

@@ -25,6 +25,12 @@ _NAMES: Final = {
     "object": "an object",
     "null": "null",
 }
+_FORMATS: Final = {
+    "date": "a date, such as 2026-07-28",
+    "date-time": "a time, such as 2026-07-28T12:00:00Z",
+    "time": "a time of day, such as 12:00:00",
+    "uuid": "a UUID",
+}
 
 S = TypeVar("S", bound=Struct)
 
@@ -128,6 +134,10 @@ def _wanted(wanted: type[Struct], name: str) -> str:
     schema = definitions[wanted.__name__]["properties"].get(name)
     if schema is None:
         return ""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if schema.get("format") in _FORMATS:
+        return f"It should be {_FORMATS[schema['format']]}."
     if "enum" in schema:
         return f"It should be one of: {', '.join(map(str, schema['enum']))}."
     kinds = {"string": "text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
