@@ -488,6 +488,25 @@ async def test_a_note_is_rendered_and_its_links_lead_on(page: Page) -> None:
     assert await page.run("document.activeElement.id") == "note-title"
 
 
+async def test_headings_of_both_kinds_and_formulas_are_told_from_text_and_links(
+    page: Page, serving: Serving
+) -> None:
+    text = (
+        "Underlined\n---\n\nTwice\nso\n===\n\n- item\n  ## Within\n\n$x_1 [[Plan]]$ costs $5 or $6 [[Plan]]\n"
+    )
+    (serving.vault / "Formulas.md").write_text(text, "utf-8")
+    await page.until("document.getElementById('state').dataset.state === 'connected'")
+    async with serving.assistant() as client:
+        await client.tool("openFile", filePath=str(serving.vault / "Formulas.md"))
+        await page.until("document.getElementById('note-title')?.textContent === 'Formulas.md'")
+    headings = "[...document.querySelectorAll('.rendered h3, .rendered h4')].map((one) => one.innerText)"
+    assert await page.run(headings) == ["Underlined", "Twice\nso", "Within"]
+    assert await page.run("document.querySelector('.rendered hr')") is None
+    assert await page.run("document.querySelector('.rendered p code').textContent") == "$x_1 [[Plan]]$"
+    assert await page.run("document.querySelectorAll('.rendered .link').length") == 1
+    assert " costs $5 or $6 " in await page.text(".rendered")
+
+
 async def test_selected_lines_are_shared_and_mentioned_to_the_assistant(page: Page, serving: Serving) -> None:
     async with serving.assistant() as client:
         await find(page, "seeds")

@@ -8,9 +8,10 @@ const ITEM = /^(\s*)(?:[-*+]|(\d+)[.)])\s+(?:\[(.)\]\s+)?(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const FENCE = /^\s*(`{3,}|~{3,}|\$\$)(.*)$/;
 const COLUMNS = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
-const STARTS = [/^\s*$/, /^#{1,6}\s/, /^\s*>/, ITEM, RULE, FENCE];
+const UNDERLINE = /^ {0,3}(=+|-+)\s*$/;
+const STARTS = [/^\s*$/, /^ {0,3}#{1,6}\s/, UNDERLINE, /^\s*>/, ITEM, RULE, FENCE];
 const INLINE = new RegExp([
-  /(?<ticks>`+)(?<code>.+?)\k<ticks>(?!`)/, /\\(?<plain>[!-/:-@[-`{-~])/, /(?<raw>!?\[\[(?<target>[^[\]|]+)(?:\|(?<alias>[^[\]]*))?\]\])/,
+  /(?<ticks>`+)(?<code>.+?)\k<ticks>(?!`)/, /(?<math>\$(?![\s$])(?:[^$\\]|\\.)*?(?<![\s\\])\$(?!\d))/, /\\(?<plain>[!-/:-@[-`{-~])/, /(?<raw>!?\[\[(?<target>[^[\]|]+)(?:\|(?<alias>[^[\]]*))?\]\])/,
   /!?\[(?<label>[^[\]]*)\]\((?<url><[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)/, /<?(?<bare>https?:\/\/[^\s<>"'`]+[^\s<>"'`.,:;!?)\]])>?/,
   /(?<strong>\*\*|__)(?=\S)(?<bold>.+?)(?<=\S)\k<strong>/, /~~(?<struck>.+?)~~/, /==(?<lit>.+?)==/, /%%(?<note>.*?)%%/,
   /(?<em>[*_])(?=\S)(?<leaning>[^*_]+?)(?<=\S)\k<em>(?![\p{L}\p{N}])/, /(?<![^\s(])(?<tag>#[\p{L}\p{N}_/-]*[\p{L}_/-][\p{L}\p{N}_/-]*)/,
@@ -37,7 +38,7 @@ function blocks(rows, shown, depth) {
     const { text } = rows[i];
     const take = (more) => { do i++; while (i < rows.length && more(rows[i].text)); return rows.slice(from, i); };
     const fence = FENCE.exec(text);
-    const heading = /^(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(text);
+    const heading = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(text);
     if (!text.trim()) i++;
     else if (fence) {
       const close = new RegExp(`^\\s*[${fence[1][0]}]{${fence[1].length},}\\s*$`);
@@ -51,8 +52,10 @@ function blocks(rows, shown, depth) {
     else if (text.includes('|') && COLUMNS.test(rows[i + 1]?.text ?? '')) out.push(table(take((line) => line.includes('|')), shown));
     else {
       const body = take((line) => !STARTS.some((start) => start.test(line)));
+      const under = UNDERLINE.exec(rows[i]?.text ?? '');
+      if (under) i++;
       const lines = body.flatMap((row, n) => [...(n ? [el('br')] : []), el('span', at([row]), ...inline(row.text, shown))]);
-      out.push(el('p', at(body), ...lines));
+      out.push(el(!under ? 'p' : under[1][0] === '=' ? 'h3' : 'h4', at(rows.slice(from, i)), ...lines));
     }
   }
   return out;
@@ -101,6 +104,7 @@ function inline(text, shown, depth = 0) {
 function mark(all, g, shown, depth) {
   const deeper = (tag, text) => el(tag, {}, ...inline(text, shown, depth + 1));
   if (g.code !== undefined) return el('code', {}, g.code);
+  if (g.math !== undefined) return el('code', {}, g.math);
   if (g.plain !== undefined) return g.plain;
   if (g.target !== undefined) return shown.link(g.raw, g.target, g.alias || g.target.replaceAll('#', ' › '));
   if (g.label !== undefined) return link(all, g.url.replace(/^<|>$/g, ''), g.label, shown);
