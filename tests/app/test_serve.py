@@ -405,7 +405,13 @@ async def test_what_no_endpoint_answers_is_answered_in_json(serving: Serving) ->
     async with serving() as served:
         async with served.http.get(f"{served.url}/nowhere") as response:
             assert response.status == 404
-            assert (await response.json())["error"] == "Not found"
+            answer = await response.json()
+            assert answer["error"] == "Not found"
+            assert "MCP is at /mcp" in answer["details"]
+        # The address without its path, which is how people give it to a client.
+        async with served.http.post(served.url, json=INITIALIZE, headers=MCP) as response:
+            assert response.status == 405
+            assert "MCP is at /mcp" in (await response.json())["details"]
         reader, writer = await asyncio.open_connection("127.0.0.1", served.listening.port)
         writer.write(b"FETCH /secret HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         answer = await asyncio.wait_for(reader.read(), BOUND)

@@ -101,6 +101,31 @@ async def test_other_methods_are_405_with_allow(method: str) -> None:
         assert "POST" in response.headers["Allow"]
 
 
+async def test_a_slash_behind_the_address_changes_nothing() -> None:
+    """Other servers have one there, and people copy addresses."""
+    client_info = {"name": "t", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    async with http_server() as client:
+        for slash in ("", "/"):
+            async with client.http.post(
+                f"{client.url}/mcp{slash}", json=hello, headers=client.headers()
+            ) as response:
+                assert response.status == 200
+                assert "result" in await response.json()
+        foreign = client.headers(Origin="http://evil.example")
+        async with client.http.post(f"{client.url}/mcp/", json=hello, headers=foreign) as response:
+            assert response.status == 403
+        page = {"Origin": "http://localhost:1", "Access-Control-Request-Method": "POST"}
+        async with client.http.options(f"{client.url}/mcp/", headers=page) as response:
+            assert response.status == 204
+            assert response.headers["Access-Control-Allow-Origin"] == "http://localhost:1"
+
+
 async def test_authorize_decides_after_the_door_and_its_principal_owns_the_session() -> None:
     def rule(server: Any) -> Any:
         async def authorize(request: web.Request) -> Grant:

@@ -145,6 +145,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
                 tls=tls.context if tls else None,
                 idle_seconds=IDLE_SECONDS,
                 shutdown_seconds=SHUTDOWN_SECONDS,
+                doors="MCP is at /mcp (for older clients at /sse), Bridge v1 at /bridge/v1.",
             )
         )
         ide.start()

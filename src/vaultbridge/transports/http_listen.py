@@ -47,9 +47,10 @@ async def listening(
     tls: ssl.SSLContext | None = None,
     idle_seconds: float,
     shutdown_seconds: float,
+    doors: str = "",
 ) -> AsyncIterator[None]:
     """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
-    `shutdown_seconds`."""
+    `shutdown_seconds`. `doors` says what is where, to those who knock at a wall."""
     # aiohttp waits twice: before it gives up a request and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()
@@ -67,6 +68,7 @@ async def listening(
                 keepalive_timeout=idle_seconds,
                 max_line_size=LINE_BYTES,
                 max_field_size=LINE_BYTES,
+                doors=doors,
             )
 
         server = await loop.create_server(accepted, sock=sock, ssl=tls, backlog=BACKLOG)
@@ -81,7 +83,11 @@ async def listening(
 class _RequestHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ()
+    __slots__ = ("_doors",)
+
+    def __init__(self, manager: web.Server, *, doors: str, **options: Any) -> None:
+        super().__init__(manager, **options)
+        self._doors = doors
 
     def handle_error(
         self,
@@ -102,7 +108,7 @@ class _RequestHandler(web.RequestHandler):
     ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
         """Every answer passes here; those that are aiohttp's are told by their type."""
         if isinstance(resp, web.HTTPException):
-            resp = _answer(_refusal(request.method, resp))
+            resp = _answer(_refusal(request.method, resp, self._doors))
         return super().finish_response(request, resp, start_time)
 
 
@@ -131,13 +137,14 @@ def _failure(status: int, error: BaseException | None) -> HttpFailure:
     return HttpFailure(status, _error(status), "The request could not be answered.")
 
 
-def _refusal(method: str, refusal: web.HTTPException) -> HttpFailure:
+def _refusal(method: str, refusal: web.HTTPException, doors: str) -> HttpFailure:
     headers = {name: refusal.headers[name] for name in _KEPT if name in refusal.headers}
     match refusal:
         case web.HTTPNotFound():
-            message, details = "There is nothing at this address.", ""
+            message, details = "There is nothing at this address.", doors
         case web.HTTPMethodNotAllowed():
-            message, details = f"{method} is not possible here.", f"Allowed are: {headers['Allow']}"
+            message = f"{method} is not possible here."
+            details = f"Allowed are: {headers['Allow']}. {doors}".strip()
         case web.HTTPExpectationFailed():
             message, details = "This server does not know what the Expect header asks for.", ""
         case _:

@@ -72,7 +72,9 @@ def add_mcp_routes(
     async def allow(request: web.Request) -> Grant:
         return Grant(server)
 
-    paths = {path, "/sse", "/messages"} if legacy else {path}
+    # With a slash behind it, too: other servers have one there, and people copy addresses.
+    places = (path, f"{path}/")
+    paths = {*places, "/sse", "/messages"} if legacy else {*places}
     endpoint = McpEndpoint(call_seconds=call_seconds, clock=clock)
     old = LegacyEndpoint(call_seconds=call_seconds)
     answering = OpenRequests()
@@ -123,8 +125,9 @@ def add_mcp_routes(
     async def shut_down(app: web.Application) -> None:
         await dismiss(nobody, ENDING_SECONDS)
 
-    app.router.add_route("OPTIONS", path, preflight)
-    app.router.add_route("*", path, guarded(endpoint.handle), expect_handler=no_leave_yet)
+    for place in places:
+        app.router.add_route("OPTIONS", place, preflight)
+        app.router.add_route("*", place, guarded(endpoint.handle), expect_handler=no_leave_yet)
     if legacy:
         for method, old_path, view in (("GET", "/sse", old.open), ("POST", "/messages", old.post)):
             app.router.add_route("OPTIONS", old_path, preflight)
