@@ -105,10 +105,6 @@ async def test_a_slash_behind_the_address_changes_nothing() -> None:
     """Other servers have one there, and people copy addresses."""
     client_info = {"name": "t", "version": "1"}
     params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
     async with http_server() as client:
         for slash in ("", "/"):
