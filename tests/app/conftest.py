@@ -15,6 +15,7 @@ import pytest
 from vaultbridge.app.config import from_environment, load
 from vaultbridge.app.serve import Listening, ServeOptions, running
 from vaultbridge.app.tokens import TokenStore
+from vaultbridge.app.wiring import open_engine
 
 BOUND = 60.0
 """Seconds that a test waits for something that must come, also on a machine busy with other things."""
@@ -77,22 +78,36 @@ class Served:
 Serving = Callable[..., AbstractAsyncContextManager[Served]]
 
 
+def surroundings(base: Path) -> dict[str, str]:
+    return {"HOME": str(base / "home"), "VAULTBRIDGE_CACHE": str(base / "cache"), "PATH": ""}
+
+
+def furnished(folder: Path) -> None:
+    """A vault with a little in it."""
+    (folder / "Private").mkdir(parents=True)
+    (folder / "Hello.md").write_text("# Hello\n\nsome text\n", "utf-8")
+    (folder / "Private" / "Diary.md").write_text("secret\n", "utf-8")
+
+
+def indexed(folder: Path) -> None:
+    """Before it is served: the end of a first build, which comes when it comes, is told to clients too."""
+    with open_engine(folder, environ=surroundings(folder.parent)) as engine:
+        engine.freshness.refresh()
+
+
 @pytest.fixture
 def serving(tmp_path: Path) -> Serving:
     """`async with serving(config_text, "Notes", …) as served`: vaults are made when they are not there."""
+    environ = surroundings(tmp_path)
     home = tmp_path / "home"
     config_file = home / ".config" / "vaultbridge" / "config.toml"
-    environ = {"HOME": str(home), "VAULTBRIDGE_CACHE": str(tmp_path / "cache"), "PATH": ""}
 
     @asynccontextmanager
     async def serve(config: str = "", *vaults: str, **connector: Any) -> AsyncIterator[Served]:
         folders = [tmp_path / name for name in vaults or ("Notes",)]
         for folder in folders:
             if not folder.exists():
-                folder.mkdir(parents=True)
-                (folder / "Hello.md").write_text("# Hello\n\nsome text\n", "utf-8")
-                (folder / "Private").mkdir()
-                (folder / "Private" / "Diary.md").write_text("secret\n", "utf-8")
+                furnished(folder)
         config_file.parent.mkdir(parents=True, exist_ok=True)
         listed = "".join(f"[[vaults]]\npath = {json.dumps(str(folder))}\n" for folder in folders)
         port = "" if "port" in config else "[server]\nport = 0\n" if "[server]" not in config else ""

@@ -7,19 +7,26 @@ import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import msgspec
 import pytest
 
-from app.conftest import BOUND, Served, Serving
+from app.conftest import BOUND, Served, Serving, furnished, indexed
 from mcp_support.http import BOTH, events
 from mcp_support.wire import MODERN, modern_meta
 from vaultbridge.app.tokens import FILE_NAME, Token
 
 MCP = {"Accept": BOTH, "Content-Type": "application/json"}
 HELLO = "obsidian://vault/Notes/Hello.md"
+
+
+@pytest.fixture(autouse=True)
+def vault(tmp_path: Path) -> None:
+    furnished(tmp_path / "Notes")
+    indexed(tmp_path / "Notes")
 
 
 def bearer(secret: str) -> dict[str, str]:

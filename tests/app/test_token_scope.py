@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from app.conftest import BOUND, Served, Serving
+from app.conftest import BOUND, Served, Serving, indexed
 from app.test_access import ask, bearer, initialized
 from mcp_support.http import events
 
@@ -113,6 +113,7 @@ def vault(tmp_path: Path) -> Path:
         place = tmp_path / "Notes" / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, "utf-8")
+    indexed(tmp_path / "Notes")
     return tmp_path / "Notes"
 
 
