@@ -12,6 +12,9 @@ import pytest
 
 from vaultbridge.vault.running import obsidian_runs
 
+SOCKET_PATH_BYTES = 103
+"""What every system has room for in the name of a socket."""
+
 
 @pytest.fixture
 def environ(home: Path) -> dict[str, str]:
@@ -53,6 +56,8 @@ def test_a_lock_of_another_machine_or_of_no_process_means_nothing(
 
 def test_a_connectable_command_line_socket_means_it_runs(environ: dict[str, str], home: Path) -> None:
     place = home / ".obsidian-cli.sock"
+    if len(os.fsencode(place)) > SOCKET_PATH_BYTES:
+        pytest.skip("temporary files lie too deep here for a socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(str(place))
         assert not obsidian_runs(environ, platform="linux"), "bound but nobody listens"
