@@ -624,6 +624,26 @@ async def test_the_old_transport_from_endpoint_to_answer() -> None:
             assert (await anext(stream)).message["error"]["code"] == -32700
 
 
+@pytest.mark.parametrize(
+    ("prefix", "told"),
+    [
+        ("/notes", "/notes/messages?"),
+        ("/a/b-c/", "/a/b-c/messages?"),
+        ("//evil.example", "/messages?"),
+        ("https://evil.example", "/messages?"),
+        ('/a"b', "/messages?"),
+        ("", "/messages?"),
+    ],
+)
+async def test_behind_a_proxy_that_takes_a_path_away_the_old_transport_tells_it(
+    prefix: str, told: str
+) -> None:
+    async with http_server() as client:
+        headers = {"Accept": "text/event-stream", "X-Forwarded-Prefix": prefix}
+        async with client.http.get(f"{client.url}/sse", headers=headers) as response:
+            assert (await anext(events(response))).data.startswith(told)
+
+
 async def test_the_old_transport_refuses_unknown_sessions_and_foreign_pages() -> None:
     async with http_server() as client:
         async with client.http.post(f"{client.url}/messages?session_id=x", json=PING) as response:

@@ -7,6 +7,7 @@ the session.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 MAX_STREAMS: Final = 64
 """Open legacy streams. Each is a socket and a client of its own."""
+
+
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
+"""A path of plain names: what a caller says of itself must not become another server's address."""
 
 
 class _Legacy:
@@ -62,7 +67,8 @@ class LegacyEndpoint:
             return refused(503, "Too many streams are open; close one or try again later")
         id_ = secrets.token_urlsafe(24)
         legacy = self._open[id_] = _Legacy(grant, self._call_seconds)
-        opening = sse.event(f"/messages?session_id={id_}".encode(), name="endpoint")
+        place = f"{_prefix(request)}/messages?session_id={id_}"
+        opening = sse.event(place.encode(), name="endpoint")
         try:
             return await Reply(request, legacy.stream).events(opening=opening)
         except ClientGone:
@@ -85,3 +91,9 @@ class LegacyEndpoint:
         for id_ in leaving:
             del self._open[id_]
         await asyncio.gather(*(legacy.end(seconds) for legacy in leaving.values()))
+
+
+def _prefix(request: web.Request) -> str:
+    """The path at which a proxy shows us, when it takes one away and says so."""
+    given = request.headers.get("X-Forwarded-Prefix", "")
+    return given.rstrip("/") if _PREFIX.fullmatch(given) else ""
