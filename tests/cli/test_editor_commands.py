@@ -7,13 +7,13 @@ import json
 import os
 import re
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from editor.bridge import WAIT, Client
+from editor.bridge import Client
 from editor.process import START, Served, served
 
 NOTE = "My Folder/Käse Note.md"
@@ -222,11 +222,19 @@ class Watch:
     async def interrupted(self) -> int:
         """Ctrl-C; gives the exit code."""
         self.process.send_signal(signal.SIGINT)
-        return await asyncio.wait_for(self.process.wait(), WAIT)
+        return await asyncio.wait_for(self.process.wait(), START)
 
 
 @pytest.fixture
-async def watches(server: Served, vault: Path) -> AsyncIterator[Any]:
+def interruptible() -> Iterator[None]:
+    """A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+async def watches(server: Served, vault: Path, interruptible: None) -> AsyncIterator[Any]:
     opened: list[asyncio.subprocess.Process] = []
 
     async def watch(*options: str) -> Watch:

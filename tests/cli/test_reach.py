@@ -7,11 +7,13 @@ import json
 import socket
 import ssl
 import subprocess
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
 from editor.process import START, Served, served
+from mcp_support.ports import kept_port
 
 
 @pytest.fixture
@@ -164,16 +166,17 @@ async def test_a_process_that_only_has_the_number_of_a_dead_bridge_is_no_bridge(
     tmp_path: Path, vault: Path
 ) -> None:
     home = tmp_path / "home"
-    async with served(home, vault) as first:
-        pass
-    (memory,) = (home / "cache").rglob("bridge.json")
-    known = json.loads(memory.read_text())
-    sleeper = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
-    try:
-        memory.write_text(json.dumps({**known, "pid": sleeper.pid}))
-        async with served(home, vault) as again:
-            assert again.told["others"] == []
-            assert again.port == first.port
-    finally:
-        sleeper.kill()
-        await sleeper.wait()
+    async with AsyncExitStack() as connection:
+        async with served(home, vault) as first:
+            await connection.enter_async_context(kept_port(first.port))
+        (memory,) = (home / "cache").rglob("bridge.json")
+        known = json.loads(memory.read_text())
+        sleeper = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+        try:
+            memory.write_text(json.dumps({**known, "pid": sleeper.pid}))
+            async with served(home, vault) as again:
+                assert again.told["others"] == []
+                assert again.port == first.port
+        finally:
+            sleeper.kill()
+            await sleeper.wait()
