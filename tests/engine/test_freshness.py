@@ -6,20 +6,22 @@ import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import threading
+import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
-from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
-from vaultbridge.index.owner import Keeper
+from vaultbridge.index.owner import SILENT_SECONDS, Keeper
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.watch import VaultLost
 from vaultbridge.vault.write import temporary_name
@@ -107,34 +109,43 @@ def _keeps_and_finds(engine: Engine, word: str) -> bool:
     return engine.freshness.is_keeper and engine.ask.search(word).total == 1
 
 
-def test_a_killed_keeper_is_replaced(make_vault: MakeVault, tmp_path: Path) -> None:
-    engine = make_vault({"A.md": "alpha"})
+@contextlib.contextmanager
+def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
+    """Another process that keeps the index of the engine's vault, and has said that it watches."""
     program = (
-        "import sys, pathlib\n"
+        "import sys, pathlib, threading\n"
         "from vaultbridge.engine import Engine\n"
         "from vaultbridge.vault.trash import TrashCans\n"
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
         "engine = Engine(vault, cache=cache, cans=TrashCans({}))\n"
-        "import threading\n"
         "ready = threading.Event()\n"
-        "engine.freshness.listen(lambda _: ready.set())\n"
+        "tell = engine.freshness._tell_watching\n"
+        "engine.freshness._tell_watching = lambda **how: (tell(**how), ready.set())\n"
         "engine.freshness.keep()\n"
         "assert ready.wait(60)\n"
         "print('keeping', engine.freshness.is_keeper, flush=True)\n"
         "sys.stdin.read()\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, engine.root.folder, tmp_path / "cache"],
+        [sys.executable, "-c", program, engine.root.folder, engine.cache.parent],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "keeping True\n"
+        try:
+            yield child
+        finally:
+            child.kill()
+            child.wait(BOUND)
+
+
+def test_a_killed_keeper_is_replaced(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "alpha"})
+    with keeper_process(engine):
         engine.freshness.keep()
         assert not engine.freshness.is_keeper
-        child.kill()
-        child.wait(BOUND)
     note = engine.root.folder / "B.md"
     when_told(engine, lambda: note.write_text("epsilon"), lambda: _keeps_and_finds(engine, "epsilon"))
 
@@ -290,12 +301,15 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     change = engine.apply([Append(note="A", content="more")])
     rows = dump(engine.freshness.index)
     folder, away = engine.root.folder, tmp_path / "away"
-    lost = threading.Event()
+    lost, back = threading.Event(), threading.Event()
     told = engine.freshness._tell_watching
 
     def tell_watching(*, watching: bool) -> None:
         told(watching=watching)
-        lost.set()
+        if not watching:
+            lost.set()
+        elif lost.is_set():
+            back.set()
 
     engine.freshness._tell_watching = tell_watching  # type: ignore[method-assign]
     folder.rename(away)
@@ -314,10 +328,117 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
             ask()
     assert list(folder.iterdir()) == []
     assert dump(engine.freshness.index) == rows
-    lost.clear()
     folder.rmdir()
     away.rename(folder)
-    assert lost.wait(BOUND)
+    assert back.wait(BOUND)
     assert engine.ask.search("alpha").total == 1
     engine.apply([Append(note="A", content="found")])
     assert (folder / "A.md").read_text().endswith("more\nfound")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
+    make_vault: MakeVault, tmp_path: Path, kept: bool
+) -> None:
+    engine = make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"})
+    if kept:
+        keeping(engine)
+    engine.apply([Append(note="A", content="more")])
+    shutil.rmtree(engine.cache)
+    assert engine.history() == []
+    engine.apply([Append(note="A", content="again")])
+    if kept:
+        keeping(engine)
+    assert engine.ask.search("again").total == 1
+    engine.apply([Move(note="B", to="C")])
+    assert (engine.root.folder / "A.md").read_text() == "[[C]] alpha\nmore\nagain"
+    # What was done since is seen by others, and can be undone.
+    other = make_vault()
+    assert [change.label for change in other.history()] == ["move", "append"]
+    other.undo(other.last_change())
+    assert (engine.root.folder / "F/B.md").exists()
+    if kept:
+        engine.freshness._tell_alive()
+        assert engine.freshness.is_keeper
+        change = engine.root.folder / "New.md"
+        when_told(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
+
+
+def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index's disk was full for a moment, or another process held its file for too long."""
+    from vaultbridge.index.sync import Synchroniser, SyncReport
+
+    engine = keeping(make_vault({"A.md": "alpha"}))
+    failed = threading.Event()
+    stop = engine.freshness.listen(lambda _: failed.set())
+
+    def fail(self: Synchroniser, changed: object) -> SyncReport:
+        raise EngineFailure("There is no room left for the search index.")
+
+    with monkeypatch.context() as full:
+        full.setattr(Synchroniser, "paths", fail)
+        (engine.root.folder / "B.md").write_text("beta")
+        assert failed.wait(BOUND)
+        failed.clear()
+        engine.apply([Create(note="C", content="gamma")])
+        assert failed.wait(BOUND)
+    stop()
+    assert engine.ask.search("beta").total == 1
+    assert engine.ask.search("gamma").total == 1
+    # The keeper makes up for it, and then its watch is trusted again.
+    assert engine.freshness._behind and not engine.freshness._watching
+    engine.freshness._catch_up()
+    assert engine.freshness._watching and not engine.freshness._behind
+
+
+def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vaultbridge.index.sync import Synchroniser, SyncReport
+
+    engine = keeping(make_vault({"A.md": "alpha"}))
+    failed = threading.Event()
+
+    def fail(self: Synchroniser, changed: object) -> SyncReport:
+        failed.set()
+        raise RuntimeError("nobody foresaw this")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Synchroniser, "paths", fail)
+        (engine.root.folder / "B.md").write_text("beta")
+        assert failed.wait(BOUND)
+    assert engine.ask.search("beta").total == 1
+    change = engine.root.folder / "New.md"
+    when_told(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
+def test_questions_do_not_trust_a_keeper_that_was_stopped(make_vault: MakeVault) -> None:
+    """As by Ctrl-Z in the terminal where it serves: it holds the lock and follows nothing."""
+    engine = make_vault({"A.md": "alpha"})
+    with keeper_process(engine) as child:
+        assert engine.ask.search("alpha").total == 1
+        child.send_signal(signal.SIGSTOP)
+        try:
+            (engine.root.folder / "B.md").write_text("beta")
+            old = time.time() - SILENT_SECONDS
+            os.utime(engine.cache / "keeper.watches", (old, old))
+            assert not engine.freshness.is_keeper
+            assert engine.ask.search("beta").total == 1
+            engine.apply([Move(note="B", to="C")])
+        finally:
+            child.send_signal(signal.SIGCONT)
+
+
+def test_an_index_made_anew_right_after_a_look_at_the_disk_is_filled_before_it_is_asked(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault({"A.md": "[[B]]", "B.md": "beta"})
+    assert engine.ask.search("beta").total == 1
+    engine.freshness.index.rebuild()
+    assert engine.ask.search("beta").total == 1
+    engine.freshness.index.rebuild()
+    engine.apply([Move(note="B", to="C")])
+    assert (engine.root.folder / "A.md").read_text() == "[[C]]"
