@@ -1,0 +1,196 @@
+"""docs/cli.md: the operations and the JSON that it tells of are those of the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import msgspec
+import pytest
+import websockets
+
+from editor.bridge import Client
+from tools_support.desk import copy_sample
+from vaultbridge.__main__ import COMMANDS
+from vaultbridge.engine.operations import Operation
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+WAIT = 60.0
+EDIT = '{"op":"append","note":"Home","content":"x"}'
+
+CALLS = {
+    "index": "index V",
+    "search": "search V moon",
+    "read": "read V Home",
+    "links NOTE --backlinks": "links V Home --backlinks",
+    "links NOTE --outgoing": "links V Home --outgoing",
+    "links NOTE --depth": "links V Home --depth 1",
+    "links NOTE --to": "links V Home --to 'Moth garden'",
+    "links --unresolved": "links V --unresolved",
+    "links --orphans": "links V --orphans",
+    "links --dead-ends": "links V --dead-ends",
+    "edit": f"edit V '{EDIT}'",
+    "rename": "rename V 'Moth garden' Moths --dry-run",
+    "undo": "undo V",
+    "history": "history V",
+    "history --diff": "history V --diff 1",
+    "export": "export V",
+    "connect": "connect",
+    "connect ASSISTANT VAULT": "connect cursor V --file FILE --dry-run",
+    "token make": "token make laptop",
+    "token list": "token list",
+    "token revoke": "token revoke laptop",
+    "companion install": "companion install V",
+    "companion status": "companion status V",
+    "companion remove": "companion remove V",
+    "vaults": "vaults",
+    "status": "status",
+    "doctor": "doctor V",
+    "page": "page V",
+    "select": "select V Home:1",
+    "mention": "mention V Home",
+}
+"""What is called for each row, in an order in which each finds what it needs."""
+
+OTHERS = {"serve", "diffs"}
+"""These need more than a call."""
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The cells of a table, by each name in its first one."""
+    table = DOCUMENT.partition(heading)[2].partition("\n\n")[2].partition("\n\n")[0]
+    found = {}
+    for line in table.splitlines()[2:]:
+        first, *rest = (cell.strip() for cell in line.strip("|").split("|"))
+        found.update(dict.fromkeys(re.findall(r"`([^`]+)`", first), rest))
+    return found
+
+
+ANSWERS = rows("<!-- members: checked by a test -->")
+
+
+class Machine:
+    """A home of its own, with a served copy of the sample vault."""
+
+    def __init__(self, folder: Path) -> None:
+        self.vault = copy_sample(folder)
+        self.folder = folder
+        self.env = {**os.environ, "HOME": str(folder), "VAULTBRIDGE_CACHE": str(folder / "cache")}
+        self.env["XDG_CONFIG_HOME"] = str(folder / "config")
+        self.env.pop("CLAUDE_CONFIG_DIR", None)
+        known = folder / "config" / "obsidian" / "obsidian.json"
+        known.parent.mkdir(parents=True)
+        known.write_text(json.dumps({"vaults": {"a": {"path": str(self.vault), "ts": 1}}}), "utf-8")
+        self.listening: dict[str, Any] = {}
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "vaultbridge", *words, "--json"]
+
+    def run(self, call: str) -> str:
+        places = {"V": str(self.vault), "FILE": str(self.folder / "mcp.json")}
+        words = [places.get(word, word) for word in shlex.split(call)]
+        return self.done(*words, check=True).stdout
+
+    def done(self, *words: str, check: bool) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            env=self.env,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=WAIT,
+            check=check,
+        )
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    command = machine.command("serve", str(machine.vault), "--port", "0")
+    with subprocess.Popen(
+        command, env=machine.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+    ) as serving:
+        assert serving.stdout is not None
+        machine.listening = json.loads(serving.stdout.readline())
+        yield machine
+        serving.terminate()
+
+
+def named(row: str) -> set[str]:
+    return set(re.findall(r"`([^`]+)`", ANSWERS[row][1]))
+
+
+def test_the_document_tells_of_every_command_that_answers_in_json() -> None:
+    told = {row.split()[0] for row in ANSWERS}
+    assert told == COMMANDS.keys() - {"stdio", "bridge", "call"}
+    assert CALLS.keys() | OTHERS == ANSWERS.keys()
+
+
+def test_every_answer_has_the_members_that_the_document_names(machine: Machine) -> None:
+    for row, call in CALLS.items():
+        lines = machine.run(call).splitlines()
+        assert lines, row
+        if ANSWERS[row][0] == "object":
+            assert len(lines) == 1, row
+        assert [json.loads(line).keys() for line in lines] == [named(row)] * len(lines), row
+
+
+def test_what_serve_tells_has_the_members_that_the_document_names(machine: Machine) -> None:
+    assert machine.listening.keys() == named("serve")
+
+
+async def test_a_waiting_change_has_the_members_that_the_document_names(machine: Machine) -> None:
+    page = json.loads(await asyncio.to_thread(machine.run, "page V"))["page"]
+    url, _, token = page.replace("http", "ws", 1).partition("#token=")
+    hello = {"app": "test", "protocol": 1, "token": token, "abilities": {"diffs": True}}
+    path = str(machine.vault / "Home.md")
+    new = {"old_file_path": path, "new_file_path": path, "new_file_contents": "x", "tab_name": "t"}
+    async with (
+        asyncio.timeout(WAIT),
+        websockets.connect(
+            f"{url}editor", subprotocols=[websockets.Subprotocol("vaultbridge.editor.v1")]
+        ) as eyes,
+        websockets.connect(
+            url,
+            subprotocols=[websockets.Subprotocol("mcp")],
+            additional_headers={"X-Claude-Code-Ide-Authorization": token},
+        ) as socket,
+    ):
+        await eyes.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello}))
+        assert "result" in json.loads(await eyes.recv())
+        client = Client(socket)
+        await client.handshake()
+        await client.begin("tools/call", name="openDiff", arguments=new)
+        while json.loads(await eyes.recv()).get("method") != "diffOpened":
+            pass
+        lines = (await asyncio.to_thread(machine.run, "diffs V")).splitlines()
+        assert [json.loads(line).keys() for line in lines] == [named("diffs")]
+        await client.close()
+
+
+def test_an_error_is_an_object_too(machine: Machine) -> None:
+    done = machine.done("read", str(machine.vault), "Nope", check=False)
+    assert done.returncode == 1
+    assert json.loads(done.stdout).keys() >= {"error", "errorCode", "reason", "hint"}
+    assert done.stderr.startswith("vaultbridge: No note named 'Nope'.")
+
+
+def test_the_operations_are_told_with_their_fields() -> None:
+    told = {
+        op: set(re.findall(r"`([a-z_]+)`", " ".join(cells)))
+        for op, cells in rows("also an undo itself.").items()
+    }
+    for kind in get_args(Operation):
+        op = kind.__struct_config__.tag
+        if op == "add_file":  # for attachments, which JSON on a command line is no way to give
+            continue
+        fields = {field.encode_name for field in msgspec.structs.fields(kind)} - {"note", "expected"}
+        assert fields <= told.pop(op), op
+    assert not told
