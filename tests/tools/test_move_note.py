@@ -110,3 +110,16 @@ def test_an_empty_new_name_is_told_as_such(small: Small, to: str) -> None:
     desk = small({"F/A.md": ""})
     refused = desk.refused(InvalidArgument, "move_note", name="A", to=to)
     assert str(refused) == "to is empty. Give a new name, a new path, or folder/ to move into."
+
+
+def test_the_picture_behind_a_group_of_a_canvas_goes_along(small: Small) -> None:
+    """The group kept the old path and showed nothing."""
+    group = '{"id":"g","type":"group","background":"a/old \\u00fc.png","x":0,"y":0,"width":9,"height":9}'
+    canvas = f'{{"nodes":[{group}],"edges":[]}}'
+    desk = small({"C.canvas": canvas, "a/old ü.png": b"x"})
+    assert desk.rows("links", name="old ü.png")[1].startswith("C.canvas:1: ")
+    data = desk.data("move_note", name="old ü.png", to="b/new.png")
+    assert [file["path"] for file in data["files"]] == ["C.canvas"]
+    assert desk.files()["C.canvas"].decode() == canvas.replace("a/old \\u00fc.png", "b/new.png")
+    desk.data("history", action="undo")
+    assert desk.files()["C.canvas"].decode() == canvas

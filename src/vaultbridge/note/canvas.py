@@ -88,6 +88,7 @@ class GroupCard(Struct, frozen=True):
     color: str
     json: JsonObject
     label: str
+    background: str
 
 
 class OtherCard(Struct, frozen=True):
@@ -147,7 +148,9 @@ def parse_canvas(text: str) -> Note:
     tags: list[Tag] = []
     for card in canvas.cards:
         if isinstance(card, FileCard):
-            links.append(_file_link(card, text, positions))
+            links.append(_file_link(card, "file", card.file, card.subpath, text, positions))
+        elif isinstance(card, GroupCard) and card.background:
+            links.append(_file_link(card, "background", card.background, "", text, positions))
         elif isinstance(card, TextCard):
             token = card.json.get("text")
             assert token is not None, "a text card has a text"
@@ -158,13 +161,16 @@ def parse_canvas(text: str) -> Note:
     return Note(links=tuple(links), tags=tuple(tags), problems=canvas.problems)
 
 
-def _file_link(card: FileCard, text: str, positions: Positions) -> Link:
-    token = card.json.get("file")
-    assert token is not None, "a file card has a file"
+def _file_link(
+    card: FileCard | GroupCard, key: str, file: str, subpath: str, text: str, positions: Positions
+) -> Link:
+    """The file that a card or the picture behind a group is."""
+    token = card.json.get(key)
+    assert token is not None, "what was read from it is there"
     return Link(
         raw=text[token.start : token.end],
-        target=card.file,
-        subpath=card.subpath,
+        target=file,
+        subpath=subpath,
         display=None,
         embed=True,  # the card shows the file
         kind="canvas",
@@ -248,7 +254,9 @@ class _Reader:
             case "link" if _text_of(entry, "url"):
                 return LinkCard(identity, box, color, entry, _text_of(entry, "url"))
             case "group":
-                return GroupCard(identity, box, color, entry, _text_of(entry, "label"))
+                return GroupCard(
+                    identity, box, color, entry, _text_of(entry, "label"), _text_of(entry, "background")
+                )
             case "text" | "file" | "link":
                 wanted = {"link": "url"}.get(kind, kind)
                 self._problem(f"The {kind} card {identity} has no {wanted}.", entry.start)

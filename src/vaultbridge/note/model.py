@@ -54,10 +54,11 @@ class Link(Struct, frozen=True, gc=False):
 
     `raw` is the whole source text of the link (with `!` for an embed). `target` is the path part as it
     resolves (Markdown destinations decoded), `subpath` starts with `#` or is empty. `display` is None when
-    the link has none. `kind` is "property" for any link in the properties and "canvas" for a file card;
-    `markdown` tells the written style apart there. `property_name` is the top-level key, for property links.
-    The span covers `raw` exactly. For a canvas card, `card` is the node's id and the span covers the card's
-    JSON string of the path (for links inside a text card: the span covers that card's whole JSON string).
+    the link has none. `kind` is "property" for any link in the properties and "canvas" for a file card
+    and the picture behind a group; `markdown` tells the written style apart there. `property_name` is the
+    top-level key, for property links. The span covers `raw` exactly. For a canvas card, `card` is the node's
+    id and the span covers the card's JSON string of the path (for links inside a text card: the span covers
+    that card's whole JSON string).
     """
 
     raw: str
