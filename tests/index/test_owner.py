@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from vaultbridge.index.owner import Keeper
+from vaultbridge.index.owner import SILENT_SECONDS, Keeper
 
 PROGRAM = (
     "import sys; from pathlib import Path; from vaultbridge.index.owner import Keeper\n"
@@ -37,3 +40,29 @@ def test_a_killed_keeper_is_followed_by_the_next(tmp_path: Path) -> None:
         keeper.wait(30)
         assert heir.claim()
         heir.release()
+
+
+def test_a_keeper_that_was_not_heard_of_for_long_does_not_watch(tmp_path: Path) -> None:
+    keeper, other = Keeper(tmp_path), Keeper(tmp_path)
+    assert not (other.watched or other.silent)
+    assert keeper.claim()
+    keeper.tell_watching(watching=True)
+    assert other.watched and not other.silent
+    now = time.time()
+    for heard in (now - SILENT_SECONDS - 1, now + 3600):
+        os.utime(tmp_path / "keeper.watches", (heard, heard))
+        assert other.silent and not other.watched
+    keeper.tell_watching(watching=True)
+    assert other.watched
+    keeper.release()
+    assert not (other.watched or other.silent)
+
+
+def test_a_keeper_whose_lock_was_deleted_claims_it_again(tmp_path: Path) -> None:
+    keeper = Keeper(tmp_path / "cache")
+    assert keeper.claim()
+    shutil.rmtree(tmp_path / "cache")
+    assert not keeper.ours
+    assert keeper.claim() and keeper.ours
+    assert not Keeper(tmp_path / "cache").claim()
+    keeper.release()

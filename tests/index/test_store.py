@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -132,3 +133,24 @@ def test_a_closed_index_says_so(tmp_path: Path) -> None:
     index.close()
     with pytest.raises(EngineFailure), index.reading():
         pass
+
+
+def test_an_index_that_fails_in_an_unknown_way_is_looked_at_and_made_anew(make_vault: MakeVault) -> None:
+    """SQLite has many words for a damaged file; not all of them say so."""
+    vault = make_vault({"A.md": "alpha"})
+    with vault.index.writing() as db:
+        db.execute("DELETE FROM words_config WHERE k = 'version'")
+    vault.index.close()
+    vault.index = Index(vault.cache)
+    vault.index._identity = vault.index._stat_identity()
+    with pytest.raises(EngineFailure, match="failed"):
+        search(vault.index, "alpha")
+    assert vault.index.status().state == "empty"
+
+
+def test_an_index_whose_folder_is_deleted_while_it_is_open_is_empty_and_usable(make_vault: MakeVault) -> None:
+    vault = make_vault({"A.md": "alpha"})
+    shutil.rmtree(vault.cache)
+    assert vault.index.status().state == "empty"
+    vault.full()
+    assert search(vault.index, "alpha").total == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
 from vaultbridge.vault import journal as journal_module
 from vaultbridge.vault.journal import Journal, image_of
 from vaultbridge.vault.paths import Root, vault_path
@@ -258,3 +258,59 @@ def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: TrashCans)
     assert errors == []
     assert len(transactor.journal.history(limit=100)) == 30
     transactor.close()
+
+
+def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
+    root: Root, cache: Path, cans: TrashCans, folder: Path
+) -> None:
+    """Whatever became of the file, the vault opens and can be changed, and an undoing gives the right bytes
+    or is refused in words."""
+    transactor = Transactor(root, cache, cans=cans)
+    for number in range(3):
+        do(transactor, WriteFile(P("n.md"), f"{number} ".encode() * 300), label="write")
+    do(transactor, MoveFile(P("n.md"), P("m.md")), label="move")
+    transactor.close()
+    file = cache / "journal.sqlite"
+    whole = file.read_bytes()
+    moved = (folder / "m.md").read_bytes()
+    # Every byte of the head, and every so many of the rest: none of the page's parts is left out.
+    places = [*range(100), *range(100, len(whole), 997)]
+    spoilt = [whole[:at] for at in places]
+    # Two bytes say which SQLite may write the file: for a later one it is forbidden, not damaged.
+    spoilt += [
+        whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :] for at in places if at not in (18, 19)
+    ]
+    for data in spoilt:
+        for old in cache.glob("journal*"):
+            old.unlink()
+        file.write_bytes(data)
+        (folder / "n.md").unlink(missing_ok=True)
+        (folder / "m.md").write_bytes(moved)
+        again = Transactor(root, cache, cans=cans)
+        try:
+            again.recover()
+            again.journal.history()
+            try:
+                again.undo(4, actor="test")
+            except (InvalidArgument, EditRefused, EngineFailure):
+                assert (folder / "m.md").read_bytes() == moved
+            else:
+                assert (folder / "n.md").read_bytes() == moved
+            made = do(again, WriteFile(P("m.md"), b"new", None))
+            assert (folder / "m.md").read_bytes() == b"new"
+            assert made
+        finally:
+            again.close()
+
+
+def test_a_change_stays_done_when_old_ones_cannot_be_forgotten(
+    transactor: Transactor, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(_: object, *, now: float) -> None:
+        raise EngineFailure("The journal could not be used: disk I/O error.")
+
+    monkeypatch.setattr(Journal, "prune", refuse)
+    done = do(transactor, WriteFile(P("n.md"), b"x"))
+    assert transactor.journal.entry(done).state == "done"
+    assert (folder / "n.md").read_bytes() == b"x"
+    assert "could not be forgotten" in caplog.text

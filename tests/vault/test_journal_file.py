@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.journal_file import open_journal
+from vaultbridge.vault.journal_file import JournalFile, open_journal, transaction
 
 
 def test_a_new_journal_is_private_durable_and_opens_again(tmp_path: Path) -> None:
@@ -61,6 +62,71 @@ def test_a_file_that_is_no_journal_is_put_aside_with_a_warning(
 
 
 def test_a_journal_that_cannot_be_opened_is_told_without_a_machine_path(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
     with pytest.raises(EngineFailure) as caught:
-        open_journal(tmp_path / "none" / "journal.sqlite")
+        open_journal(tmp_path / "file" / "journal.sqlite")
     assert str(tmp_path) not in str(caught.value)
+
+
+def labels(file: JournalFile) -> list[str]:
+    return file.ask(lambda db: [label for (label,) in db.execute("SELECT label FROM transactions")])
+
+
+def note_down(file: JournalFile, label: str) -> None:
+    with file.changing() as db:
+        db.execute(
+            "INSERT INTO transactions (state, at, actor, label, acts) VALUES ('done', 0, 'x', ?, x'90')",
+            (label,),
+        )
+
+
+def test_a_journal_that_is_deleted_while_it_is_open_is_made_anew(tmp_path: Path) -> None:
+    """What is written to a file that has lost its name is seen by nobody, and gone with the process."""
+    file = JournalFile(tmp_path / "cache" / "journal.sqlite")
+    note_down(file, "one")
+    shutil.rmtree(tmp_path / "cache")
+    assert labels(file) == []
+    note_down(file, "two")
+    other = JournalFile(tmp_path / "cache" / "journal.sqlite")
+    assert labels(other) == ["two"]
+    other.close()
+    file.close()
+
+
+def test_a_journal_found_damaged_while_it_is_open_is_put_aside_by_one_for_all(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "journal.sqlite"
+    one, two = JournalFile(place), JournalFile(place)
+    note_down(one, "one")
+    with one.changing() as db:
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET rootpage = 9999 WHERE name = 'transactions'")
+    two.close()
+    two = JournalFile(place)
+    assert labels(two) == []
+    note_down(two, "new")
+    assert "put aside as journal.damaged-1.sqlite" in caplog.text
+    assert labels(one) == ["new"]
+    assert not (tmp_path / "journal.damaged-2.sqlite").exists()
+    one.close()
+    two.close()
+
+
+def test_a_journal_that_is_closed_locked_or_full_is_not_taken_for_damaged(tmp_path: Path) -> None:
+    file = JournalFile(tmp_path / "journal.sqlite")
+    note_down(file, "one")
+    with pytest.raises(EngineFailure):
+        file.ask(lambda db: db.execute("PRAGMA max_page_count = 1") and fill(db))
+    file.close()
+    with pytest.raises(EngineFailure):
+        labels(file)
+    assert [place.name for place in tmp_path.glob("*damaged*")] == []
+    again = JournalFile(tmp_path / "journal.sqlite")
+    assert labels(again) == ["one"]
+    again.close()
+
+
+def fill(db: sqlite3.Connection) -> None:
+    with transaction(db):
+        db.execute("INSERT INTO contents VALUES (x'00', 1, zeroblob(1000000))")

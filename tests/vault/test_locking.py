@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from vaultbridge.errors import TimedOut
+from vaultbridge.errors import EngineFailure, TimedOut
 from vaultbridge.vault.locking import FileLock
 
 HOLDER = """
@@ -53,3 +54,23 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
         child.kill()
     with mine.waiting(10, what="The lock"):
         assert mine.held
+
+
+def test_a_lock_whose_file_was_deleted_is_held_by_nobody(tmp_path: Path) -> None:
+    """Who comes later makes a new file, and would hold that one beside us."""
+    one, two = FileLock(tmp_path / "cache" / "l"), FileLock(tmp_path / "cache" / "l")
+    assert one.try_acquire(), "the folder is made"
+    shutil.rmtree(tmp_path / "cache")
+    assert not one.held
+    assert two.try_acquire()
+    assert not one.try_acquire()
+    two.release()
+    assert one.try_acquire() and one.held
+    one.release()
+
+
+def test_a_lock_that_cannot_be_made_is_told_without_a_machine_path(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EngineFailure, match="lock file l cannot be used: Not a directory") as caught:
+        FileLock(tmp_path / "file" / "l").try_acquire()
+    assert str(tmp_path) not in str(caught.value)

@@ -127,7 +127,7 @@ def test_only_old_temporary_files_of_ours_are_taken_away(root: Root, folder: Pat
     ("number", "kind", "words"),
     [
         (errno.EACCES, PermissionDenied, "may not be changed"),
-        (errno.EROFS, PermissionDenied, "may not be changed"),
+        (errno.EROFS, PermissionDenied, "a disk that is read-only"),
         (errno.ENOSPC, EngineFailure, "the disk is full"),
         (errno.EDQUOT, EngineFailure, "the disk is full"),
         (errno.ENAMETOOLONG, InvalidPath, "too long"),

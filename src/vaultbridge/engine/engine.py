@@ -8,6 +8,7 @@ threads, any number at once.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
-from vaultbridge.errors import NoteNotFound, StaleWrite
+from vaultbridge.errors import NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
@@ -59,6 +60,8 @@ is refused at the second look instead."""
 
 AT_ONCE_BYTES: Final = 64 * KIB
 """The longest note that is read where nothing may take long: a tenth of a millisecond."""
+
+log = logging.getLogger(__name__)
 
 
 class _Overtaken(Exception):
@@ -106,7 +109,7 @@ class Engine:
         self._readings = KeptReadings(self._settled)
         self._changing = threading.RLock()
         self.transactor = Transactor(self.root, self.cache, cans=cans, clock=clock)
-        self.recovered: tuple[Recovered, ...] = self.transactor.recover()
+        self.recovered = self._recover()
         self.past = Past(self.transactor.journal, scope)
         self.freshness = Freshness(self.root, self.cache)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
@@ -123,6 +126,15 @@ class Engine:
     def close(self) -> None:
         self.freshness.close()
         self.transactor.close()
+
+    def _recover(self) -> tuple[Recovered, ...]:
+        """A vault that cannot be written at present, or whose writer stands still, can be read all the same;
+        the next change tries again, and says why when it fails."""
+        try:
+            return self.transactor.recover()
+        except VaultbridgeError as error:
+            log.warning("A change that was interrupted could not be rolled back: %s", error)
+            return ()
 
     @property
     def name(self) -> str:

@@ -6,6 +6,7 @@ know all. A file that the scope hides does not exist here, nor does a link to on
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,8 @@ class Finder:
             # The index may not know it yet. Last, because another spelling is found by reading whole folders.
             if (found := self.on_disk(name)) is not None:
                 return found
-            if not complete:
+            # Not complete before the answer, or no longer: it may have been made anew meanwhile.
+            if not complete or not self._ask.status.complete:
                 from vaultbridge.engine.unindexed import find_unindexed
 
                 if (found := find_unindexed(self._root, name, self._scope.visible)) is not None:
@@ -109,7 +111,8 @@ class Finder:
         try:
             return self._root.locate(path)
         except NoteNotFound:
-            if icloud_stand_in(self._root.place(path)).exists():
+            # Unlike a Path's own question, no error for a name that is too long for any file.
+            if os.path.lexists(icloud_stand_in(self._root.place(path))):
                 raise not_downloaded(path) from None
             raise
 

@@ -75,6 +75,8 @@ class Freshness:
         self._incomplete = threading.Event()
         """Somebody asked an index that is not whole: wakes the keeper, should it not be building already."""
         self._watching = False
+        self._behind = False
+        """The vault is watched, but a change is not in the index: the keeper compares everything soon."""
         self._compared = -TRUSTED_SECONDS
         self._followers: list[threading.Thread] = []
         self._listeners: list[Listener] = []
@@ -127,13 +129,16 @@ class Freshness:
                     self._taken.set()
 
     def _borrow(self) -> bool:
-        """Take the keeper's lock for one comparison. False when its holder watches the vault, is building the
-        index for the first time (the answer says so), or does not let go."""
+        """Take the keeper's lock for one comparison. False when its holder watches the vault or is building
+        the index for the first time (the answer says so). One that stands still is not waited for: to compare
+        beside it costs time and nothing else, an answer from yesterday's index would be wrong."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while not self._keeper.claim():
             if self._keeper.watched or not self.index.status().complete:
                 return False
-            if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
+            if self._keeper.silent or time.monotonic() > deadline:
+                return True
+            if self._stop.wait(COMPLETE_POLL_SECONDS):
                 return False
         return True
 
@@ -141,13 +146,16 @@ class Freshness:
         """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
         watches it. Does not wait for a first build: the answer then says that it is partial."""
         self._await_followers()
-        if self._thread is not None and not self.index.status().complete:
+        complete = self.index.status().complete
+        if self._thread is not None and not complete:
             self._incomplete.set()
             return
         if not self._syncing.acquire(timeout=SETTLE_SECONDS):
             return
         try:
-            if not self._watching and time.monotonic() - self._compared >= TRUSTED_SECONDS:
+            trusted = time.monotonic() - self._compared < TRUSTED_SECONDS
+            # One that was just compared and is not complete was made anew since.
+            if not self._watching and not (trusted and complete):
                 self.refresh()
         finally:
             self._syncing.release()
@@ -170,7 +178,8 @@ class Freshness:
             # The index itself keeps the two writers apart.
             own = Synchroniser(self._root, self.index)
             # The notes are written; that the copy lags must not look like a failed edit.
-            self._guarded(lambda: own.paths(changed))
+            if self._guarded(lambda: own.paths(changed)) is None:
+                self._fall_behind()
         self._tell(changed)
 
     def _await_followers(self) -> None:
@@ -239,9 +248,33 @@ class Freshness:
         while not self._stop.is_set():
             self._incomplete.wait(DAMAGE_SECONDS)
             self._incomplete.clear()
-            if time.monotonic() - compared >= HEAL_SECONDS or self._is_incomplete():
+            self._tell_alive()
+            if self._behind:
+                self._catch_up()
+            elif time.monotonic() - compared >= HEAL_SECONDS or self._is_incomplete():
                 self._compare_all()
                 compared = time.monotonic()
+
+    def _tell_alive(self) -> None:
+        """Somebody may have deleted the cache folder, and the lock with it: then it is claimed again."""
+        try:
+            if self._keeper.claim() and self._watching:
+                self._keeper.tell_watching(watching=True)
+        except (VaultbridgeError, OSError) as error:
+            log.warning("The index cannot be kept: %s", type(error).__name__)
+
+    def _fall_behind(self) -> None:
+        """A change could not be followed: questions compare with the disk themselves until the keeper has."""
+        if self._watching:
+            self._behind = True
+            self._tell_watching(watching=False)
+        self._compared = -TRUSTED_SECONDS
+
+    def _catch_up(self) -> None:
+        """Only when everything was compared may questions trust the watch."""
+        done = self._compare_all()
+        self._behind = not done
+        self._tell_watching(watching=done and not self.problem)
 
     def _is_incomplete(self) -> bool:
         try:
@@ -251,20 +284,29 @@ class Freshness:
             return True
 
     def _follow(self, event: WatchEvent) -> None:
+        try:
+            self._take_in(event)
+        except Exception:
+            log.exception("A change could not be followed; questions will compare with the disk themselves.")
+            self._fall_behind()
+
+    def _take_in(self, event: WatchEvent) -> None:
         from vaultbridge.vault.watch import Changed, Rescan, VaultLost
 
         match event:
             case Changed(paths=paths):
                 with self._syncing:
-                    self._guarded(lambda: self._synchroniser().paths(paths))
+                    followed = self._guarded(lambda: self._synchroniser().paths(paths))
+                if followed is None:
+                    self._fall_behind()
                 self._tell(frozenset(paths))
             case Rescan():
                 self.problem = ""
-                self._compare_all()
-                self._tell_watching(watching=True)
+                self._catch_up()
             case VaultLost(why=why):
-                self._tell_watching(watching=False)
                 self.problem = why
+                self._behind = False
+                self._tell_watching(watching=False)
                 log.warning("The vault cannot be watched: %s", why)
             case _:
                 self._tell(frozenset())
@@ -277,12 +319,14 @@ class Freshness:
         if self._keeper.ours:
             self._keeper.tell_watching(watching=watching)
 
-    def _compare_all(self) -> None:
+    def _compare_all(self) -> bool:
+        """False when that failed."""
         with self._syncing:
             # Closing ends a comparison under way; the next one in the queue must not begin.
             report = None if self._stop.is_set() else self._guarded(self._compare)
         if report:
             self._tell(None)
+        return report is not None
 
     def _compare(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
         """Everything, by stat; by the holder of the keeper's lock alone. Also takes away temporary files that
@@ -294,7 +338,7 @@ class Freshness:
         return report
 
     def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
-        """A failed look at the disk must not end the watch: it is told, and the next one tries again."""
+        """A failed look at the disk must not end the watch. None when it failed."""
         try:
             return sync()
         except VaultbridgeError as error:

@@ -7,6 +7,7 @@ graph views only.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -285,7 +286,8 @@ class Queries:
         return [
             path
             for path in paths
-            if not (folder / path).is_symlink() or self._root.real_path(folder / path) is None
+            # Unlike a Path's own question, no error for one that may not be looked at: who reads it is told.
+            if not os.path.islink(folder / path) or self._root.real_path(folder / path) is None  # noqa: PTH114
         ]
 
     def paths_of_kind(self, kind: str) -> list[VaultPath]:

@@ -142,6 +142,8 @@ def look_at(root: Root, path: VaultPath) -> Seen:
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             seen.unreadable.append(Unreadable(VaultPath(""), why))
+        elif obstacle := root.obstacle(path):
+            seen.unreadable.append(Unreadable(path, os.strerror(obstacle.errno or 0)))
         return seen
     except OSError as error:
         seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))

@@ -2,11 +2,13 @@
 
 One process a machine walks and watches a vault: the one that holds a lock file in the vault's cache folder.
 The system releases the lock when that process dies, however it dies, and the next that asks takes over.
-A process may also hold it for one comparison only; a mark beside the lock says that its holder watches.
+A process may also hold it for one comparison only; a mark beside the lock says that its holder watches, and
+its age that the holder is alive.
 Every process may write the rows of files that it changed itself."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +16,10 @@ from vaultbridge.vault.locking import FileLock
 
 TAKEOVER_SECONDS: Final = 2.0
 """How often a process that is not the keeper should ask again: a dead keeper is then missed for no longer."""
+
+SILENT_SECONDS: Final = 60.0
+"""How old the mark may be: its holder renews it every ten seconds. One that stands still (stopped from the
+terminal, or by a debugger) keeps the lock, and nothing follows the disk."""
 
 _LOCK_FILE: Final = "keeper.lock"
 _WATCH_MARK: Final = "keeper.watches"
@@ -48,7 +54,7 @@ class Keeper:
         self._lock.release()
 
     def tell_watching(self, *, watching: bool) -> None:
-        """For the keeper: whether the index follows every change from now on."""
+        """For the keeper, now and then: whether the index follows every change from now on."""
         if watching:
             self._mark.touch()
         else:
@@ -57,4 +63,13 @@ class Keeper:
     @property
     def watched(self) -> bool:
         """Whether the holder of the lock, if there is one, watches the vault."""
-        return self._mark.exists()
+        try:
+            # Nor may it be of the future, as after a clock was set back.
+            return abs(time.time() - self._mark.stat().st_mtime) < SILENT_SECONDS
+        except OSError:
+            return False
+
+    @property
+    def silent(self) -> bool:
+        """Whether the holder of the lock watched the vault, and has not been heard of for long."""
+        return self._mark.exists() and not self.watched

@@ -104,7 +104,7 @@ class Index:
         with self._writer_lock:
             self._follow_file()
             if self._writer is None:
-                self._writer = schema.connect(self.file, writer=True)
+                self._writer = self._connect(writer=True)
             db = self._writer
             try:
                 db.execute("BEGIN IMMEDIATE")
@@ -242,7 +242,13 @@ class Index:
         with self._guard:
             if self._idle:
                 return self._idle.pop()
-        return schema.connect(self.file, writer=False)
+        return self._connect(writer=False)
+
+    def _connect(self, *, writer: bool) -> sqlite3.Connection:
+        try:
+            return schema.connect(self.file, writer=writer)
+        except sqlite3.DatabaseError as error:
+            raise self._failed(error) from error
 
     def _give_back(self, db: sqlite3.Connection) -> None:
         with self._guard:
@@ -269,6 +275,8 @@ class Index:
         if code == sqlite3.SQLITE_FULL:
             return EngineFailure("There is no room left for the search index.")
         log.error("The search index failed: %s", error)
+        # Damage has many faces: the next use looks at the file as at one never seen before.
+        self._identity = None
         return EngineFailure("The search index failed; the log says why.")
 
 

@@ -7,13 +7,12 @@ many changes refer to it, compressed.
 
 from __future__ import annotations
 
-import threading
+import logging
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
@@ -21,10 +20,13 @@ from msgspec import Struct
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.journal_file import open_journal
+from vaultbridge.vault.journal_file import JournalFile, transaction
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.steps import Act, Image, Moved, Removed, Restored, Trashed, Written, paths_of
+
+if TYPE_CHECKING:
+    import sqlite3
 
 JOURNAL_BYTES: Final = 256 * MIB
 """The most compressed content kept: years of edits to notes, and still small beside a vault's attachments."""
@@ -47,6 +49,7 @@ HISTORY_LIMIT: Final = 1000
 State = Literal["pending", "applying", "done", "rolled-back"]
 """`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
 
+log = logging.getLogger(__name__)
 
 _acts = msgspec.msgpack.Decoder(list[Act])
 _staged = msgspec.msgpack.Decoder(dict[int, int])
@@ -102,13 +105,11 @@ class Journal:
     """The journal of one vault. Safe to use from several threads and processes."""
 
     def __init__(self, folder: Path) -> None:
-        self._lock = threading.RLock()
         self._since_prune = PRUNE_EVERY
-        self._db = open_journal(folder / "journal.sqlite")
+        self._file = JournalFile(folder / "journal.sqlite")
 
     def close(self) -> None:
-        with self._lock:
-            self._db.close()
+        self._file.close()
 
     def begin(
         self,
@@ -122,60 +123,55 @@ class Journal:
     ) -> int:
         """Records what is about to happen, durably, and gives its id. `contents` holds each image's bytes."""
         rows = [(digest, *_packed(data)) for digest, data in contents.items()]
-        with self._changing():
-            cursor = self._db.execute(
-                "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
-                " VALUES ('pending', ?, ?, ?, ?, ?)",
-                (at, actor, label, undo_of, msgspec.msgpack.encode(acts)),
-            )
-            number = cursor.lastrowid
-            assert number is not None
-            self._db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
-            uses = {(number, image.digest) for act in acts for image in images_in(act)}
-            self._db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
-            touched = {(name_key(path), number) for act in acts for path in paths_of(act)}
-            self._db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
-        return number
+
+        def record(file: sqlite3.Connection) -> int:
+            with transaction(file) as db:
+                cursor = db.execute(
+                    "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
+                    " VALUES ('pending', ?, ?, ?, ?, ?)",
+                    (at, actor, label, undo_of, msgspec.msgpack.encode(acts)),
+                )
+                number = cursor.lastrowid
+                assert number is not None
+                db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
+                uses = {(number, image.digest) for act in acts for image in images_in(act)}
+                db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
+                touched = {(name_key(path), number) for act in acts for path in paths_of(act)}
+                db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
+                return number
+
+        return self._file.ask(record)
 
     def start_applying(self, number: int, staged: Mapping[int, int]) -> None:
         """Records, durably, that everything is staged and files are about to change."""
-        with self._changing():
-            self._db.execute(
+        with self._file.changing() as db:
+            db.execute(
                 "UPDATE transactions SET state = 'applying', staged = ? WHERE id = ?",
                 (msgspec.msgpack.encode(staged), number),
             )
 
     def mark_to_undo(self, number: int, position: int) -> None:
         """Records, durably, how far a rolling back has come."""
-        with self._changing():
-            self._db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
+        with self._file.changing() as db:
+            db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
 
     def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
         """Records how a transaction ended; for an undoing, marks what it undid."""
-        with self._lock:
-            with self._changing():
-                self._db.execute(
-                    "UPDATE transactions SET state = ?, kept = ? WHERE id = ?",
-                    (state, "\n".join(kept), number),
-                )
-                undid = self._db.execute(
-                    "SELECT undo_of FROM transactions WHERE id = ?", (number,)
-                ).fetchone()
-                if state == "done" and undid and undid[0] is not None:
-                    self._mark_undone(undid[0], number)
-            self._since_prune += 1
-            if self._since_prune >= PRUNE_EVERY:
-                self._since_prune = 0
+        with self._file.changing() as db:
+            db.execute(
+                "UPDATE transactions SET state = ?, kept = ? WHERE id = ?", (state, "\n".join(kept), number)
+            )
+            undid = db.execute("SELECT undo_of FROM transactions WHERE id = ?", (number,)).fetchone()
+            if state == "done" and undid and undid[0] is not None:
+                _mark_undone(db, undid[0], number)
+        self._since_prune += 1
+        if self._since_prune >= PRUNE_EVERY:
+            self._since_prune = 0
+            try:
                 self.prune(now=at)
-
-    def _mark_undone(self, original: int, by: int) -> None:
-        self._db.execute("UPDATE transactions SET undone_by = ? WHERE id = ?", (by, original))
-        # Undoing an undoing brings the first change back, which may then be undone again.
-        self._db.execute(
-            "UPDATE transactions SET undone_by = NULL"
-            " WHERE id = (SELECT undo_of FROM transactions WHERE id = ?)",
-            (original,),
-        )
+            except EngineFailure as error:
+                # The change is done, and a journal that is too long is no reason to take it back.
+                log.warning("Old changes could not be forgotten: %s", error)
 
     def pending(self) -> tuple[Entry, ...]:
         """Transactions that began and did not end: under the writer's lock, those of dead processes."""
@@ -237,8 +233,9 @@ class Journal:
 
     def content(self, image: Image) -> bytes:
         """Raises `EngineFailure` when the journal was damaged."""
-        with self._lock:
-            row = self._db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
+        row = self._file.ask(
+            lambda db: db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
+        )
         if row is not None:
             data = _unpacked(row[0])
             if data is not None and content_hash(data) == image.hash:
@@ -247,19 +244,19 @@ class Journal:
 
     def prune(self, *, now: float) -> None:
         """Forgets the oldest transactions beyond the bounds, never one that is under way."""
-        with self._changing():
-            self._db.execute(
+        with self._file.changing() as db:
+            db.execute(
                 "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND at < ?",
                 (now - JOURNAL_SECONDS,),
             )
-            self._db.execute(
+            db.execute(
                 "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND id <="
                 " (SELECT id FROM transactions ORDER BY id DESC LIMIT 1 OFFSET ?)",
                 (JOURNAL_ENTRIES,),
             )
-            self._forget_contents()
-            while self._stored_bytes() > JOURNAL_BYTES:
-                gone = self._db.execute(
+            _forget_contents(db)
+            while _stored_bytes(db) > JOURNAL_BYTES:
+                gone = db.execute(
                     "DELETE FROM transactions WHERE id IN (SELECT id FROM transactions"
                     " WHERE state IN ('done', 'rolled-back') AND id < (SELECT max(id) FROM transactions)"
                     " ORDER BY id LIMIT ?)",
@@ -267,40 +264,38 @@ class Journal:
                 ).rowcount
                 if not gone:
                     break
-                self._forget_contents()
-        with self._lock:
-            self._db.execute("PRAGMA incremental_vacuum").fetchall()
-
-    @contextmanager
-    def _changing(self) -> Iterator[None]:
-        """One durable transaction of the database. Raises `EngineFailure` when it cannot be written."""
-        import sqlite3
-
-        try:
-            with self._lock, self._db:
-                self._db.execute("BEGIN IMMEDIATE")
-                yield
-        except sqlite3.Error as error:
-            raise EngineFailure(
-                f"The journal could not be written: {error}.", hint="Nothing was changed."
-            ) from error
-
-    def _forget_contents(self) -> None:
-        self._db.execute("DELETE FROM uses WHERE id NOT IN (SELECT id FROM transactions)")
-        self._db.execute("DELETE FROM touched WHERE id NOT IN (SELECT id FROM transactions)")
-        self._db.execute("DELETE FROM contents WHERE digest NOT IN (SELECT digest FROM uses)")
-
-    def _stored_bytes(self) -> int:
-        return int(self._db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
+                _forget_contents(db)
+        self._file.ask(lambda db: db.execute("PRAGMA incremental_vacuum").fetchall())
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
-        with self._lock:
-            rows = self._db.execute(
+        def read(db: sqlite3.Connection) -> tuple[Entry, ...]:
+            rows = db.execute(
                 "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo"
                 " FROM transactions WHERE " + where,
                 values,
             ).fetchall()
-        return tuple(_entry(row) for row in rows)
+            return tuple(_entry(row) for row in rows)
+
+        return self._file.ask(read)
+
+
+def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
+    db.execute("UPDATE transactions SET undone_by = ? WHERE id = ?", (by, original))
+    # Undoing an undoing brings the first change back, which may then be undone again.
+    db.execute(
+        "UPDATE transactions SET undone_by = NULL WHERE id = (SELECT undo_of FROM transactions WHERE id = ?)",
+        (original,),
+    )
+
+
+def _forget_contents(db: sqlite3.Connection) -> None:
+    db.execute("DELETE FROM uses WHERE id NOT IN (SELECT id FROM transactions)")
+    db.execute("DELETE FROM touched WHERE id NOT IN (SELECT id FROM transactions)")
+    db.execute("DELETE FROM contents WHERE digest NOT IN (SELECT digest FROM uses)")
+
+
+def _stored_bytes(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
 
 
 def _entry(row: tuple[Any, ...]) -> Entry:

@@ -1,17 +1,26 @@
-"""The journal's database file: its tables, and opening it whatever state it is in.
+"""The journal's database file: its tables, and opening and using it whatever state it is in.
 
-What the tables mean is `journal.py`'s.
+A file that is deleted while it is open is made anew: what is written to a file without a name would be lost.
+One that turns out to be damaged is put aside. What the tables mean is `journal.py`'s.
 """
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
 
 from vaultbridge.errors import EngineFailure
 
 if TYPE_CHECKING:
     import sqlite3
+
+Answer = TypeVar("Answer")
 
 BUSY_SECONDS: Final = 10.0
 """How long a reader or writer waits for another process's short transaction on the journal."""
@@ -36,20 +45,109 @@ CREATE INDEX used_by ON uses (digest);
 """
 
 
+class JournalFile:
+    """The database, open. Any thread may use it."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._lock = threading.RLock()
+        self._open()
+
+    def _open(self, *, damage: str = "") -> None:
+        """Open what lies there now; put it aside before when it was found to have a `damage`."""
+        self._status: os.stat_result | None = None
+        try:
+            if damage:
+                _put_aside(self._place, damage)
+            self._db = open_journal(self._place)
+            self._status = self._place.stat()
+        except OSError as error:
+            raise _unopened() from error
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        """What `question` gives of the database that lies on the disk now; asked again of a new one when that
+        is damaged, so it must have no effect but in the database. Raises `EngineFailure`."""
+        import sqlite3
+
+        with self._lock:
+            if not self._is_there():
+                self._db.close()
+                self._open()
+            try:
+                return question(self._db)
+            except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
+                if not _is_damage(error):
+                    raise _failure(error) from error
+                self._db.close()
+                # Another process may have put it aside already.
+                self._open(damage=str(error) if self._is_there() else "")
+                return question(self._db)
+
+    @contextmanager
+    def changing(self) -> Iterator[sqlite3.Connection]:
+        """One durable transaction on the database that was last asked. Raises `EngineFailure`."""
+        import sqlite3
+
+        try:
+            with self._lock, transaction(self._db) as db:
+                yield db
+        except sqlite3.Error as error:
+            raise _failure(error) from error
+
+    def _is_there(self) -> bool:
+        try:
+            return self._status is not None and os.path.samestat(self._status, self._place.stat())
+        except OSError:
+            return False
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    with db:
+        db.execute("BEGIN IMMEDIATE")
+        yield db
+
+
+def _failure(error: Exception) -> EngineFailure:
+    return EngineFailure(f"The journal could not be used: {error}.", hint="Nothing was changed.")
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the file is not what we wrote, rather than locked, forbidden, without room or closed."""
+    import sqlite3
+
+    if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
+        return False
+    # What cannot be decoded has no code.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+
+
+def _unopened() -> EngineFailure:
+    return EngineFailure("The journal cannot be opened.", hint="Is the cache folder writable?")
+
+
 def open_journal(file: Path) -> sqlite3.Connection:
-    """Opens or makes the database. One that is damaged or not ours is put aside, with a warning: what it
-    held can no longer be undone, but nothing of it is destroyed."""
+    """Opens or makes the database, and the folder for it. One that is damaged or not ours is put aside, with
+    a warning: what it held can no longer be undone, but nothing of it is destroyed. Raises
+    `EngineFailure`."""
     import sqlite3
 
     try:
-        return _connect(file)
-    except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError):
-            raise EngineFailure(
-                "The journal cannot be opened.", hint="Is the cache folder writable?"
-            ) from error
-        _put_aside(file, str(error))
-        return _connect(file)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            return _connect(file)
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+            _put_aside(file, str(error))
+            return _connect(file)
+    except (OSError, sqlite3.Error) as error:
+        raise _unopened() from error
 
 
 def _put_aside(file: Path, why: str) -> None:
@@ -99,8 +197,7 @@ def _is_journal(db: sqlite3.Connection) -> bool:
 
 
 def _create(db: sqlite3.Connection) -> None:
-    with db:
-        db.execute("BEGIN IMMEDIATE")
+    with transaction(db):
         # Asked again under the lock: another process may have been quicker.
         if not _is_new(db):
             return

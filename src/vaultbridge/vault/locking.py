@@ -1,4 +1,8 @@
-"""Locks between processes: a file that one open handle holds, released by the system when its holder dies."""
+"""Locks between processes: a file that one open handle holds, released by the system when its holder dies.
+
+A person may delete the file, or the folder around it, at any time. A lock on a file that no longer has the
+name would keep nobody out, so it does not count as held, and the next who asks makes the file anew.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from vaultbridge.errors import TimedOut
+from vaultbridge.errors import EngineFailure, TimedOut
 
 LOCK_POLL_SECONDS: Final = 0.02
 """How often a wait looks again: two processes that write in turn hardly notice, and it costs nothing."""
@@ -27,23 +31,45 @@ class FileLock:
 
     @property
     def held(self) -> bool:
-        return self._handle is not None
+        return self._handle is not None and self._is_ours(self._handle)
 
     def try_acquire(self) -> bool:
-        """Takes the lock unless another holds it. True when it is ours now (or was already)."""
-        if self._handle is not None:
+        """Takes the lock unless another holds it. True when it is ours now (or was already). Raises
+        `EngineFailure` when the file cannot be made."""
+        if self.held:
             return True
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self.release()
         try:
-            taken = _lock(handle)
-        except BaseException:
-            os.close(handle)
-            raise
-        if not taken:
-            os.close(handle)
-            return False
+            handle = self._open()
+            try:
+                if not _lock(handle) or not self._is_ours(handle):
+                    os.close(handle)
+                    return False
+            except BaseException:
+                os.close(handle)
+                raise
+        except OSError as error:
+            raise EngineFailure(
+                f"The lock file {self.path.name} cannot be used: {os.strerror(error.errno or 0)}.",
+                hint="May its folder be written?",
+            ) from error
         self._handle = handle
         return True
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return os.open(self.path, flags, 0o600)
+
+    def _is_ours(self, handle: int) -> bool:
+        """Whether the file that is open still has the name."""
+        try:
+            return os.path.samestat(os.fstat(handle), self.path.stat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         handle, self._handle = self._handle, None

@@ -9,6 +9,7 @@ What this module does not do: it reads no content and knows no scope (`scope.py`
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ import unicodedata
 from pathlib import Path
 from typing import Final, NewType
 
-from vaultbridge.errors import InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import name_key
 
@@ -180,10 +181,10 @@ class Root:
 
         Each component is tried exactly, then by scanning that one folder: the same name in another
         normalisation first, then another case (as Obsidian compares), the least in code point order when
-        several fit. Raises `NoteNotFound`, `VaultNotFound` when the vault itself is gone, or
-        `PermissionDenied` when a symlink leads out of the vault: for everything beneath such a link alike, so
-        that nobody learns by asking what lies there. A folder link back into the vault is no folder of the
-        vault, as in Obsidian.
+        several fit. Raises `NoteNotFound`, `VaultNotFound` when the vault itself is gone, `EngineFailure`
+        when the disk fails, or `PermissionDenied`: when a folder may not be entered, and when a symlink leads
+        out of the vault, for everything beneath such a link alike, so that nobody learns by asking what lies
+        there. A folder link back into the vault is no folder of the vault, as in Obsidian.
         """
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
@@ -191,8 +192,27 @@ class Root:
         self._inside(found, path)
         if rest or self._loops(found):
             self.check()
+            self._check_sight(path)
             raise NoteNotFound(path)
         return found
+
+    def obstacle(self, path: VaultPath) -> OSError | None:
+        """What keeps us from seeing whether something has this path: a folder on the way that may not be
+        entered, a disk that fails. None when it can be seen."""
+        try:
+            os.lstat(self._prefix + path)
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return None
+        except OSError as error:
+            return None if error.errno in (errno.ENAMETOOLONG, errno.ELOOP) else error
+        return None
+
+    def _check_sight(self, path: VaultPath) -> None:
+        error = self.obstacle(path)
+        if isinstance(error, PermissionError):
+            raise PermissionDenied(f"{path} may not be read by this user.") from error
+        if error is not None:
+            raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
 
     def plain_status(self, path: VaultPath) -> os.stat_result | None:
         """The status of what is stored under exactly this spelling with no link on the way: it lies where it

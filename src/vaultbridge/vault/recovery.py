@@ -80,10 +80,10 @@ def roll_back(
     folders: set[Path] = set()
     for number in range(len(acts) - 1, -1, -1):
         act = acts[number]
-        folders |= folders_of(act)
         if number > last:
             _clear_away(act)
             continue
+        folders |= folders_of(act)
         if not _undo(act, content):
             kept.append(act.trashed.path if isinstance(act, Restored) else act.path)
         undone(number)
@@ -95,11 +95,17 @@ def roll_back(
 def _clear_away(act: Act) -> None:
     """What an act that did not happen had laid out for itself."""
     if isinstance(act, Written) and act.temporary:
-        Path(act.temporary).unlink(missing_ok=True)
+        _clear_temporary(act)
     elif isinstance(act, Trashed) and act.info_place and not os.path.lexists(act.bin_place):
         info = Path(act.info_place)
         if _is_ours(info, act.info_text):
             info.unlink()
+
+
+def _clear_temporary(act: Written) -> None:
+    # Looked at first: a file system that is read-only refuses even to remove what is not there.
+    if os.path.lexists(act.temporary):
+        Path(act.temporary).unlink(missing_ok=True)
 
 
 def folders_of(act: Act) -> set[Path]:
@@ -138,7 +144,7 @@ def _undo(act: Act, content: Callable[[Image], bytes]) -> bool:
 
 def _undo_write(act: Written, content: Callable[[Image], bytes]) -> bool:
     place = Path(act.place)
-    Path(act.temporary).unlink(missing_ok=True)
+    _clear_temporary(act)
     now = _hash_at(place, act.path)
     if now == (act.before.hash if act.before else ""):
         return True

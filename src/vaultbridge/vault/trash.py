@@ -18,9 +18,11 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import NAME_BYTES, Root
 
 LOCAL_TRASH: Final = ".trash"
+
+_INFO: Final = ".trashinfo"
 
 NAME_ATTEMPTS: Final = 10_000
 """How many numbered names are tried in one trash before giving up: no trash holds that many of one name."""
@@ -89,22 +91,31 @@ def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Cont
     chosen = _free(can / "files", place.name, taken, info=info)
     when = now.strftime("%Y-%m-%dT%H:%M:%S")
     text = f"[Trash Info]\nPath={quote(os.fsencode(recorded), safe='/')}\nDeletionDate={when}\n"
-    return Bin(chosen, info / f"{chosen.name}.trashinfo", text)
+    return Bin(chosen, info / f"{chosen.name}{_INFO}", text)
 
 
 def _free(folder: Path, name: str, taken: Container[Path], *, info: Path | None = None) -> Path:
-    """The name itself, or with ` 2`, ` 3` … before its extension."""
+    """The name itself, or with ` 2`, ` 3` … before its extension; cut where it would be too long for a file,
+    or for that of its description."""
     stem, dot, extension = name.rpartition(".")
     if not stem:
         stem, dot, extension = name, "", ""
-    candidate = name
+    longest = NAME_BYTES - (len(_INFO) if info is not None else 0)
+    candidate = _cut(stem, dot + extension, longest)
     for number in range(2, NAME_ATTEMPTS):
         place = folder / candidate
-        described = info is not None and os.path.lexists(info / f"{candidate}.trashinfo")
+        described = info is not None and os.path.lexists(info / f"{candidate}{_INFO}")
         if not described and place not in taken and not os.path.lexists(place):
             return place
-        candidate = f"{stem} {number}{dot}{extension}"
+        candidate = _cut(stem, f" {number}{dot}{extension}", longest)
     raise EngineFailure(f"The trash holds too many files named {name}.", hint="Empty the trash.")
+
+
+def _cut(stem: str, ending: str, longest: int) -> str:
+    """Both together, in at most so many bytes: between characters, and never the ending."""
+    room = longest - len(os.fsencode(ending))
+    kept = os.fsencode(stem)
+    return (stem if len(kept) <= room else kept[: max(1, room)].decode("utf-8", "ignore")) + ending
 
 
 def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -> None:

@@ -24,7 +24,7 @@ LEFTOVER_SECONDS: Final = 3600.0
 far longer than any write, also one of another machine on the same synchronised folder."""
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
-_FORBIDDEN: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
+_FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
 
 
 def temporary_name() -> str:
@@ -143,6 +143,8 @@ def as_vault_error(error: OSError, path: str) -> VaultbridgeError:
     """What the file system refused, in words for the caller."""
     if error.errno in _FORBIDDEN:
         return PermissionDenied(f"{path} may not be changed by this user.", hint="Nothing was changed.")
+    if error.errno == errno.EROFS:
+        return PermissionDenied(f"{path} lies on a disk that is read-only.", hint="Nothing was changed.")
     if error.errno in _FULL:
         return EngineFailure(f"{path} could not be written: the disk is full.", hint="Nothing was changed.")
     if error.errno == errno.ENAMETOOLONG:

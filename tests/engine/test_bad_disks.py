@@ -1,0 +1,207 @@
+"""The engine on disks that are full, read-only, gone or forbidden: what is told is true, nothing is lost, and
+the rest of the vault goes on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import Append, Create, Delete, Move
+from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
+from vaultbridge.vault.trash import TrashCans
+
+from .conftest import MakeVault, contents
+
+DiskCommand = Callable[..., None]
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[DiskCommand]:
+    """A small disk of its own for the vault: `disk("mount", "-o", …)`. Only where the system lets us."""
+    folder = tmp_path / "vault"
+    folder.mkdir()
+
+    def run(verb: str, *options: str) -> None:
+        subprocess.run([verb, *options, str(folder)], check=True, capture_output=True)
+
+    try:
+        run("mount", "-t", "tmpfs", "-o", "size=512k,nr_inodes=64", "none")
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a file system can only be mounted by the administrator")
+    yield run
+    subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
+
+
+@pytest.mark.usefixtures("disk")
+def test_a_full_disk_is_told_and_nothing_of_a_batch_is_left(make_vault: MakeVault) -> None:
+    engine = make_vault({"A.md": "[[B]]", "B.md": "b"})
+    before = contents(engine)
+    with pytest.raises(EngineFailure, match=r"could not be written: the disk is full\. Nothing was changed"):
+        engine.apply(
+            [Append(note="A", content="x"), *(Create(note=f"{n}", content="y" * 99_000) for n in range(9))]
+        )
+    assert contents(engine) == before
+    assert not list(engine.root.folder.glob(".vaultbridge*"))
+    for number in range(64):
+        try:
+            (engine.root.folder / f"{number}.png").touch()
+        except OSError:
+            break
+    with pytest.raises(EngineFailure, match="the disk is full"):
+        engine.apply([Append(note="A", content="x")])
+    assert (engine.root.folder / "A.md").read_text() == "[[B]]"
+
+
+def test_a_read_only_disk_is_told_and_blocks_nothing_once_it_can_be_written(
+    make_vault: MakeVault, disk: DiskCommand
+) -> None:
+    engine = make_vault({"A.md": "[[B]]", "F/B.md": "b"})
+    change = int(engine.apply([Append(note="A", content="x")]).change_id)
+    disk("mount", "-o", "remount,ro")
+    for operation in (
+        Append(note="A", content="y"),
+        Create(note="New", content="x"),
+        Create(note="G/H/New", content="x"),
+        Move(note="F/B", to="C"),
+        Delete(note="F/B"),
+        Delete(note="F/"),
+    ):
+        with pytest.raises(PermissionDenied, match=r"read-only\. Nothing was changed"):
+            engine.apply([operation])
+    with pytest.raises(PermissionDenied, match="read-only"):
+        engine.undo(change)
+    assert engine.transactor.journal.pending() == ()
+    disk("mount", "-o", "remount,rw")
+    engine.apply([Create(note="New", content="x")])
+
+
+def test_a_vault_can_be_read_while_an_interrupted_change_cannot_be_rolled_back(
+    make_vault: MakeVault, disk: DiskCommand, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = make_vault({"A.md": "alpha", "B.md": "beta"})
+
+    def stop(point: str) -> None:
+        if point == "done 0":
+            disk("mount", "-o", "remount,ro")
+
+    engine.transactor._checkpoint = stop
+    with pytest.raises(
+        EngineFailure, match="interrupted and cannot be rolled back yet: Read-only file system"
+    ):
+        engine.apply([Append(note="A", content="x"), Append(note="B", content="x")])
+    engine.close()
+    again = make_vault()
+    assert "could not be rolled back" in caplog.text
+    assert again.view("B").text == "beta"
+    with pytest.raises(EngineFailure, match="cannot be rolled back yet"):
+        again.apply([Create(note="C", content="x")])
+    disk("mount", "-o", "remount,rw")
+    again.apply([Create(note="C", content="x")])
+    assert contents(again) == {"A.md": b"alpha", "B.md": b"beta", "C.md": b"x"}
+
+
+def test_nothing_is_written_where_an_unmounted_disk_was(make_vault: MakeVault, disk: DiskCommand) -> None:
+    engine = make_vault({"A.md": "alpha", "F/B.md": "beta"})
+    assert engine.ask.counts()["notes"] == 2
+    disk("umount", "-l")
+    for ask in (
+        lambda: engine.view("A"),
+        lambda: engine.apply([Create(note="New", content="x")]),
+        lambda: engine.apply([Delete(note="F/")]),
+    ):
+        with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
+            ask()
+    assert list(engine.root.folder.iterdir()) == []
+    with pytest.raises(VaultNotFound):
+        engine.freshness.refresh()
+    assert engine.freshness.index.status().total == 2
+
+
+FORBIDDEN = """
+import sys, pathlib
+from vaultbridge.engine import Engine
+from vaultbridge.engine.operations import *
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.vault.trash import TrashCans
+base = pathlib.Path(sys.argv[1])
+engine = Engine(base / "vault", cache=base / "cache", cans=TrashCans({"HOME": str(base)}))
+engine.freshness.refresh()
+closed = engine.root.folder / "Closed"
+closed.chmod(0)
+def said(what):
+    try:
+        return type(what()).__name__
+    except VaultbridgeError as error:
+        return f"{type(error).__name__}: {error}"
+try:
+    for what in (
+        lambda: engine.view("Closed/C"),
+        lambda: engine.view("C"),
+        lambda: engine.apply([Append(note="Closed/C", content="x")]),
+        lambda: engine.apply([Create(note="Closed/New", content="x")]),
+        lambda: engine.apply([Move(note="B", to="B2")]),
+        lambda: engine.apply([RenameTag(tag="t", to="u")]),
+        lambda: engine.freshness._synchroniser().paths(["Closed/C.md", "Closed"]),
+        lambda: engine.apply([Append(note="A", content="x")]),
+    ):
+        print(said(what))
+    print(engine.ask.search("secret").total, len(engine.transactor.journal.pending()))
+finally:
+    closed.chmod(0o700)
+"""
+
+
+def test_a_folder_that_may_not_be_entered_is_told_as_such_and_stops_nothing_else(tmp_path: Path) -> None:
+    """Its notes are neither missing nor gone from the index, and a refused change holds up no other one."""
+    (tmp_path / "vault/Closed").mkdir(parents=True)
+    for path, text in {"A.md": "a", "B.md": "b", "Closed/C.md": "secret #t [[B]]"}.items():
+        (tmp_path / "vault" / path).write_text(text)
+    command = [sys.executable, "-c", FORBIDDEN, str(tmp_path)]
+    if os.name == "nt":
+        pytest.skip("no such permissions")
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("the administrator may enter everything")
+        less = "-dac_override,-dac_read_search"
+        command = ["setpriv", f"--inh-caps={less}", f"--bounding-set={less}", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    refused = "PermissionDenied: Closed/C.md may not be read by this user."
+    assert done.stdout.splitlines() == [
+        *(refused, refused, refused),
+        "PermissionDenied: Closed/New.md may not be read by this user.",
+        *(refused, refused, "SyncReport", "Outcome"),
+        "1 0",
+    ], done.stderr
+
+
+def test_a_name_as_long_as_a_file_system_takes_can_be_made_looked_for_and_deleted(
+    tmp_path: Path,
+) -> None:
+    """255 bytes: with two a letter, half as many letters. What we add to a name must not make it too long."""
+    (tmp_path / "vault").mkdir()
+    with Engine(
+        tmp_path / "vault",
+        cache=tmp_path / "cache",
+        cans=TrashCans({"HOME": str(tmp_path / "home")}, platform="linux"),
+    ) as engine:
+        name = "é" * 126
+        for missing in (name, "é" * 200, "x" * 250, f"{'x' * 300}/{'y' * 300}"):
+            with pytest.raises(NoteNotFound):
+                engine.view(missing)
+        for _ in range(3):
+            engine.apply([Create(note=name, content="x")])
+            engine.apply([Append(note=name, content="y")])
+            engine.apply([Delete(note=name)])
+        trashed = sorted(place.name for place in (tmp_path / "home/.local/share/Trash/files").iterdir())
+        assert len(trashed) == 3 and all(
+            shown.startswith("ééé") and shown.endswith(".md") for shown in trashed
+        )
+        engine.undo(engine.last_change())
+        assert engine.view(name).text == "x\ny"
