@@ -18,6 +18,7 @@ import websockets
 
 from editor.bridge import WAIT, Client, Failed
 from editor.process import START, Served, served
+from mcp_support.ports import kept_port
 from transports import raw_ws
 
 TOKEN_HEADER = "X-Claude-Code-Ide-Authorization"
@@ -115,8 +116,10 @@ async def test_a_port_that_is_taken_is_said_and_a_remembered_one_gives_way(
     try:
         await server.start(vault)
         port, token = server.port, server.token
-        await server.end()
-        with socket.create_server(("127.0.0.1", port)):
+        async with kept_port(port):
+            await server.end()
+            taken = socket.create_server(("127.0.0.1", port))
+        with taken:
             code, _, err = await server.command("serve", vault, "--port", str(port))
             assert code == 1 and f"tried {port}" in err and "--port" in err
             await server.start(vault)
@@ -138,6 +141,7 @@ async def at_home(client: Client, folder: Path) -> None:
     id_, _ = await client.next_request("roots/list")
     roots = [{"uri": folder.as_uri(), "name": folder.name}]
     await client.send(id=id_, result={"roots": roots})
+    await client.request("ping")  # When this is answered, the other has arrived.
 
 
 async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
@@ -147,16 +151,16 @@ async def test_of_several_vaults_each_client_is_served_the_one_it_runs_in(
     (second / "Sub").mkdir(parents=True)
     (second / "Other.md").write_text("other\n")
     capabilities = {"roots": {}}
-    async with (
-        served(tmp_path / "home", vault, second) as server,
-        server.client(capabilities=capabilities) as one,
-        server.client(capabilities=capabilities) as two,
-        server.client() as silent,
-    ):
+    async with served(tmp_path / "home", vault, second) as server, AsyncExitStack() as clients:
         lock = server.locks[f"{server.port}.lock"]
         assert lock["workspaceFolders"] == [absolute(vault), str(second)]
+        # Each answers before the next one comes: the bridge does not wait long for it.
+        one = await clients.enter_async_context(server.client(capabilities=capabilities))
         await at_home(one, vault)
+        two = await clients.enter_async_context(server.client(capabilities=capabilities))
         await at_home(two, second / "Sub")
+        silent = await clients.enter_async_context(server.client())
+        await silent.request("ping")
         told = await server.answer("select", second, "Other:1")
         assert told["assistants"] == 1
         assert (await two.next("selection_changed"))["filePath"] == str(second / "Other.md")
@@ -247,7 +251,9 @@ async def test_a_message_of_ten_mebibytes_passes_and_a_larger_one_closes_with_10
         fill = "x" * (10 * 2**20 - len(whole))
         await client.socket.send(whole.replace('"x": ""', f'"x": "{fill}"'))
         async with asyncio.timeout(START):
-            assert (await client.came.get())["result"] == {}
+            while "result" not in (answer := await client.came.get()):
+                pass
+            assert answer["result"] == {}
         assert await client.request("ping") == {}
         await client.socket.send(whole.replace('"x": ""', f'"x": "{fill}x"'))
         await asyncio.wait_for(client.socket.wait_closed(), START)
@@ -343,7 +349,9 @@ async def test_errors_have_the_codes_and_words_of_the_seeds(server: Served) -> N
         for text, code in (("{", -32700), ('{"jsonrpc": "2.0", "id": 5}', -32600), ("[]", -32600)):
             await client.socket.send(text)
             async with asyncio.timeout(WAIT):
-                assert (await client.came.get())["error"]["code"] == code
+                while "error" not in (answer := await client.came.get()):
+                    pass
+                assert answer["error"]["code"] == code
         assert await client.request("ping") == {}
 
 
