@@ -400,9 +400,10 @@ def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
 
     engine = keeping(make_vault({"A.md": "alpha"}))
     failed = threading.Event()
+    fall_behind = engine.freshness._fall_behind
+    monkeypatch.setattr(engine.freshness, "_fall_behind", lambda: (fall_behind(), failed.set()))
 
     def fail(self: Synchroniser, changed: object) -> SyncReport:
-        failed.set()
         raise RuntimeError("nobody foresaw this")
 
     with monkeypatch.context() as broken:

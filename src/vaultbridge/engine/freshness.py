@@ -296,9 +296,8 @@ class Freshness:
         match event:
             case Changed(paths=paths):
                 with self._syncing:
-                    followed = self._guarded(lambda: self._synchroniser().paths(paths))
-                if followed is None:
-                    self._fall_behind()
+                    if self._guarded(lambda: self._synchroniser().paths(paths)) is None:
+                        self._fall_behind()
                 self._tell(frozenset(paths))
             case Rescan():
                 self.problem = ""
