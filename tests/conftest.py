@@ -8,6 +8,8 @@ each time; `--hypothesis-profile explore` looks for new ones.
 
 from __future__ import annotations
 
+import os
+
 from hypothesis import HealthCheck, settings
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,3 +17,7 @@ UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same-verdict", UNTIMED, derandomize=True)
 settings.register_profile("explore", UNTIMED)
 settings.load_profile("same-verdict")
+
+# What tests write is for others to read only, whoever started them: files that everybody may change are not
+# trusted, and most tests are not about that.
+os.umask(0o022)
