@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tools_support.desk import Desk
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound
 
@@ -83,3 +85,17 @@ def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
     )
     assert desk.refused(InvalidArgument, "create_note", name="A", properties=[]).argument == "properties"
     assert desk.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
+
+
+@pytest.mark.parametrize("name", ["[[Sub/New]]", "[[Sub/New|shown]]", " Sub/New ", "Sub/New"])
+def test_a_new_note_may_be_named_as_a_link_names_it(small: Small, name: str) -> None:
+    """A blank at the end would have made a note that no link can name."""
+    desk = small({"A.md": "[[New]]"})
+    assert desk.data("create_note", name=name, content="x")["path"] == "Sub/New.md"
+    assert desk.files()["Sub/New.md"] == b"x"
+
+
+def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
+    desk = small({"A.md": "# H\n"})
+    assert desk.refused(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument == "name"
+    assert desk.files() == {"A.md": b"# H\n"}

@@ -105,6 +105,11 @@ def test_a_link_to_a_part_moves_and_deletes_nothing(small: Small) -> None:
     assert desk.data("move_note", name="[[A|a]]", to="B")["path"] == "B.md"
 
 
+def test_blanks_around_a_new_name_are_no_part_of_it(small: Small) -> None:
+    desk = small({"F/A.md": ""})
+    assert desk.data("move_note", name="A", to=" B ")["path"] == "F/B.md"
+
+
 @pytest.mark.parametrize("to", ["", "  "])
 def test_an_empty_new_name_is_told_as_such(small: Small, to: str) -> None:
     desk = small({"F/A.md": ""})

@@ -8,6 +8,7 @@ from msgspec import Meta, field
 
 from vaultbridge.tools.answer import Answer, done
 from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
 from vaultbridge.tools.outcomes import CHANGED_SCHEMA, NOTICES_LISTED
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -24,10 +25,12 @@ class CreateNote(Arguments, frozen=True, kw_only=True):
 def run(bench: Bench, arguments: CreateNote) -> Answer:
     from vaultbridge.engine.operations import Create
 
+    must_be_whole(arguments.name)
+    name = taken_apart(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
     outcome = bench.engine.apply(
         [
             Create(
-                note=arguments.name,
+                note=name,
                 content=arguments.content,
                 overwrite=arguments.overwrite,
                 template=arguments.template,
@@ -38,7 +41,7 @@ def run(bench: Bench, arguments: CreateNote) -> Answer:
     )
     made = next((file.path for file in outcome.files if file.change == "created"), "")
     # Nothing made: the note was there. It may be unchanged, and then the outcome does not name it.
-    data: dict[str, Any] = {"path": made or bench.engine.find(arguments.name), "created": bool(made)}
+    data: dict[str, Any] = {"path": made or bench.engine.find(name), "created": bool(made)}
     if outcome.notices:
         data["notices"] = list(outcome.notices[:NOTICES_LISTED])
     return done(data, changed=bool(outcome.files))

@@ -32,11 +32,12 @@ def run_move(bench: Bench, arguments: MoveNote) -> Answer:
     from vaultbridge.engine.operations import Move
 
     must_be_whole(arguments.name)
-    if not arguments.to.strip():
+    to = arguments.to.strip()
+    if not to:
         raise InvalidArgument(
             "to is empty.", argument="to", hint="Give a new name, a new path, or folder/ to move into."
         )
-    wanted = Move(note=arguments.name, to=arguments.to, expected=arguments.expected)
+    wanted = Move(note=arguments.name, to=to, expected=arguments.expected)
     outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
     moved = next((file for file in outcome.files if file.change == "moved"), None)
     if moved is None:
