@@ -34,11 +34,11 @@ def workspace(*paths: str) -> str:
 class Editor:
     """A connected editor, as far as the tools know one."""
 
-    def focus(self, vault: str) -> Focused | None:
-        assert vault == "vault"
+    def focus(self, folder: Path) -> Focused | None:
+        assert folder.name == "vault"
         return Focused("A.md", Selected("one\ntwo\nthree\n", 3, 5))
 
-    def open_files(self, vault: str) -> Sequence[Opened]:
+    def open_files(self, folder: Path) -> Sequence[Opened]:
         return [Opened("A.md", dirty=True), Opened("B.md")]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from aiohttp import web
@@ -94,9 +95,9 @@ class IdeSide:
         )
 
     @property
-    def desks(self) -> tuple[tuple[str, Desk], ...]:
-        """Each vault's name and desk."""
-        return tuple((place.engine.name, place.desk) for place in self._places)
+    def desks(self) -> tuple[tuple[Path, Desk], ...]:
+        """Each vault's folder and desk."""
+        return tuple((place.engine.root.folder, place.desk) for place in self._places)
 
     def add_routes(self, app: web.Application, page: Page) -> None:
         self.sockets.add_routes(app, page=page)
@@ -118,16 +119,16 @@ class DeskPort:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._desks: dict[str, Desk] = {}
+        self._desks: dict[Path, Desk] = {}
         self.engines: VaultEngines | None = None
 
-    def desk_of(self, vault: str, desk: Desk) -> None:
-        self._desks = {**self._desks, vault: desk}
+    def desk_of(self, folder: Path, desk: Desk) -> None:
+        self._desks = {**self._desks, folder: desk}
 
-    def focus(self, vault: str) -> Focused | None:
-        desk = self._desks.get(vault)
+    def focus(self, folder: Path) -> Focused | None:
+        desk = self._desks.get(folder)
         if desk is None:
-            workspace = self._workspace(vault)
+            workspace = self._workspace(folder)
             return None if workspace is None or workspace.active is None else Focused(workspace.active)
         found = self._ask(desk.state.focus)
         if found is None:
@@ -135,10 +136,10 @@ class DeskPort:
         selection = found.selection
         return Focused(found.path, Selected(selection.text, selection.start.line, selection.end.line))
 
-    def open_files(self, vault: str) -> Sequence[Opened]:
-        desk = self._desks.get(vault)
+    def open_files(self, folder: Path) -> Sequence[Opened]:
+        desk = self._desks.get(folder)
         if desk is None:
-            workspace = self._workspace(vault)
+            workspace = self._workspace(folder)
             paths = [] if workspace is None else [file.path for file in workspace.open_files]
             return [Opened(path) for path in dict.fromkeys(paths)]
         return [Opened(file.path, dirty=file.dirty) for file in self._ask(desk.state.open_files)]
@@ -156,9 +157,9 @@ class DeskPort:
             future.cancel()
             raise TimedOut("The editor's state could not be read in time.") from None
 
-    def _workspace(self, vault: str) -> Workspace | None:
+    def _workspace(self, folder: Path) -> Workspace | None:
         from vaultbridge.vault.workspace import read_workspace
 
         opened = self.engines.opened().values() if self.engines is not None else ()
-        named = [engine for engine in opened if engine.name == vault]
-        return read_workspace(named[0].root) if named else None
+        root = next((engine.root for engine in opened if engine.root.folder == folder), None)
+        return read_workspace(root) if root is not None else None

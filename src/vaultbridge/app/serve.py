@@ -127,8 +127,8 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             share_selection=config.privacy.share_selection,
             call_seconds=config.limits.call_seconds,
         )
-        for name, desk in ide.desks:
-            port.desk_of(name, desk)
+        for folder, desk in ide.desks:
+            port.desk_of(folder, desk)
         access = Access(
             servers,
             TokenStore(options.config_file.parent),

@@ -7,6 +7,7 @@ The first keeps the indexes fresh for all.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from msgspec import Struct
 from vaultbridge.app.config import Config, VaultConfig
 from vaultbridge.app.scopes import LiveScope, parts_of
 from vaultbridge.app.tokens import Token
+from vaultbridge.app.vault_choice import named
 from vaultbridge.app.wiring import open_engine
 from vaultbridge.dialects.mcp_server import McpServer
 from vaultbridge.dialects.vault_engines import VaultEngines
@@ -40,16 +42,13 @@ def served_vaults(
     wanted: Iterable[VaultConfig], environ: Mapping[str, str] = os.environ
 ) -> tuple[ServedVault, ...]:
     """The vaults by folder, each once. Raises VaultNotFound."""
-    found: dict[str, ServedVault] = {}
+    by_folder: dict[str, VaultConfig] = {}
     for config in wanted:
-        folder = Path(os.path.realpath(find_vault(str(Path(config.path).expanduser()), environ=environ)))
-        if any(one.folder == folder for one in found.values()):
-            continue
-        name, number = folder.name, 2
-        while name in found:
-            name, number = f"{folder.name} {number}", number + 1
-        found[name] = ServedVault(name, folder, config)
-    return tuple(found.values())
+        folder = find_vault(str(Path(config.path).expanduser()), environ=environ)
+        by_folder.setdefault(os.path.realpath(folder), config)
+    return tuple(
+        ServedVault(name, Path(folder), by_folder[folder]) for name, folder in named(list(by_folder)).items()
+    )
 
 
 class _Serving(Struct):
@@ -125,9 +124,8 @@ class Servers:
         await self.full.close()
 
     def _made(self, token: Token | None) -> _Serving:
-        wanted = [
-            one for one in self._vaults if token is None or not token.vaults or one.name in token.vaults
-        ]
+        names = {unicodedata.normalize("NFC", name) for name in token.vaults} if token is not None else ()
+        wanted = [one for one in self._vaults if not names or one.name in names]
         if not wanted:
             raise PermissionDenied("This token is for other vaults.")
         scopes = {one.name: LiveScope(*self._parts(one, token)) for one in wanted}

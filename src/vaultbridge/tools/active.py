@@ -50,7 +50,8 @@ def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
     """By a connected editor, else by the app's workspace file, which knows no selection."""
     engine, editor = bench.engine, bench.shop.editor
     if editor is not None:
-        focus, files = editor.focus(engine.name), editor.open_files(engine.name)
+        folder = engine.root.folder
+        focus, files = editor.focus(folder), editor.open_files(folder)
     elif not bench.shop.shares_open():
         return None, []
     else:

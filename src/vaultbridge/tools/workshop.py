@@ -14,6 +14,8 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vaultbridge.engine import Engine
 
 Profile = Literal["core", "full", "read-only"]
@@ -53,11 +55,12 @@ class Focused(Struct, frozen=True):
 
 
 class EditorPort(Protocol):
-    """What a connected editor tells of one vault; it already leaves out what assistants may not see."""
+    """What a connected editor tells of one vault, which is named by its folder: two may be called alike. It
+    already leaves out what assistants may not see."""
 
-    def focus(self, vault: str) -> Focused | None: ...
+    def focus(self, folder: Path) -> Focused | None: ...
 
-    def open_files(self, vault: str) -> Sequence[Opened]: ...
+    def open_files(self, folder: Path) -> Sequence[Opened]: ...
 
 
 class AppPort(Protocol):
