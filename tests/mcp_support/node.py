@@ -22,8 +22,16 @@ UNREACHABLE = (
     "ECONNRESET",
     "ETIMEDOUT",
     "ENETUNREACH",
-    "E404",
+    "EHOSTUNREACH",
+    "EPIPE",
+    "ERR_SOCKET_TIMEOUT",
     "E403",
+    "E404",
+    "E429",
+    "E500",
+    "E502",
+    "E503",
+    "E504",
 )
 """npm's words for a registry that is not there for us. Any other failure is ours, and must not look like
 a skip."""

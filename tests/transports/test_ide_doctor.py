@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from editor.bridge import TOKEN, Bridge, running
+from mcp_support.ports import held_port
 from vaultbridge.editor.checks import Check
 from vaultbridge.transports.ide_doctor import diagnose
 from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
@@ -104,14 +104,16 @@ async def test_a_lock_that_others_can_read(patient: Patient) -> None:
 
 
 async def test_nobody_listens(patient: Patient) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
-    assert str(port) in (await patient.complaint("listening", port=port)).found
-    assert (await patient.complaint("handshake", port=port)).standing == "bad"
+    with held_port() as port:
+        assert str(port) in (await patient.complaint("listening", port=port)).found
+        assert (await patient.complaint("handshake", port=port)).standing == "bad"
 
 
 async def test_another_program_has_the_port(patient: Patient) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Who only looks whether somebody listens sends nothing. A close before all is read would be a reset.
+        while (await reader.readline()).strip():
+            pass
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         writer.close()
 

@@ -127,9 +127,13 @@ def test_a_port_that_was_asked_for_is_taken_or_nothing(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(EngineFailure, match=str(port)):
             stage.claim(port=port)
-    presence = stage.claim(port=port)
-    assert presence.port == port
-    presence.socket.close()
+        # An open connection keeps the port from everybody else when nobody listens any more.
+        caller = socket.create_connection(("127.0.0.1", port))
+        called, _ = taken.accept()
+    with caller, called:
+        presence = stage.claim(port=port)
+        assert presence.port == port
+        presence.socket.close()
 
 
 def test_it_listens_on_loopback_only(tmp_path: Path) -> None:
