@@ -31,4 +31,6 @@ async def main(url: str, queue_file: str, text: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
     asyncio.run(main(*sys.argv[1:4]))

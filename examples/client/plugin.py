@@ -1,4 +1,4 @@
-"""The seed's samples, translated: configure a plugin, connect, use the client, check, disconnect.
+"""A plugin's whole life: configure it, connect, use the client, check, disconnect.
 
 python examples/client/plugin.py ws://localhost:8080 TOOL
 """
@@ -52,4 +52,6 @@ async def main(url: str, tool: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
     asyncio.run(main(*sys.argv[1:3]))

@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from client.servers import core_server, running, sdk_server, serve_sdk, until
 
 ROOT = Path(__file__).parents[2]
@@ -73,8 +75,8 @@ async def test_reconnection() -> None:
     assert sum("Reconnection error" in line for line in lines) == 6, "the loss, and five attempts"
 
 
-async def test_outbox(tmp_path: Path, unused_tcp_port: int) -> None:
-    url, queue = f"ws://127.0.0.1:{unused_tcp_port}", str(tmp_path / "queue.sqlite")
+async def test_outbox(tmp_path: Path, closed_port: int) -> None:
+    url, queue = f"ws://127.0.0.1:{closed_port}", str(tmp_path / "queue.sqlite")
     first = await run("outbox.py", url, queue, "one")
     assert first[-1] == "Offline; kept for the next run: 1"
     seen: list[str] = []
@@ -85,7 +87,7 @@ async def test_outbox(tmp_path: Path, unused_tcp_port: int) -> None:
 
     async with running(note) as server:
         await server.stop()
-        await server.start(unused_tcp_port)
+        await server.start(closed_port)
         second = await run("outbox.py", url, queue, "two")
     assert second == ["From an earlier run: 1", "Delivered: True"] and seen == ["one", "two"]
 
@@ -120,3 +122,12 @@ def test_the_python_of_the_page_is_valid() -> None:
     assert blocks
     for block in blocks:
         compile(block, "docs/client.md", "exec", flags=0x2000)  # top-level await, as in a notebook
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
+async def test_without_its_arguments_an_example_says_how_it_is_run(example: Path) -> None:
+    process = await asyncio.create_subprocess_exec(sys.executable, example, stderr=asyncio.subprocess.PIPE)
+    _, told = await asyncio.wait_for(process.communicate(), 30)
+    assert process.returncode == 1
+    assert f"\npython examples/client/{example.name} ws://" in told.decode()
+    assert "Traceback" not in told.decode()
