@@ -12,6 +12,8 @@ from typing import Any
 import anyio
 from aiohttp import WSMsgType, web
 
+from mcp_support.ports import held_port
+
 
 class Server:
     """An aiohttp server on a free (or given) port of 127.0.0.1. `connections` counts upgrades."""
@@ -107,12 +109,14 @@ async def echo(ws: web.WebSocketResponse, request: web.Request) -> None:
 async def running(
     handle: Callable[[web.WebSocketResponse, web.Request], Awaitable[None]] = echo, **options: Any
 ) -> AsyncIterator[Server]:
+    """The port stays the server's while it is stopped."""
     server = Server(handle, **options)
-    await server.start()
-    try:
-        yield server
-    finally:
-        await server.stop()
+    with held_port() as port:
+        await server.start(port)
+        try:
+            yield server
+        finally:
+            await server.stop()
 
 
 def sdk_server() -> Any:
@@ -182,7 +186,7 @@ def serve_sdk(server: Any) -> Callable[[web.WebSocketResponse, web.Request], Awa
     return handle
 
 
-async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Wait, with a bound, until `condition` holds; it is asked again whenever the loop comes round."""
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - the condition belongs to many objects without events of their own

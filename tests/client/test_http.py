@@ -218,11 +218,11 @@ async def test_an_answer_above_the_limit_fails_its_request() -> None:
         assert "limit of 1000" in (await user.ask(1))["error"]["message"]
 
 
-async def test_a_server_that_is_not_there_fails_the_request_and_is_not_alive(unused_tcp_port: int) -> None:
-    url = f"http://127.0.0.1:{unused_tcp_port}/mcp"
+async def test_a_server_that_is_not_there_fails_the_request_and_is_not_alive(closed_port: int) -> None:
+    url = f"http://127.0.0.1:{closed_port}/mcp"
     async with User(url) as user:
         answer = await user.ask(1)
-        assert f"127.0.0.1:{unused_tcp_port}: connection refused" in answer["error"]["message"]
+        assert f"127.0.0.1:{closed_port}: connection refused" in answer["error"]["message"]
         assert isinstance(user.errors[0], ConnectFailed) and not await user.transport.is_alive(1)
     with pytest.raises(RpcError, match="connection refused"):
         async with Session(StreamableHttpTransport(url)):

@@ -89,10 +89,10 @@ async def test_connecting_again_closes_the_earlier_transport() -> None:
         await plugin.disconnect()
 
 
-async def test_a_failed_connect_raises_and_leaves_the_plugin_disconnected(unused_tcp_port: int) -> None:
+async def test_a_failed_connect_raises_and_leaves_the_plugin_disconnected(closed_port: int) -> None:
     plugin = WebSocketPlugin()
     with pytest.raises(ConnectFailed):
-        await plugin.connect({"url": f"ws://127.0.0.1:{unused_tcp_port}"})
+        await plugin.connect({"url": f"ws://127.0.0.1:{closed_port}"})
     assert not plugin.is_connected() and plugin.get_queue_size() == 0
 
 

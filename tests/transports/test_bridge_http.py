@@ -559,7 +559,7 @@ async def test_the_server_describes_itself_and_keeps_to_it() -> None:
             str(Path(sys.executable).with_name("schemathesis")), "run", bridge.at("/openapi.json"),
             "--url", bridge.at(""), "--checks", "all", "--max-examples", "25",
             "--phases", "examples,coverage,fuzzing", "--no-color", "--seed", "7",
-            "--generation-database", "none",
+            "--generation-database", "none", "--suppress-health-check", "too_slow", "--request-timeout", "60",
             stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
         out, _ = await asyncio.wait_for(process.communicate(), 100)

@@ -1,0 +1,15 @@
+"""A port for tests in which a server is away, at first or altogether."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mcp_support.ports import held_port
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    with held_port() as port:
+        yield port
