@@ -86,6 +86,21 @@ def test_inserting_puts_lines_before_the_named_one(
     assert apply_changes(text, insert_at_line(text, line, addition)) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "first"), [("---\nk: v\n---\nbody\n", 4), ("---\r\n---\r\n", 3), ("---\na: [\n---", 4)]
+)
+def test_nothing_is_inserted_above_the_properties(text: str, first: int) -> None:
+    """They would be properties no longer."""
+    with pytest.raises(EditRefused, match=f"Give line {first} for the beginning of its text"):
+        insert_at_line(text, 1, "x")
+    assert insert_at_line(text, first, "x")
+    assert insert_at_line(text, 2, "x: 1")
+
+
+def test_a_rule_at_the_top_of_a_note_is_no_block_of_properties() -> None:
+    assert apply_changes("---\ntext\n", insert_at_line("---\ntext\n", 1, "x")) == "x\n---\ntext\n"
+
+
 @pytest.mark.parametrize("line", [0, -1, 4])
 def test_inserting_at_a_line_that_is_not_there_is_refused(line: int) -> None:
     with pytest.raises(EditRefused, match=r"the note has 2\. Give a line from 1 to 3"):

@@ -84,7 +84,8 @@ def first_content(text: str, start: int, end: int) -> int:
 
 def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
     """Before the given line, counted from 1; one past the last line is the end. The addition becomes lines
-    of its own and no blank line is added: the caller named the place."""
+    of its own and no blank line is added: the caller named the place. Above the properties there is none:
+    they would become text."""
     starts = _line_starts(text)
     if not 1 <= line <= len(starts) + 1:
         raise EditRefused(
@@ -93,6 +94,8 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
         )
     if not addition:
         return ()
+    if line == 1:
+        _must_have_no_properties(text, starts)
     offset = starts[line - 1] if line <= len(starts) else len(text)
     line_end = line_end_near(text, offset)
     body = with_line_ends(addition, line_end)
@@ -101,6 +104,22 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
     if text and not ends_line(body):
         body += line_end
     return (Change(offset, offset, body),)
+
+
+def _must_have_no_properties(text: str, starts: list[int]) -> None:
+    if not text.startswith("---"):
+        return
+    # Imported here: only a note that may have properties is parsed for this.
+    from vaultbridge.note.parse import parse
+
+    properties = parse(text).properties
+    if properties is None:
+        return
+    first = 1 + sum(1 for start in starts if start < properties.end)
+    raise EditRefused(
+        "Line 1 is where the note's properties begin; above it they would become text.",
+        hint=f"Give line {first} for the beginning of its text, or prepend.",
+    )
 
 
 def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, ...]:
