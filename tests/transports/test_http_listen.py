@@ -20,7 +20,7 @@ HOST = "Host: 127.0.0.1\r\n"
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[int]:
+async def served(**options: Any) -> AsyncIterator[int]:
     app = web.Application()
 
     async def here(request: web.Request) -> web.Response:
@@ -50,7 +50,7 @@ async def served() -> AsyncIterator[int]:
     app.router.add_get("/breaks-off", breaks_off)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         port: int = sock.getsockname()[1]
-        async with listening(app, sock, idle_seconds=5.0, shutdown_seconds=1.0):
+        async with listening(app, sock, idle_seconds=5.0, shutdown_seconds=1.0, **options):
             yield port
 
 
@@ -168,3 +168,28 @@ async def test_at_the_end_nobody_new_comes_in() -> None:
         pass
     with pytest.raises(OSError):
         await asyncio.open_connection("127.0.0.1", port)
+
+
+async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
+    request = f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode()
+    async with served(connections=2) as port, asyncio.timeout(BOUND):
+        inside = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for reader, writer in inside:
+            writer.write(request)
+            await reader.readuntil(b"here")
+        reader, outside = await asyncio.open_connection("127.0.0.1", port)
+        status, headers, body = taken_apart(await reader.read())
+        assert (status, body["error"]) == (503, "Service unavailable")
+        assert headers["content-type"] == "application/json"
+        outside.close()
+        # Those who are in are still served, and a place that becomes free is taken.
+        reader, writer = inside[0]
+        writer.write(request)
+        await reader.readuntil(b"here")
+        writer.write(request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        await reader.read()
+        writer.close()
+        again = b""
+        while b"here" not in again:  # The server hears of the end when it has come round to it.
+            again = await exchange(port, f"GET /here HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n")
+        inside[1][1].close()

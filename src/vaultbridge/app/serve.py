@@ -42,6 +42,7 @@ from vaultbridge.transports.bridge_http import add_bridge_routes
 from vaultbridge.transports.http_guard import LOOPBACK, HostGuard
 from vaultbridge.transports.http_listen import listening
 from vaultbridge.transports.mcp_http import Dismiss, add_mcp_routes
+from vaultbridge.transports.open_files import room_for_connections
 from vaultbridge.transports.presence import EVERYWHERE, Presence
 from vaultbridge.web.page import add_page_routes, page_link
 
@@ -145,6 +146,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
                 tls=tls.context if tls else None,
                 idle_seconds=IDLE_SECONDS,
                 shutdown_seconds=SHUTDOWN_SECONDS,
+                connections=room_for_connections(),
                 doors="MCP is at /mcp (for older clients at /sse), Bridge v1 at /bridge/v1.",
             )
         )

@@ -20,6 +20,7 @@ from aiohttp import http_exceptions, web
 from aiohttp.abc import AbstractAccessLogger
 
 from vaultbridge.dialects.bridge_v1 import INTERNAL, HttpFailure
+from vaultbridge.transports.open_files import CONNECTIONS
 
 LINE_BYTES: Final = 8190
 """The longest request line and the longest header line; other servers read as much."""
@@ -48,9 +49,11 @@ async def listening(
     idle_seconds: float,
     shutdown_seconds: float,
     doors: str = "",
+    connections: int = CONNECTIONS,
 ) -> AsyncIterator[None]:
     """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
-    `shutdown_seconds`. `doors` says what is where, to those who knock at a wall."""
+    `shutdown_seconds`. `doors` says what is where, to those who knock at a wall; `connections` is how many
+    there may be at once."""
     # aiohttp waits twice: before it gives up a request and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()
@@ -58,6 +61,8 @@ async def listening(
         loop = asyncio.get_running_loop()
         manager = runner.server
         assert manager is not None
+
+        inside: set[_RequestHandler] = set()
 
         def accepted() -> _RequestHandler:
             return _RequestHandler(
@@ -69,6 +74,8 @@ async def listening(
                 max_line_size=LINE_BYTES,
                 max_field_size=LINE_BYTES,
                 doors=doors,
+                inside=inside,
+                most=connections,
             )
 
         server = await loop.create_server(accepted, sock=sock, ssl=tls, backlog=BACKLOG)
@@ -83,11 +90,30 @@ async def listening(
 class _RequestHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_doors",)
+    __slots__ = ("_doors", "_inside", "_most")
 
-    def __init__(self, manager: web.Server, *, doors: str, **options: Any) -> None:
+    def __init__(
+        self, manager: web.Server, *, doors: str, inside: set[_RequestHandler], most: int, **options: Any
+    ) -> None:
         super().__init__(manager, **options)
         self._doors = doors
+        self._inside = inside
+        self._most = most
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if len(self._inside) >= self._most:
+            # aiohttp never hears of it: there is no request to wait for.
+            assert isinstance(transport, asyncio.WriteTransport)
+            transport.write(_turned_away())
+            transport.close()
+            return
+        self._inside.add(self)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        if self in self._inside:
+            self._inside.remove(self)
+            super().connection_lost(exc)
 
     def handle_error(
         self,
@@ -121,6 +147,17 @@ class _AccessLog(AbstractAccessLogger):
 
     def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
         self.logger.debug("%s %s %d %.1f ms", request.method, request.path, response.status, time * 1000)
+
+
+def _turned_away() -> bytes:
+    """The whole answer to somebody for whom there is no room, whatever they ask."""
+    why = "Too many connections are open; close one or try again later."
+    body = HttpFailure(503, _error(503), why).body()
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
+    )
+    return head.encode() + body
 
 
 def _failure(status: int, error: BaseException | None) -> HttpFailure:
