@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from vaultbridge.engine.operations import Append, Delete
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
@@ -35,3 +36,18 @@ def test_a_link_to_a_hidden_file_is_neither_found_nor_placed(make_vault: MakeVau
             engine.find(name)
     with pytest.raises(NoteNotFound):
         engine.read_bytes(vault_path("L.md"))
+
+
+def test_a_folder_in_the_place_of_a_note_that_the_index_still_knows_is_not_changed_as_that_note(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault({"A.md": "a"})
+    assert engine.ask.counts()["notes"] == 1
+    note = engine.root.folder / "A.md"
+    note.unlink()
+    note.mkdir()
+    (note / "inner.md").write_text("b")
+    for operation in (Delete(note="A.md"), Append(note="A.md", content="x")):
+        with pytest.raises(NoteNotFound):
+            engine.apply([operation])
+    assert (note / "inner.md").read_text() == "b"

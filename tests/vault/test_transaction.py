@@ -710,3 +710,57 @@ def test_a_rolling_back_waits_for_the_vault_to_return(
     assert [one.kept for one in transactor.recover()] == [()]
     assert snapshot() == {"n.md": b"old"}
     transactor.close()
+
+
+@pytest.mark.parametrize("point", ["recorded", "staged"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        WriteFile(P("F/n.md"), b"new"),
+        WriteFile(P("F/x.md"), b"new", ABSENT),
+        MoveFile(P("F/n.md"), P("m.md")),
+        MoveFile(P("a.md"), P("F/a.md")),
+        TrashFile(P("F/n.md"), "local"),
+        RemoveFile(P("F/n.md")),
+    ],
+)
+def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_used(
+    root: Root, cache: Path, cans: TrashCans, folder: Path, tmp_path: Path, point: str, step: Step
+) -> None:
+    outside = tmp_path / "outside"
+    for place in (outside, folder / "F"):
+        place.mkdir()
+        (place / "n.md").write_bytes(b"old")
+    (folder / "a.md").write_bytes(b"a")
+
+    def swap(reached: str) -> None:
+        if reached == point:
+            (folder / "F").rename(tmp_path / "was")
+            (folder / "F").symlink_to(outside)
+
+    transactor = Transactor(root, cache, cans=cans, checkpoint=swap)
+    with pytest.raises(EditRefused, match="was replaced by another one meanwhile"):
+        do(transactor, step)
+    transactor.close()
+    assert {place.name: place.read_bytes() for place in outside.iterdir()} == {"n.md": b"old"}
+    assert (folder / "a.md").read_bytes() == b"a"
+    assert (tmp_path / "was" / "n.md").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("step", [MoveFile(P("n.md"), P("m.md")), TrashFile(P("n.md"), "local")])
+def test_a_note_that_a_sync_replaces_in_the_last_moment_is_not_moved_unseen(
+    root: Root, cache: Path, cans: TrashCans, folder: Path, step: Step
+) -> None:
+    (folder / "n.md").write_bytes(b"old")
+
+    def sync(reached: str) -> None:
+        if reached == "staged":
+            (folder / ".sync").write_bytes(b"newer")
+            (folder / ".sync").replace(folder / "n.md")
+
+    transactor = Transactor(root, cache, cans=cans, checkpoint=sync)
+    with pytest.raises(StaleWrite) as caught:
+        do(transactor, step)
+    assert (caught.value.expected, caught.value.current) == (content_hash(b"old"), content_hash(b"newer"))
+    assert (folder / "n.md").read_bytes() == b"newer"
+    transactor.close()

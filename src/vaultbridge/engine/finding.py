@@ -117,7 +117,10 @@ class Finder:
             raise
 
     def check_named(self, path: VaultPath) -> None:
-        """Raises NoteNotFound for a file that is on disk and leads to a hidden one, PermissionDenied for one
-        that is larger than may be used."""
+        """Raises NoteNotFound for a file that is on disk and leads to a hidden one or became a folder,
+        PermissionDenied for one that is larger than may be used."""
         if self._root.exists(path):
-            self._scope.check_size(path, self.place(path).stat().st_size)
+            status = self.place(path).stat()
+            if stat.S_ISDIR(status.st_mode):
+                raise NoteNotFound(path)
+            self._scope.check_size(path, status.st_size)

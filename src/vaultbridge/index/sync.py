@@ -11,6 +11,7 @@ transaction: whoever read the newer file wins, and a later look settles the rest
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,8 @@ BATCH_FILES: Final = 2000
 """Notes in one transaction of a large change: about 6 MB of text and under a second of work, after which
 readers see them. Smaller ones cost the full-text table more pieces to merge (measured: 500 is a third
 slower)."""
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
@@ -86,8 +89,7 @@ class Synchroniser:
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
             if status.state == "ready":
-                with self.index.writing(silently=True) as db:
-                    write_meta(db, checked_ns=started)
+                self._note_time(started)
             else:
                 self._finish(started)
         return report
@@ -110,6 +112,16 @@ class Synchroniser:
         difference = compare.compare(rows.values(), everything)
         # An index that was never built stays so: its keeper builds it, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
+
+    def _note_time(self, started: int) -> None:
+        try:
+            with self.index.writing(silently=True) as db:
+                write_meta(db, checked_ns=started)
+        except EngineFailure as error:
+            if error.details.get("index_made_anew"):
+                raise
+            # A disk without room: what was compared is right all the same, only not when that was.
+            log.warning("The time of a comparison was not noted: %s", error)
 
     def _finish(self, started: int) -> None:
         with self.index.writing() as db:

@@ -129,7 +129,8 @@ class Root:
 
     The race that is not closed: between the check of a real path and its use, somebody with write access to
     the vault may swap a folder for a symlink. Such a person can already change every note; what stays
-    guaranteed is that no *name* given by a caller leads out of a vault that holds still.
+    guaranteed is that no *name* given by a caller leads out of a vault that holds still. A change looks at
+    each folder once more right before it uses it.
     """
 
     __slots__ = ("_identity", "_prefix", "allow_outside_links", "folder")
@@ -142,7 +143,7 @@ class Root:
         if not real.is_dir():
             raise VaultNotFound(f"There is no vault at {str(folder)!r}: that is a file, not a folder.")
         self.folder = real
-        self._identity = _identity_of(real.stat())
+        self._identity = identity_of(real.stat())
         self.allow_outside_links = allow_outside_links
         self._prefix = str(real).rstrip(os.sep) + os.sep
 
@@ -159,10 +160,10 @@ class Root:
             status = self.folder.stat()
             if not stat.S_ISDIR(status.st_mode):
                 return "a file is in its place"
-            if _identity_of(status) != self._identity:
+            if identity_of(status) != self._identity:
                 if not _holds_anything(self.folder):
                     return "an empty folder is in its place"
-                self._identity = _identity_of(status)
+                self._identity = identity_of(status)
         except FileNotFoundError:
             return "its folder is gone"
         except OSError as error:
@@ -317,7 +318,8 @@ class Root:
         return real != str(folder) and self.holds(real)
 
 
-def _identity_of(status: os.stat_result) -> tuple[int, int]:
+def identity_of(status: os.stat_result) -> tuple[int, int]:
+    """Which file or folder this is, whatever its name; a number that has become free is given again."""
     return status.st_dev, status.st_ino
 
 

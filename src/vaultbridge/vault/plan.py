@@ -6,6 +6,7 @@ A later step sees what the earlier ones will have done (`overlay.py`). Planning 
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -26,8 +27,9 @@ from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.journal import image_of
 from vaultbridge.vault.overlay import Overlay, Spot
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, name_of
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, identity_of, is_under, join, name_of
 from vaultbridge.vault.read import Signature, read_place
+from vaultbridge.vault.recovery import folders_of
 from vaultbridge.vault.steps import (
     Absent,
     Act,
@@ -82,6 +84,11 @@ class Plan:
         """By an act's position: the stat of the file that it replaces or removes, as its content was read."""
         self.models: dict[int, Path] = {}
         """By a writing act's position: the file, where it lies now, whose attributes the new one takes."""
+        self.identities: dict[int, tuple[int, int]] = {}
+        """By the position of an act that moves or trashes: which file or folder on disk that is."""
+        self.grounds: dict[Path, tuple[int, int]] = {}
+        """The folders in which something is done, but for those that the plan itself makes or moves: which
+        ones they are. A link that takes the place of one before we write would lead us elsewhere."""
         self.notices: list[str] = []
         self._root = root
         self._cans = cans
@@ -118,6 +125,19 @@ class Plan:
                 case RestoreFile():
                     self._restore(step.trashed)
         self._settle_temporaries()
+        self._remember_grounds()
+
+    def _remember_grounds(self) -> None:
+        moving = [
+            place
+            for act in self.acts
+            if isinstance(act, Restored | FolderRemoved) or (isinstance(act, Moved | Trashed) and act.folder)
+            for place in _places(act)
+        ]
+        for folder in {folder for act in self.acts for folder in (*folders_of(act), *_staging_folder(act))}:
+            if not any(folder == place or folder.is_relative_to(place) for place in moving):
+                with contextlib.suppress(FileNotFoundError):
+                    self.grounds[folder] = identity_of(folder.stat())
 
     def _settle_temporaries(self) -> None:
         """New content is staged in the folder it is meant for or, while that is still to be made, in the
@@ -179,6 +199,7 @@ class Plan:
         if target == spot.place:
             return
         status = spot.disk.lstat() if spot.disk is not None else None
+        self._remember_identity(status)
         known = ""
         if step.expected is not None or status is None or status.st_size <= MOVE_HASH_BYTES:
             image = self._look(spot, step.source, step.expected, hold=False)
@@ -206,7 +227,9 @@ class Plan:
             raise EditRefused(f"{step.source} is a file, not a folder.")
         target = self._target(step.source, step.target, spot, "")
         if target != spot.place:
-            ino = spot.disk.lstat().st_ino if spot.disk is not None else 0
+            status = spot.disk.lstat() if spot.disk is not None else None
+            self._remember_identity(status)
+            ino = status.st_ino if status else 0
             self.acts.append(
                 Moved(step.source, step.target, str(spot.place), str(target), folder=True, ino=ino)
             )
@@ -238,6 +261,7 @@ class Plan:
         system = step.option == "system"
         chosen = self._cans.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
         self._binned.add(chosen.place)
+        self._remember_identity(spot.disk.lstat() if spot.disk is not None else None)
         if chosen.fallback:
             self.notices.append(chosen.fallback)
         info = str(chosen.info_place) if chosen.info_place else ""
@@ -310,6 +334,11 @@ class Plan:
             return Path(os.path.realpath(spot.disk))
         return spot.place
 
+    def _remember_identity(self, status: os.stat_result | None) -> None:
+        """Of what the act that is added next moves away; None for what this plan is going to write."""
+        if status is not None:
+            self.identities[len(self.acts)] = identity_of(status)
+
     def _remember_stat(self, spot: Spot) -> None:
         if spot.signature is not None and spot.disk == spot.place:
             self.seen[len(self.acts)] = spot.signature
@@ -354,3 +383,14 @@ class Plan:
                 )
             self.contents[image.digest] = data
         return image
+
+
+def _places(act: Act) -> tuple[Path, ...]:
+    if isinstance(act, Moved):
+        return Path(act.place), Path(act.target_place)
+    around = act.trashed if isinstance(act, Restored) else act
+    return (Path(around.place),)
+
+
+def _staging_folder(act: Act) -> tuple[Path, ...]:
+    return (Path(act.temporary).parent,) if isinstance(act, Written) else ()

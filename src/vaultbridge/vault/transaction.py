@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +24,7 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.vault.journal import Entry, Journal
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root
+from vaultbridge.vault.paths import Root, identity_of
 from vaultbridge.vault.plan import Plan
 from vaultbridge.vault.read import Signature, content_hash, read_place
 from vaultbridge.vault.recovery import folders_of, has_happened, last_done, roll_back
@@ -257,6 +258,7 @@ class _Performance:
             if isinstance(act, Written):
                 self.path = act.path
                 temporary = Path(act.temporary)
+                self._check_ground(temporary.parent)
                 data = self._plan.contents[act.after.digest]
                 stage(temporary, data, like=self._plan.models.get(number), mode=act.mode)
                 self.staged[number] = temporary.lstat().st_ino
@@ -272,7 +274,24 @@ class _Performance:
             sync_folder(folder)
         self._checkpoint("durable")
 
+    def _check_ground(self, folder: Path) -> None:
+        """The last look at a folder before something is done in it."""
+        known = self._plan.grounds.get(folder)
+        if known is not None and identity_of(folder.stat()) != known:
+            raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
+
+    def _check_identity(self, number: int, place: str, expected: str) -> None:
+        """The last look at what is moved away: an editor or a sync may have put another file there."""
+        known = self._plan.identities.get(number)
+        status = Path(place).lstat()
+        if known is not None and identity_of(status) != known:
+            ordinary = stat.S_ISREG(status.st_mode)
+            current = content_hash(read_place(place, self.path).data) if ordinary else ""
+            raise StaleWrite(self.path, expected=expected or "unknown", current=current)
+
     def _perform(self, number: int, act: Act) -> None:
+        for folder in folders_of(act):
+            self._check_ground(folder)
         match act:
             case Written():
                 temporary, place = Path(act.temporary), Path(act.place)
@@ -285,8 +304,10 @@ class _Performance:
                 self._look_again(number, Path(act.place), act.path, act.before.hash)
                 Path(act.place).unlink()
             case Moved():
+                self._check_identity(number, act.place, act.hash)
                 _rename(Path(act.place), Path(act.target_place))
             case Trashed():
+                self._check_identity(number, act.place, act.image.hash if act.image else "")
                 info = Path(act.info_place) if act.info_place else None
                 put(Path(act.place), Path(act.bin_place), info, act.info_text)
             case Restored():
