@@ -679,8 +679,7 @@ async def test_clear_in_the_client_opens_a_fresh_connection_with_its_own_state(b
     for _ in range(3):
         async with bridge.client() as client:
             assert await client.next("selection_changed")
-    await _until(lambda: bridge.desk.assistants == ())
-    assert bridge.ide.clients() == ()
+    await _until(lambda: bridge.desk.assistants == () and bridge.ide.clients() == ())
 
 
 async def test_messages_and_mentions_are_logged_in_the_seeds_words_without_content(
@@ -751,4 +750,4 @@ async def test_a_client_moves_to_its_vault_before_it_is_told_anything(vault: Pat
             assert (await client.request("getWorkspaceInfo"))["name"] == "Second"
             # What waits at the first vault still waits there.
             assert bridge.desk.take_mentions(0.0)
-        assert other.ide.clients() == () and other.desk.assistants == ()
+        await _until(lambda: other.ide.clients() == () and other.desk.assistants == ())
