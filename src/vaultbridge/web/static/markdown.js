@@ -8,8 +8,8 @@ const ITEM = /^(\s*)(?:[-*+]|(\d+)[.)])\s+(?:\[(.)\]\s+)?(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const FENCE = /^\s*(`{3,}|~{3,}|\$\$)(.*)$/;
 const COLUMNS = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
-const UNDERLINE = /^ {0,3}(=+|-+)\s*$/;
-const STARTS = [/^\s*$/, /^ {0,3}#{1,6}\s/, UNDERLINE, /^\s*>/, ITEM, RULE, FENCE];
+const UNDERLINE = /^ {0,3}(=+|-+)$/; // makes a heading of one line; below several the app takes it for a rule or text
+const STARTS = [/^\s*$/, /^ {0,3}#{1,6}\s/, /^\s*>/, ITEM, RULE, FENCE];
 const INLINE = new RegExp([
   /(?<ticks>`+)(?<code>.+?)\k<ticks>(?!`)/, /(?<math>\$(?![\s$])(?:[^$\\]|\\.)*?(?<![\s\\])\$(?!\d))/, /\\(?<plain>[!-/:-@[-`{-~])/, /(?<raw>!?\[\[(?<target>[^[\]|]+)(?:\|(?<alias>[^[\]]*))?\]\])/,
   /!?\[(?<label>[^[\]]*)\]\((?<url><[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+"[^"]*")?\)/, /<?(?<bare>https?:\/\/[^\s<>"'`]+[^\s<>"'`.,:;!?)\]])>?/,
@@ -38,6 +38,7 @@ function blocks(rows, shown, depth) {
     const { text } = rows[i];
     const take = (more) => { do i++; while (i < rows.length && more(rows[i].text)); return rows.slice(from, i); };
     const fence = FENCE.exec(text);
+    const under = UNDERLINE.exec(rows[i + 1]?.text ?? '');
     const heading = /^ {0,3}(#{1,6})\s+(.*?)(?:\s+#+)?\s*$/.exec(text);
     if (!text.trim()) i++;
     else if (fence) {
@@ -46,16 +47,16 @@ function blocks(rows, shown, depth) {
       i = Math.min(i + 1, rows.length);
       out.push(el('pre', at(rows.slice(from, i)), el('code', {}, textOf(body.slice(1)) || text)));
     } else if (heading) out.push(el(`h${Math.min(6, heading[1].length + 2)}`, at(take(() => false)), ...inline(heading[2], shown)));
+    else if (under && !STARTS.some((start) => start.test(text)))
+      out.push(el(under[1][0] === '=' ? 'h3' : 'h4', at(rows.slice(from, (i += 2))), ...inline(text, shown)));
     else if (RULE.test(text)) out.push(el('hr', at(take(() => false))));
     else if (/^\s*>/.test(text)) out.push(quote(take((line) => /^\s*>/.test(line)), shown, depth));
     else if (ITEM.test(text)) out.push(list(take((line) => ITEM.test(line) || /^\s+\S/.test(line)), shown, depth));
     else if (text.includes('|') && COLUMNS.test(rows[i + 1]?.text ?? '')) out.push(table(take((line) => line.includes('|')), shown));
     else {
       const body = take((line) => !STARTS.some((start) => start.test(line)));
-      const under = UNDERLINE.exec(rows[i]?.text ?? '');
-      if (under) i++;
       const lines = body.flatMap((row, n) => [...(n ? [el('br')] : []), el('span', at([row]), ...inline(row.text, shown))]);
-      out.push(el(!under ? 'p' : under[1][0] === '=' ? 'h3' : 'h4', at(rows.slice(from, i)), ...lines));
+      out.push(el('p', at(body), ...lines));
     }
   }
   return out;
