@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import random
 import shutil
 import signal
@@ -49,11 +50,31 @@ def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], 
         stop()
 
 
+@contextlib.contextmanager
+def trust_told(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
+    """Whether the watch is to be trusted, each time that the engine's own threads say so."""
+    told: queue.SimpleQueue[bool] = queue.SimpleQueue()
+    tell = engine.freshness._tell_watching
+
+    def tell_watching(*, watching: bool) -> None:
+        tell(watching=watching)
+        told.put(watching)
+
+    engine.freshness._tell_watching = tell_watching  # type: ignore[method-assign]
+    try:
+        yield told
+    finally:
+        engine.freshness._tell_watching = tell  # type: ignore[method-assign]
+
+
 def keeping(engine: Engine) -> Engine:
-    """The engine as keeper, its first comparison done."""
+    """The engine as keeper, its first comparison done and told of, its watch trusted."""
     ready = threading.Event()
     stop = engine.freshness.listen(lambda _: ready.set())
-    engine.freshness.keep()
+    with trust_told(engine) as told:
+        engine.freshness.keep()
+        while not engine.freshness._watching:
+            told.get(timeout=BOUND)
     while not engine.ask.status.complete:
         assert ready.wait(BOUND)
         ready.clear()
@@ -301,36 +322,28 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     change = engine.apply([Append(note="A", content="more")])
     rows = dump(engine.freshness.index)
     folder, away = engine.root.folder, tmp_path / "away"
-    lost, back = threading.Event(), threading.Event()
-    told = engine.freshness._tell_watching
-
-    def tell_watching(*, watching: bool) -> None:
-        told(watching=watching)
-        if not watching:
-            lost.set()
-        elif lost.is_set():
-            back.set()
-
-    engine.freshness._tell_watching = tell_watching  # type: ignore[method-assign]
-    folder.rename(away)
-    folder.mkdir()
-    assert lost.wait(BOUND)
-    for ask in (
-        lambda: engine.ask.search("alpha"),
-        lambda: engine.view("A"),
-        lambda: engine.find("B"),
-        lambda: engine.apply([Append(note="A", content="lost?")]),
-        lambda: engine.apply([Create(note="New", content="x")], dry_run=True),
-        lambda: engine.apply([Create(note="F/New", content="x")]),
-        lambda: engine.undo(int(change.change_id), force=True),
-    ):
-        with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
-            ask()
-    assert list(folder.iterdir()) == []
-    assert dump(engine.freshness.index) == rows
-    folder.rmdir()
-    away.rename(folder)
-    assert back.wait(BOUND)
+    with trust_told(engine) as told:
+        folder.rename(away)
+        folder.mkdir()
+        while told.get(timeout=BOUND):
+            pass
+        for ask in (
+            lambda: engine.ask.search("alpha"),
+            lambda: engine.view("A"),
+            lambda: engine.find("B"),
+            lambda: engine.apply([Append(note="A", content="lost?")]),
+            lambda: engine.apply([Create(note="New", content="x")], dry_run=True),
+            lambda: engine.apply([Create(note="F/New", content="x")]),
+            lambda: engine.undo(int(change.change_id), force=True),
+        ):
+            with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
+                ask()
+        assert list(folder.iterdir()) == []
+        assert dump(engine.freshness.index) == rows
+        folder.rmdir()
+        away.rename(folder)
+        while not told.get(timeout=BOUND):
+            pass
     assert engine.ask.search("alpha").total == 1
     engine.apply([Append(note="A", content="found")])
     assert (folder / "A.md").read_text().endswith("more\nfound")
@@ -371,26 +384,23 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
     from vaultbridge.index.sync import Synchroniser, SyncReport
 
     engine = keeping(make_vault({"A.md": "alpha"}))
-    failed = threading.Event()
-    stop = engine.freshness.listen(lambda _: failed.set())
 
     def fail(self: Synchroniser, changed: object) -> SyncReport:
         raise EngineFailure("There is no room left for the search index.")
 
-    with monkeypatch.context() as full:
-        full.setattr(Synchroniser, "paths", fail)
-        (engine.root.folder / "B.md").write_text("beta")
-        assert failed.wait(BOUND)
-        failed.clear()
-        engine.apply([Create(note="C", content="gamma")])
-        assert failed.wait(BOUND)
-    stop()
-    assert engine.ask.search("beta").total == 1
-    assert engine.ask.search("gamma").total == 1
-    # The keeper makes up for it, and then its watch is trusted again.
-    assert engine.freshness._behind and not engine.freshness._watching
-    engine.freshness._catch_up()
-    assert engine.freshness._watching and not engine.freshness._behind
+    with trust_told(engine) as told:
+        with monkeypatch.context() as full:
+            full.setattr(Synchroniser, "paths", fail)
+            (engine.root.folder / "B.md").write_text("beta")
+            while told.get(timeout=BOUND):
+                pass
+            engine.apply([Create(note="C", content="gamma")])
+        assert engine.ask.search("beta").total == 1
+        assert engine.ask.search("gamma").total == 1
+        # The keeper makes up for it, now and not in ten seconds, and then its watch is trusted again.
+        engine.freshness._incomplete.set()
+        while engine.freshness._behind or not engine.freshness._watching:
+            told.get(timeout=BOUND)
 
 
 def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
