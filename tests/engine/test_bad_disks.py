@@ -170,7 +170,10 @@ def test_a_folder_that_may_not_be_entered_is_told_as_such_and_stops_nothing_else
         if shutil.which("setpriv") is None:
             pytest.skip("the administrator may enter everything")
         less = "-dac_override,-dac_read_search"
-        command = ["setpriv", f"--inh-caps={less}", f"--bounding-set={less}", *command]
+        weaker = ["setpriv", f"--inh-caps={less}", f"--bounding-set={less}"]
+        if subprocess.run([*weaker, "true"], capture_output=True, check=False).returncode:
+            pytest.skip("the administrator cannot be made weaker here")
+        command = [*weaker, *command]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     refused = "PermissionDenied: Closed/C.md may not be read by this user."
     assert done.stdout.splitlines() == [
