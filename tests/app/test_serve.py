@@ -9,6 +9,7 @@ import ssl
 import subprocess
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -35,6 +36,14 @@ INITIALIZE = {
 MCP = {"Accept": BOTH, "Content-Type": "application/json"}
 
 
+async def answer_to(id_: int | str, socket: websockets.ClientConnection) -> Any:
+    """Whatever else is told before it."""
+    async with asyncio.timeout(BOUND):
+        while (message := json.loads(await socket.recv())).get("id") != id_:
+            pass
+    return message
+
+
 async def test_one_port_speaks_every_protocol(serving: Serving) -> None:
     async with serving() as served:
         assert "Hello" in await served.read("Hello.md")
@@ -51,16 +60,16 @@ async def test_one_port_speaks_every_protocol(serving: Serving) -> None:
             additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},
         ) as socket:
             await socket.send(json.dumps(INITIALIZE))
-            assert json.loads(await asyncio.wait_for(socket.recv(), BOUND))["id"] == 1
+            assert "result" in await answer_to(1, socket)
             await socket.send('{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}')
-            listed = json.loads(await asyncio.wait_for(socket.recv(), BOUND))
+            listed = await answer_to(2, socket)
             names = [tool["name"] for tool in listed["result"]["tools"]]
             assert "openDiff" in names
             assert "obsidian_read_note" in names
         async with websockets.connect(f"ws://127.0.0.1:{served.listening.port}/editor") as editor:
             hello = {"app": "test", "token": lock["authToken"], "abilities": {}}
             await editor.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": hello}))
-            assert "result" in json.loads(await asyncio.wait_for(editor.recv(), BOUND))
+            assert "result" in await answer_to(1, editor)
         async with served.http.get(served.url) as response:
             assert "vaultbridge" in await response.text()
 
@@ -100,7 +109,7 @@ async def test_what_an_editor_has_open_is_told_by_the_tool(serving: Serving) -> 
             for method, params in said.items():
                 message = {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
                 await editor.send(json.dumps(message))
-                answer = json.loads(await asyncio.wait_for(editor.recv(), BOUND))
+                answer = await answer_to(method, editor)
                 assert "result" in answer, answer
             text = (await served.call("active"))["content"][0]["text"]
             assert "Active: Hello.md" in text
@@ -353,9 +362,9 @@ async def test_the_time_limit_of_a_call_holds_on_every_door(serving: Serving, tm
             additional_headers={"X-Claude-Code-Ide-Authorization": lock["authToken"]},
         ) as socket:
             await socket.send(json.dumps(INITIALIZE))
-            await asyncio.wait_for(socket.recv(), BOUND)
+            await answer_to(1, socket)
             await socket.send(json.dumps(call))
-            assert "1 s" in str(await asyncio.wait_for(socket.recv(), BOUND))
+            assert "1 s" in str(await answer_to(2, socket))
         assert "1 s" in str(await served.call("stuck"))
         async with served.http.post(
             f"{served.url}/mcp", json=INITIALIZE, headers={"Accept": BOTH}

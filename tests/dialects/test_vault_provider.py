@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from mcp_support.vault import WITHOUT_KEEPING, sample_vault, small_vault, vault_wire
-from mcp_support.wire import BOUND, EVERY_VERSION, MODERN
+from mcp_support.vault import WITHOUT_KEEPING, sample_vault, small_vault, surroundings, vault_wire
+from mcp_support.wire import BOUND, EVERY_VERSION, MODERN, Wire
+from vaultbridge.app.wiring import open_engine
+from vaultbridge.dialects.mcp import mcp_dialect
 from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.dialects.vault_provider import ProviderSettings
 from vaultbridge.dialects.vault_workers import THREADS
@@ -144,14 +146,17 @@ async def test_a_vault_that_is_missing_is_told_by_every_tool_until_it_is_there(t
 async def test_the_time_limit_is_told_even_when_a_thread_is_stuck(tmp_path: Path) -> None:
     gate = Gate()
     vault = small_vault(tmp_path, {"A.md": "a"})
-    async with vault_wire(tmp_path, vault, version="2024-11-05", call_seconds=2.0, **with_tool(gate)) as wire:
+    async with vault_wire(tmp_path, vault, version="2024-11-05", **with_tool(gate)) as wire:
         await wire.text("read_note", name="A")
-        stuck = [await wire.start("tools/call", {"name": "extra", "arguments": {}}) for _ in range(6)]
+        hurried = Wire(mcp_dialect(wire.server), version="2024-11-05", call_seconds=0.2)
+        await hurried.initialize()
+        stuck = [await hurried.start("tools/call", {"name": "extra", "arguments": {}}) for _ in range(6)]
         for id_ in stuck:
-            answer = await wire.until(lambda message, id_=id_: message.get("id") == id_)  # type: ignore[misc]
+            answer = await hurried.until(lambda message, id_=id_: message.get("id") == id_)  # type: ignore[misc]
             assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32006, "TIMEOUT")
         assert "a" in await wire.text("read_note", name="A")
         gate.open.set()
+        await hurried.connection.close()
 
 
 async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> None:
@@ -280,15 +285,16 @@ async def test_an_unknown_resource_has_the_code_of_its_version(tmp_path: Path) -
 async def test_a_vault_is_loaded_without_being_asked_and_kept_fresh(tmp_path: Path) -> None:
     small_vault(tmp_path, {"A.md": "a"})
     settings = ProviderSettings(keep=True)
-    async with vault_wire(tmp_path, tmp_path / "Notes", settings=settings) as wire:
-        told, opened = wire.engines.on_open, asyncio.get_running_loop().create_future()
-        assert told is not None
+    loop = asyncio.get_running_loop()
+    opened = loop.create_future()
 
-        def on_open(name: str, engine: Engine) -> None:
-            told(name, engine)
-            opened.get_loop().call_soon_threadsafe(opened.set_result, engine)
+    def opening() -> Engine:
+        engine = open_engine(str(tmp_path / "Notes"), environ=surroundings(tmp_path))
+        loop.call_soon_threadsafe(opened.set_result, engine)
+        return engine
 
-        wire.engines.on_open = on_open
+    engines = VaultEngines({"Notes": opening})
+    async with vault_wire(tmp_path, tmp_path / "Notes", settings=settings, engines=engines) as wire:
         async with asyncio.timeout(BOUND):
             engine = await opened
         await wire.result("resources/subscribe", {"uri": "obsidian://vault/Notes/A.md"})
