@@ -60,6 +60,12 @@ def test_a_value_that_does_not_fit_is_refused_with_what_would(value: Any, kind: 
     assert refused.value.hint
 
 
+def test_the_refusal_says_where_the_type_comes_from() -> None:
+    """`high` for a rating was refused as "no number", and nobody knew who wanted one."""
+    with pytest.raises(InvalidArgument, match="'high' is no number, and the vault has that type for it"):
+        coerce("high", "number")
+
+
 @pytest.mark.parametrize("kind", PROPERTY_TYPES)
 def test_null_fits_every_type(kind: str) -> None:
     assert coerce(None, kind) is None

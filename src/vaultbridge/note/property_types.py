@@ -47,7 +47,9 @@ def coerce(value: Any, kind: str) -> Any:
 
 
 def _mismatch(value: Any, what: str, hint: str) -> InvalidArgument:
-    return InvalidArgument(f"{value!r} is no {what}.", argument="value", hint=hint)
+    return InvalidArgument(
+        f"{value!r} is no {what}, and the vault has that type for it.", argument="value", hint=hint
+    )
 
 
 def _text(value: Any) -> str:
