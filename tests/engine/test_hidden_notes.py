@@ -223,3 +223,44 @@ def test_a_link_inside_the_vault_opens_no_hidden_folder(make_vault: MakeVault) -
     assert not engine.ask.search("file:app").hits
     refused(lambda: engine.apply([Create(note="config/new", content="")]))
     refused(lambda: engine.apply([Create(note="way/new", content="")]))
+
+
+def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_made_anew(make_vault: MakeVault) -> None:
+    """Which files are such links is remembered for one state of the index; a new file must not seem to be in
+    that state."""
+    engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
+    before = [file.path for file in engine.ask.files()]
+    engine.freshness.index.rebuild()
+    (engine.root.folder / "L.md").symlink_to("Private/S.md")
+    assert [file.path for file in engine.ask.files()] == before
+    assert engine.ask.search("Hush").total == 0
+    assert not [note for note in engine.ask.notes() if note.file.path == "L.md"]
+
+
+def test_a_link_to_a_hidden_note_that_comes_in_the_middle_of_a_question_is_hidden(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
+    exists = engine.ask.existing()
+    (engine.root.folder / "L.md").symlink_to("Private/S.md")
+    (engine.root.folder / "M.md").symlink_to("A.md")
+    engine.freshness.refresh()
+    assert [exists(path) for path in ("A.md", "L.md", "M.md", "Private/S.md")] == [True, False, True, False]
+
+
+def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as the index does not know all."""
+    from vaultbridge.engine.freshness import Freshness
+
+    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    engine = make_vault({"F/A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
+    for folder in ("F", "G"):
+        (engine.root.folder / folder).mkdir(exist_ok=True)
+        (engine.root.folder / folder / "Link.md").symlink_to("../Private/S.md")
+    (engine.root.folder / "G/A.md").symlink_to("../Private/S.md")
+    assert not engine.ask.status.complete
+    with pytest.raises(NoteNotFound):
+        engine.find("Link")
+    assert engine.find("A") == "F/A.md"

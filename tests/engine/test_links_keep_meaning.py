@@ -11,10 +11,19 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Create, Move, Operation
+from vaultbridge.engine.operations import (
+    Append,
+    Create,
+    Delete,
+    Move,
+    Operation,
+    RenameHeading,
+    RenameTag,
+)
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
+from vaultbridge.vault.scope import Scope
 
 from .conftest import MakeVault, contents
 
@@ -166,3 +175,37 @@ def test_the_whole_vault_is_told_apart_from_its_settings(make_vault: MakeVault, 
     assert meanings(engine) == {"A.md": ["B.md"], "B.md": []}
     (engine.root.folder / "B.md").rename(engine.root.folder / "C.md")
     assert meanings(engine)["A.md"] == [None]
+
+
+@pytest.mark.parametrize(
+    ("operation", "after"),
+    [
+        (Move(note="Plan", to="Idea"), "[[Idea#Part]] #new"),
+        (RenameHeading(note="Plan", heading="Part", to="Piece"), "[[Plan#Piece]] #new"),
+        (RenameTag(tag="old", to="fresh"), "[[Plan#Part]] #new #fresh"),
+    ],
+)
+def test_a_link_saved_a_moment_before_a_rename_follows_it(
+    make_vault: MakeVault, operation: Operation, after: str
+) -> None:
+    """The watch tells of a change only when it has paused."""
+    engine = make_vault({"Plan.md": "# Part\n\n#old", "Late.md": "nothing yet"})
+    engine.freshness.refresh()
+    # A watch that has not told of anything yet.
+    engine.freshness._watching = True
+    tag = " #old" if isinstance(operation, RenameTag) else ""
+    (engine.root.folder / "Late.md").write_text(f"[[Plan#Part]] #new{tag}")
+    engine.apply([operation])
+    assert (engine.root.folder / "Late.md").read_text() == after
+
+
+def test_a_hidden_file_saved_a_moment_before_keeps_its_folder_from_being_deleted(
+    make_vault: MakeVault,
+) -> None:
+    engine = make_vault({"F/Seen.md": "x"}, scope=Scope(deny=("F/Secret.md",)))
+    engine.freshness.refresh()
+    engine.freshness._watching = True
+    (engine.root.folder / "F/Secret.md").write_text("y")
+    with pytest.raises(EditRefused, match="may not be changed"):
+        engine.apply([Delete(note="F/")])
+    assert (engine.root.folder / "F/Secret.md").read_text() == "y"

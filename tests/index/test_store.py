@@ -68,11 +68,12 @@ def test_a_file_that_cannot_serve_is_replaced_with_a_warning(
 
 def test_a_good_file_is_kept_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = Index.open(tmp_path)
+    begun = first.status().generation
     with first.writing():
         pass
     first.close()
     second = Index.open(tmp_path)
-    assert second.status().generation == 1
+    assert second.status().generation == begun + 1
     assert not caplog.records
     second.close()
 

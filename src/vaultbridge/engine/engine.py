@@ -26,7 +26,7 @@ from vaultbridge.engine.finding import Finder
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.kept import KeptReadings, Reading
-from vaultbridge.engine.operate import Surroundings, concerns_others
+from vaultbridge.engine.operate import Surroundings, concerns_others, takes_others_along
 from vaultbridge.engine.operations import Operation, Outcome
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
@@ -239,12 +239,15 @@ class Engine:
         raise AssertionError  # The last attempt returns or raises.
 
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
+        asked = time.monotonic()
         self.root.check()
         self.freshness.settle()
         around = self._surroundings()
+        # Before the table is taken: in one of half the files every second link would mean nothing.
         if any(concerns_others(operation, around) for operation in operations):
-            # Before the table is taken: in one of half the files every second link would mean nothing.
             self.freshness.wait_complete()
+        if any(takes_others_along(operation, around) for operation in operations):
+            self.freshness.compare_since(asked)
         draft = draft_of(operations, self._read, self.ask.table(), around)
         steps = draft.steps()
         outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)

@@ -48,7 +48,7 @@ class Finder:
             if not complete or not self._ask.status.complete:
                 from vaultbridge.engine.unindexed import find_unindexed
 
-                if (found := find_unindexed(self._root, name, self._scope.visible)) is not None:
+                if (found := find_unindexed(self._root, name, self._ask.existing())) is not None:
                     return found
                 if self._ask.status.complete:
                     # By an alias, perhaps.

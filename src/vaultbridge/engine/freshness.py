@@ -78,6 +78,8 @@ class Freshness:
         self._behind = False
         """The vault is watched, but a change is not in the index: the keeper compares everything soon."""
         self._compared = -TRUSTED_SECONDS
+        self._looked = -TRUSTED_SECONDS
+        """When the last comparison ended, and when it began."""
         self._followers: list[threading.Thread] = []
         self._listeners: list[Listener] = []
         self.problem = ""
@@ -201,6 +203,19 @@ class Freshness:
                     f"The index is still being built: {status.done} of {status.total} notes so far.",
                     hint="Every link must be known before a rename. Try again in a moment.",
                 )
+
+    def compare_since(self, moment: float) -> None:
+        """Before a change that must know every link: nothing that was on the disk at `moment`, in the
+        monotonic clock, is missing. A watch tells of a change when it has paused, which is soon enough for
+        questions; but a link saved just now would be broken for good. Raises TimedOut."""
+        if not self._syncing.acquire(timeout=COMPLETE_SECONDS):
+            raise TimedOut("The vault is being compared with its index.", hint="Try again in a moment.")
+        try:
+            report = self._compare() if self._looked < moment else None
+        finally:
+            self._syncing.release()
+        if report:
+            self._tell(None)
 
     # For a process that stays.
 
@@ -328,10 +343,12 @@ class Freshness:
         return report is not None
 
     def _compare(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
-        """Everything, by stat; by the holder of the keeper's lock alone. Also takes away temporary files that
-        a writer left whose journal is gone: a journal that is there has done so already."""
+        """Everything, by stat. Also takes away temporary files that a writer left whose journal is gone: a
+        journal that is there has done so already."""
+        started = time.monotonic()
         report = self._synchroniser().full(progress, self._stop.is_set)
         self._compared = time.monotonic()
+        self._looked = started
         for leftover in report.leftovers:
             remove_leftover(self._root, leftover)
         return report

@@ -6,6 +6,7 @@ written here.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Final
 
@@ -74,6 +75,19 @@ def concerns_others(operation: Operation, around: Surroundings) -> bool:
             return not operation.note
         case _:
             return not isinstance(operation, NoteEdit | Write)
+
+
+def takes_others_along(operation: Operation, around: Surroundings) -> bool:
+    """Whether files that it does not name are changed with it: then none may be overlooked."""
+    match operation:
+        case Move() | RenameHeading() | RenameBlock():
+            return True
+        case RenameTag():
+            return not operation.note
+        case Delete():
+            with contextlib.suppress(InvalidArgument):
+                return around.is_folder(vault_path(operation.note))
+    return False
 
 
 def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:

@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import hidden_links
 from vaultbridge.errors import AmbiguousName, NoteNotFound
@@ -39,6 +41,14 @@ if TYPE_CHECKING:
 Visible = Callable[[str], bool]
 
 
+class _Links(Struct, frozen=True):
+    """Of `files`, all there were in one generation of the index, those that are links to hidden ones."""
+
+    generation: int
+    files: frozenset[str]
+    hidden: frozenset[str]
+
+
 class Queries:
     """Also the engine's `LinkSources`: who links where is asked without regard to the scope, because a rename
     must not break links in notes that its caller may not see."""
@@ -51,7 +61,7 @@ class Queries:
         self._scope = scope
         self._settings = settings
         self._lookup: Names | None = None
-        self._links: tuple[int, frozenset[str]] = (-1, frozenset())
+        self._links: _Links | None = None
 
     def _index(self) -> Index:
         self._freshness.settle()
@@ -76,20 +86,29 @@ class Queries:
         return lambda path: exists(path) and not settings.ignored(path)
 
     def existing(self) -> Visible:
-        """Whether an indexed file exists for the caller: its own path is visible, and so is what it leads to
-        when it is a link. Good for one question."""
-        visible, hidden = self._scope.visible, self._hidden_links()
-        return (lambda path: path not in hidden and visible(path)) if hidden else visible
-
-    def _hidden_links(self) -> frozenset[str]:
-        """The files that are links to hidden ones; looked for again only when the index has changed."""
+        """Whether a file of the vault exists for the caller, be it in the index yet or not: its own path is
+        visible, and so is what it leads to when it is a link. Good for one question."""
+        visible = self._scope.visible
         if self._scope.unrestricted:
-            return frozenset()
+            return visible
+        links = self._links_now()
+
+        def exists(path: str) -> bool:
+            if not visible(path) or path in links.hidden:
+                return False
+            # A file that has come since the links were looked for: perhaps one of them.
+            return path in links.files or not hidden_links(self._root, (path,), visible)
+
+        return exists
+
+    def _links_now(self) -> _Links:
+        """Looked for again only when the index has changed."""
         index = self._index()
         generation = index.status().generation
-        if self._links[0] != generation:
-            self._links = (generation, hidden_links(self._root, index.table(), self._scope.visible))
-        return self._links[1]
+        if self._links is None or self._links.generation != generation:
+            files = frozenset(index.table())
+            self._links = _Links(generation, files, hidden_links(self._root, files, self._scope.visible))
+        return self._links
 
     @property
     def status(self) -> IndexStatus:

@@ -11,6 +11,7 @@ shown outside and never compared between two indexes.
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Final
 
@@ -112,14 +113,11 @@ _EXPECTED: Final = frozenset(
     ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "terms", "words")
 )
 
-_START_META: Final = {
-    "generation": 0,
-    "files_version": 0,
-    "state": "empty",
-    "done": 0,
-    "total": 0,
-    "checked_ns": 0,
-}
+_COUNTERS: Final = ("generation", "files_version")
+"""What others remember things by. In a new file they begin at the time, not at nothing: a number that the
+file before it had already reached would make what was remembered of that one look true."""
+
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0}
 
 
 class UnusableIndex(Exception):
@@ -156,7 +154,8 @@ def create(file: Path) -> None:
         for statement in TABLES.split(";"):
             if statement.strip():
                 db.execute(statement)
-        db.executemany("INSERT INTO meta VALUES (?, ?)", _START_META.items())
+        start = _START_META | dict.fromkeys(_COUNTERS, time.time_ns() // 1000)
+        db.executemany("INSERT INTO meta VALUES (?, ?)", start.items())
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute("COMMIT")
@@ -179,7 +178,7 @@ def check(file: Path) -> None:
             if lacking := _EXPECTED - tables:
                 raise UnusableIndex(f"it lacks {', '.join(sorted(lacking))}")
             known = {name for (name,) in db.execute("SELECT name FROM meta")}
-            if missing := _START_META.keys() - known:
+            if missing := {*_START_META, *_COUNTERS} - known:
                 raise UnusableIndex(f"it does not say its {', '.join(sorted(missing))}")
             db.execute("SELECT id FROM files LIMIT 1").fetchall()
             db.execute("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1").fetchall()

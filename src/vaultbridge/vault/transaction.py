@@ -348,7 +348,7 @@ def _rename(source: Path, target: Path) -> None:
 def _short(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         return os.strerror(error.errno)
-    return str(error)
+    return error.message.rstrip(".") if isinstance(error, VaultbridgeError) else str(error)
 
 
 __all__ = ["Applied", "Entry", "Recovered", "Transactor"]
