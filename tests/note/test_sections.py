@@ -197,3 +197,17 @@ def test_sections_nest_and_cover_everything_after_the_first_heading(pieces: list
         assert first.body_start <= second.start
     if found:
         assert found[-1].end == len(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("# A\n## Log\n# B\n## Log\n", "Name the heading with those above it"),
+        ("# A\n## Log\n## log\n", "only lines tell them apart"),
+    ],
+)
+def test_the_hint_for_headings_that_fit_says_what_helps(text: str, hint: str) -> None:
+    """Twins under one heading cannot be named with those above them, and were told to be."""
+    with pytest.raises(EditRefused) as refused:
+        find_section(text, parse(text), "Log", unique=True)
+    assert hint in refused.value.hint
