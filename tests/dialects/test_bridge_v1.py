@@ -116,8 +116,24 @@ async def test_an_unknown_tool_is_not_found() -> None:
     with pytest.raises(HttpFailure) as caught:
         await bridge.call("nothing", b'{"arguments":{}}')
     assert (caught.value.status, caught.value.error) == (404, "Tool not found")
-    with pytest.raises(HttpFailure):
-        await bridge.call("obsidian_read_note", b'{"arguments":{}}')
+    assert caught.value.details == ""
+
+
+@pytest.mark.parametrize("name", ["obsidian_read_note", "READ_NOTE", "readnote", "read-note"])
+async def test_a_name_that_is_nearly_right_is_told_the_right_one(name: str) -> None:
+    """MCP calls it otherwise, and people type."""
+    bridge = BridgeV1(server_of(SampleProvider()))
+    with pytest.raises(HttpFailure) as caught:
+        await bridge.call(name, b'{"arguments":{}}')
+    assert caught.value.error == "Tool not found"
+    assert caught.value.details == "Did you mean read_note?"
+
+
+async def test_a_name_without_end_is_compared_with_none() -> None:
+    bridge = BridgeV1(server_of(SampleProvider()))
+    with pytest.raises(HttpFailure) as caught:
+        await bridge.call("read_note" * 500, b'{"arguments":{}}')
+    assert caught.value.details == ""
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NoReturn
 
 import msgspec
@@ -32,6 +32,9 @@ BODY_BYTES: Final = MIB
 """The document: "Max body size: 1 MiB", counted in bytes."""
 
 MCP_PREFIX: Final = "obsidian_"
+
+COMPARED_CHARS: Final = 100
+"""The longest unknown name that is compared with those there are: a tool's has at most 64."""
 
 INTERNAL: Final = "Internal server error"
 
@@ -99,9 +102,11 @@ class BridgeV1:
 
     async def call(self, name: str, body: bytes) -> bytes:
         """The answer's body, for a good call and for a failed tool alike. Raises HttpFailure."""
-        known = (await self.listing()).names.get(name)
+        names = (await self.listing()).names
+        known = names.get(name)
         if known is None:
-            raise HttpFailure(404, "Tool not found", f"There is no tool named {name!r}.")
+            what = f"There is no tool named {name!r}."
+            raise HttpFailure(404, "Tool not found", what, details=_nearest(name, names))
         arguments = read_arguments(body)
         try:
             async with asyncio.timeout(self._call_seconds):
@@ -139,6 +144,16 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
     return arguments
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """What may have been meant: MCP's name of a tool, or one that was mistyped."""
+    if len(name) > COMPARED_CHARS:
+        return ""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name.removeprefix(MCP_PREFIX).lower(), names, n=1, cutoff=0.75)
+    return f"Did you mean {found[0]}?" if found else ""
 
 
 def _mistake(body: bytes) -> str:
