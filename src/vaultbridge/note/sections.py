@@ -173,11 +173,12 @@ def _no_such_heading(heading: str | Sequence[str], sections: tuple[Section, ...]
 
 def _ambiguous_heading(heading: str | Sequence[str], found: list[Section]) -> EditRefused:
     places = [f"{'#'.join(section.path)} (line {section.line})" for section in found]
-    alike = len({tuple(map(heading_key, section.path)) for section in found}) < len(found)
+    alike = len({tuple(section.path) for section in found}) < len(found)
     return EditRefused(
         f"{len(found)} headings fit {_shown(heading)!r}: {_listed(places)}.",
         hint=(
-            "Some have the same headings above them: only lines tell them apart. Insert at a line, or apply a diff."
+            "Some have the same headings above them: only lines tell them apart. Insert at a line, or apply a "
+            "diff."
             if alike
             else "Name the heading with those above it, as in A#B, or edit by line."
         ),
