@@ -177,8 +177,8 @@ def _ambiguous_heading(heading: str | Sequence[str], found: list[Section]) -> Ed
     return EditRefused(
         f"{len(found)} headings fit {_shown(heading)!r}: {_listed(places)}.",
         hint=(
-            "Some have the same headings above them: only lines tell them apart. Insert at a line, or apply a "
-            "diff."
+            "Some have the same headings above them: only lines tell them apart. "
+            "Insert at a line, or apply a diff."
             if alike
             else "Name the heading with those above it, as in A#B, or edit by line."
         ),
