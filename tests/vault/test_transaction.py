@@ -376,6 +376,17 @@ def test_undoing_a_move_refuses_when_the_file_has_changed_since_unless_forced(
     assert (folder / "big.bin").read_bytes().endswith(b"more")
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_undoing_a_move_is_refused_in_words_when_the_file_is_gone(
+    transactor: Transactor, folder: Path, force: bool
+) -> None:
+    (folder / "n.md").write_bytes(b"x")
+    done = do(transactor, MoveFile(P("n.md"), P("m.md")))
+    (folder / "m.md").unlink()
+    with pytest.raises(EditRefused, match=r"m\.md is no longer there, so change 1 cannot be undone"):
+        transactor.undo(done.id, actor="test", force=force)
+
+
 def test_undo_of_a_batch_is_whole_or_not_at_all(
     transactor: Transactor, folder: Path, snapshot: Snapshot
 ) -> None:
@@ -411,7 +422,7 @@ def test_a_forced_undo_of_a_creation_and_move_leaves_nothing(
 def test_a_forced_undo_of_a_creation_that_is_gone_is_no_error(transactor: Transactor, folder: Path) -> None:
     do(transactor, WriteFile(P("a.md"), b"x"))
     (folder / "a.md").unlink()
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(EditRefused, match=r"a\.md is no longer there"):
         transactor.undo(1, actor="test")
     transactor.undo(1, actor="test", force=True)
 

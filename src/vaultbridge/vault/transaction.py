@@ -122,7 +122,7 @@ class Transactor:
 
     def undo(self, number: int, *, actor: str, force: bool = False) -> Applied:
         """Undoes one transaction as a whole, by a transaction of its own. Raises `EditRefused` when a file
-        has changed since, unless `force`, and when it was undone already."""
+        has changed or gone since, unless `force` makes that no matter, and when it was undone already."""
         with self._writing():
             self._recover()
             entry = self.journal.entry(number)
@@ -136,6 +136,10 @@ class Transactor:
                     path=stale.path,
                     current=stale.current,
                 ) from stale
+            except NoteNotFound as gone:
+                raise EditRefused(
+                    f"{gone.name} is no longer there, so change {number} cannot be undone.", path=gone.name
+                ) from gone
             return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
     @contextlib.contextmanager
