@@ -174,6 +174,33 @@ async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -
     assert "config.toml, line 2: server.prot is not known. Did you mean port?" in err
 
 
+LOUD = '''
+from vaultbridge.app.plugin_tool import tool
+
+@tool(effect="reads")
+def noise() -> str:
+    """Make noise."""
+    print("printed by a plugin")
+    return "quiet"
+'''
+
+
+async def test_what_a_plugin_prints_is_not_among_the_lines_for_a_program(vault: Path) -> None:
+    tools = vault.parent / "config" / "tools"
+    tools.mkdir(parents=True)
+    (tools / "loud.py").write_text(LOUD)
+    process = await started(vault, "--port", "0", "--json")
+    assert process.stdout is not None
+    bridge = json.loads(await asyncio.wait_for(process.stdout.readline(), BOUND))["bridge"]
+    url = f"{bridge}/tools/noise/call"
+    async with aiohttp.ClientSession() as http, http.post(url, json={"arguments": {}}) as response:
+        assert (await response.json())["content"][0]["text"] == "quiet"
+    process.send_signal(signal.SIGTERM)
+    _, out, err = await ended(process)
+    assert out == ""
+    assert "printed by a plugin" in err
+
+
 def parsed(*argv: str) -> argparse.Namespace:
     caught: list[argparse.Namespace] = []
     original = serve._serve

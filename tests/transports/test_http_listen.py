@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from app.test_tls import certificate
 from vaultbridge.transports.http_listen import listening
 
 BOUND = 20.0
@@ -193,3 +196,13 @@ async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
         while b"here" not in again:  # The server hears of the end when it has come round to it.
             again = await exchange(port, f"GET /here HTTP/1.1\r\n{HOST}Connection: close\r\n\r\n")
         inside[1][1].close()
+
+
+async def test_who_does_not_shake_hands_over_tls_is_hung_up_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultbridge.transports.http_listen.HANDSHAKE_SECONDS", 0.1)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(*await asyncio.to_thread(certificate, tmp_path, "localhost"))
+    async with served(tls=tls) as port:
+        assert await exchange(port, b"") == b""

@@ -104,7 +104,13 @@ def _serve(args: argparse.Namespace) -> int:
     config = overlay(load(file))
     start_logging(config.log.level)
     options = ServeOptions(config=config, config_file=file, overlay=overlay)
-    asyncio.run(serve(options, lambda listening: announce(listening, as_json=args.json)))
+
+    def say_where(listening: Listening) -> None:
+        announce(listening, as_json=args.json)
+        # Whatever plugins print is for the log: a program reads this for one line and no further.
+        sys.stdout = sys.stderr
+
+    asyncio.run(serve(options, say_where))
     return OK
 
 

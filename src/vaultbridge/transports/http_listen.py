@@ -28,6 +28,9 @@ LINE_BYTES: Final = 8190
 BACKLOG: Final = 128
 """Callers that may wait to be let in: 200 that come at once are taken in faster than they queue."""
 
+HANDSHAKE_SECONDS: Final = 10.0
+"""How long TLS may take to begin. Until then a connection is in no count, and costs the caller nothing."""
+
 _KEPT: Final = ("Allow", "WWW-Authenticate", "Retry-After")
 """Headers of a refusal that mean something to its reader."""
 
@@ -78,7 +81,10 @@ async def listening(
                 most=connections,
             )
 
-        server = await loop.create_server(accepted, sock=sock, ssl=tls, backlog=BACKLOG)
+        handshake = HANDSHAKE_SECONDS if tls is not None else None
+        server = await loop.create_server(
+            accepted, sock=sock, ssl=tls, backlog=BACKLOG, ssl_handshake_timeout=handshake
+        )
         try:
             yield
         finally:
