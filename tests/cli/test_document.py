@@ -113,6 +113,7 @@ class Machine:
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     machine = Machine(tmp_path_factory.mktemp("machine"))
+    machine.run("index V")  # an answer from half an index has lines that are missing
     command = machine.command("serve", str(machine.vault), "--port", "0")
     with subprocess.Popen(
         command, env=machine.env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
