@@ -47,7 +47,7 @@ def test_a_folder_in_the_place_of_a_note_that_the_index_still_knows_is_not_chang
     note.unlink()
     note.mkdir()
     (note / "inner.md").write_text("b")
-    for operation in (Delete(note="A.md"), Append(note="A.md", content="x")):
+    for operation in (Delete(note="A"), Append(note="A", content="x")):
         with pytest.raises(NoteNotFound):
             engine.apply([operation])
     assert (note / "inner.md").read_text() == "b"
