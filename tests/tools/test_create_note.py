@@ -99,3 +99,13 @@ def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
     desk = small({"A.md": "# H\n"})
     assert desk.refused(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument == "name"
     assert desk.files() == {"A.md": b"# H\n"}
+
+
+def test_a_folder_is_no_name_for_a_note(small: Small) -> None:
+    """It was told that the name `.md` begins with a dot."""
+    desk = small({"A.md": ""})
+    refused = desk.refused(InvalidArgument, "create_note", name="Folder/")
+    assert refused.argument == "name"
+    assert str(refused) == (
+        "name ends with /: that is a folder. Name the note too, such as Folder/Note; the folder is made with it."
+    )

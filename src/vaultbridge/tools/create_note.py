@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
+from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, done
 from vaultbridge.tools.fields import Arguments
 from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
@@ -27,6 +28,12 @@ def run(bench: Bench, arguments: CreateNote) -> Answer:
 
     must_be_whole(arguments.name)
     name = taken_apart(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
+    if name.endswith("/"):
+        raise InvalidArgument(
+            "name ends with /: that is a folder.",
+            argument="name",
+            hint="Name the note too, such as Folder/Note; the folder is made with it.",
+        )
     outcome = bench.engine.apply(
         [
             Create(
