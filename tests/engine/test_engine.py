@@ -363,3 +363,21 @@ def test_an_error_does_not_repeat_a_megabyte() -> None:
     missing = NoteNotFound("x" * 1_000_000, what="tool")
     assert len(str(missing)) < 1200
     assert len(missing.details["name"]) < 1200
+
+
+def test_of_two_notes_whose_paths_differ_in_case_alone_the_one_that_is_named_is_changed(
+    make_vault: MakeVault,
+) -> None:
+    """Where the disk tells them apart, as on Linux."""
+    engine = make_vault({"F/A.md": "[[T]] upper", "F/a.md": "[[T]] lower", "T.md": "t"})
+    folder = engine.root.folder / "F"
+    if (folder / "A.md").samefile(folder / "a.md"):
+        pytest.skip("this disk holds one of them only")
+    engine.apply([Append(note="F/a.md", content="x")])
+    engine.apply([Create(note="F/A", content="[[T]] new", overwrite=True), Append(note="F/a", content="y")])
+    engine.apply([Move(note="T", to="U")])
+    assert (folder / "A.md").read_text() == "[[U]] new"
+    assert (folder / "a.md").read_text() == "[[U]] lower\nx\ny"
+    engine.undo(engine.last_change())
+    engine.apply([Delete(note="F/a.md")])
+    assert {place.name: place.read_text() for place in folder.iterdir()} == {"A.md": "[[T]] new"}

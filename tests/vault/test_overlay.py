@@ -65,3 +65,14 @@ def test_a_folder_is_empty_when_nothing_will_be_left_in_it(overlay: Overlay, fol
     (folder / "H").mkdir()
     (folder / "H" / ".hidden").write_text("")
     assert not overlay.is_empty_folder(P("H"))
+
+
+def test_two_files_whose_names_differ_in_case_alone_are_two(overlay: Overlay, folder: Path) -> None:
+    (folder / "B.md").write_text("")
+    if (folder / "B.md").samefile(folder / "b.md"):
+        pytest.skip("this disk holds one of them only")
+    overlay.vacate(P("b.md"))
+    assert (overlay.at(P("b.md")).kind, overlay.at(P("B.md")).disk) == ("none", folder / "B.md")
+    overlay.move(P("B.md"), P("c.md"), folder / "c.md")
+    assert overlay.at(P("B.md")).kind == "none"
+    assert overlay.at(P("C.md")).disk == folder / "B.md"

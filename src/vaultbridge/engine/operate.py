@@ -153,11 +153,16 @@ def _named_in_draft(draft: Draft, name: str, around: Surroundings) -> VaultPath 
             path = vault_path(spelled)
         except InvalidArgument:
             continue
-        for found in draft.table.same_path(path):
+        for found in _same_path(draft, path):
             if around.scope.visible(found):
-                return VaultPath(found)
+                return found
     made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
     return made[0] if len(made) == 1 and around.scope.visible(made[0]) else None
+
+
+def _same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
+    """The files of this path in any spelling; first the one that is spelled so, should there be several."""
+    return sorted(map(VaultPath, draft.table.same_path(path)), key=lambda found: found != path)
 
 
 def _writable(draft: Draft, name: str, around: Surroundings) -> VaultPath:
@@ -184,7 +189,7 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
     for name, value in operation.properties.items():
         wanted = coerce(value, around.settings.property_types.get(name.lower(), ""))
         text = apply_changes(text, properties_edit.set_property(text, parse(text), name, wanted))
-    there = [VaultPath(found) for found in draft.table.same_path(path)]
+    there = _same_path(draft, path)
     if not there and (stored := around.stored(path)) is not None and not draft.left(stored):
         draft.notice_file(stored)
         there = [stored]

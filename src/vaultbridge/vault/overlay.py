@@ -35,15 +35,26 @@ class Spot:
 
 
 class Overlay:
-    __slots__ = ("_root", "_spots")
+    __slots__ = ("_root", "_spelled", "_spots")
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._spots: dict[str, Spot] = {}
+        self._spelled: dict[str, VaultPath] = {}
+
+    def _key(self, path: VaultPath) -> str:
+        """Spellings that differ in case are one path, as for the app; but a disk may hold a file for each,
+        and then each is its own."""
+        key = name_key(path)
+        first = self._spelled.setdefault(key, path)
+        if first == path or not (self._root.spells(first) and self._root.spells(path)):
+            return key
+        one, other = (self._root.folder / spelled for spelled in (first, path))
+        return key if os.path.samestat(one.lstat(), other.lstat()) else f"{key}\0{path}"
 
     def at(self, path: VaultPath) -> Spot:
         """Raises `PermissionDenied` when the path leads out of the vault."""
-        known = self._spots.get(name_key(path))
+        known = self._spots.get(self._key(path))
         if known is not None:
             return known
         above, rest = self._known_above(path)
@@ -62,7 +73,7 @@ class Overlay:
     def _known_above(self, path: VaultPath) -> tuple[Spot | None, str]:
         folder = folder_of(path)
         while folder:
-            known = self._spots.get(name_key(folder))
+            known = self._spots.get(self._key(folder))
             if known is not None:
                 return known, path[len(folder) + 1 :]
             folder = folder_of(folder)
@@ -73,7 +84,7 @@ class Overlay:
         spot = self.at(path)
         if spot.kind != "folder":
             return False
-        key = name_key(path)
+        key = self._key(path)
         if any(is_under(other, key) and inner.kind != "none" for other, inner in self._spots.items()):
             return False
         if spot.disk is None:
@@ -85,12 +96,12 @@ class Overlay:
         )
 
     def put(self, path: VaultPath, spot: Spot) -> None:
-        self._spots[name_key(path)] = spot
+        self._spots[self._key(path)] = spot
 
     def vacate(self, path: VaultPath) -> None:
         """Nothing is at the path from now on, nor beneath it."""
         place = self.at(path).place
-        key = name_key(path)
+        key = self._key(path)
         for inner in [other for other in self._spots if is_under(other, key)]:
             del self._spots[inner]
         self._spots[key] = Spot(place, "none")
@@ -98,7 +109,7 @@ class Overlay:
     def move(self, source: VaultPath, target: VaultPath, place: Path) -> None:
         """What is at `source`, with all beneath it, is at `target` from now on, on disk at `place`."""
         spot = self.at(source)
-        old, old_key, new_key = spot.place, name_key(source), name_key(target)
+        old, old_key, new_key = spot.place, self._key(source), self._key(target)
         carried = {key: inner for key, inner in self._spots.items() if is_under(key, old_key)}
         self.vacate(source)
         for key, inner in carried.items():
