@@ -3,6 +3,7 @@ the rest of the vault goes on."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -22,21 +23,35 @@ from .conftest import MakeVault, contents
 DiskCommand = Callable[..., None]
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[DiskCommand]:
-    """A small disk of its own for the vault: `disk("mount", "-o", …)`. Only where the system lets us."""
-    folder = tmp_path / "vault"
+@contextlib.contextmanager
+def mounted(folder: Path, size: str) -> Iterator[DiskCommand]:
     folder.mkdir()
 
     def run(verb: str, *options: str) -> None:
         subprocess.run([verb, *options, str(folder)], check=True, capture_output=True)
 
     try:
-        run("mount", "-t", "tmpfs", "-o", "size=512k,nr_inodes=64", "none")
+        run("mount", "-t", "tmpfs", "-o", f"size={size},nr_inodes=64", "none")
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("a file system can only be mounted by the administrator")
-    yield run
-    subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
+    try:
+        yield run
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False, capture_output=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[DiskCommand]:
+    """A small disk of its own for the vault: `disk("mount", "-o", …)`. Only where the system lets us."""
+    with mounted(tmp_path / "vault", "512k") as run:
+        yield run
+
+
+@pytest.fixture
+def cache_disk(tmp_path: Path) -> Iterator[Path]:
+    """One for the cache."""
+    with mounted(tmp_path / "cache", "2m"):
+        yield tmp_path / "cache"
 
 
 @pytest.mark.usefixtures("disk")
@@ -57,6 +72,33 @@ def test_a_full_disk_is_told_and_nothing_of_a_batch_is_left(make_vault: MakeVaul
     with pytest.raises(EngineFailure, match="the disk is full"):
         engine.apply([Append(note="A", content="x")])
     assert (engine.root.folder / "A.md").read_text() == "[[B]]"
+
+
+def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
+    make_vault: MakeVault, cache_disk: Path
+) -> None:
+    engine = make_vault({"A.md": "alpha", "B.md": "beta"})
+    for name in ("A.md", "B.md"):
+        # Settled: what was saved a moment ago is read again at every look, and noted.
+        os.utime(engine.root.folder / name, (10**9, 10**9))
+    assert engine.ask.search("alpha").total == 1
+    engine.apply([Append(note="B", content="x")])
+    os.utime(engine.root.folder / "B.md", (10**9, 10**9))
+    engine.freshness.refresh()
+    before = contents(engine)
+    with contextlib.suppress(OSError), (cache_disk / "filling").open("wb", 0) as filling:
+        while True:
+            filling.write(bytes(4096))
+    for operation in (Append(note="A", content="y"), Create(note="C", content="z")):
+        with pytest.raises(EngineFailure, match=r"full\. Nothing was changed"):
+            engine.apply([operation])
+    assert contents(engine) == before
+    engine.freshness.refresh()
+    assert engine.ask.search("alpha").total == 1
+    assert engine.view("B").text == "beta\nx"
+    (cache_disk / "filling").unlink()
+    engine.apply([Append(note="A", content="y")])
+    assert engine.ask.search("alpha y").total == 1
 
 
 def test_a_read_only_disk_is_told_and_blocks_nothing_once_it_can_be_written(
