@@ -330,6 +330,13 @@ async def test_a_change_decided_elsewhere_goes_and_an_unused_edit_is_told(
         await page.until("!document.querySelector('.change')")
 
 
+def save(note: Path, data: bytes) -> None:
+    """In one step, as editors do: the page may look at any time, and an empty note is another one."""
+    passing = note.with_name(f".{note.name}")
+    passing.write_bytes(data)
+    passing.replace(note)
+
+
 WITHOUT_POLLING = "window.setInterval = () => 0"
 
 
@@ -342,7 +349,7 @@ async def test_what_is_written_into_a_note_while_its_change_waits_is_kept(
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "Waiting.md", PLAN.replace("Buy seeds.", "Buy bulbs."))
         await page.until("document.querySelector('.change')")
-        note.write_bytes(PLAN.replace("Line 30\n", "Line 30, by hand\n").encode())
+        save(note, PLAN.replace("Line 30\n", "Line 30, by hand\n").encode())
         assert "is kept" in await page.text(".change .moved")
         assert "edited by you" not in await page.text(".change header")
         await page.click(".change .accept")
@@ -361,7 +368,7 @@ async def test_a_change_that_was_not_seen_as_it_is_now_is_not_accepted_with_one_
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "Pressed.md", PLAN.replace("Buy seeds.", "Buy bulbs."))
         await page.until("document.querySelector('.change')")
-        note.write_bytes(PLAN.replace("Buy seeds.", "Buy trees.").encode())
+        save(note, PLAN.replace("Buy seeds.", "Buy trees.").encode())
         await page.click(".change .accept")
         assert "would take away" in await page.text(".change .moved")
         assert await page.run("document.querySelector('.diff .minus del').textContent") == "trees"
@@ -377,7 +384,7 @@ async def test_an_edit_goes_along_when_the_note_changes_under_it(page: Page, ser
         waiting = await serving.propose(client, "Edited.md", "one\ntwo\nthree\nfour\nfive\n")
         await page.click(".change footer button:nth-child(3)")
         await page.type("mine, ")
-        note.write_bytes(b"one\r\ntwo\r\nthree, by hand\r\nfour\r\n")
+        save(note, b"one\r\ntwo\r\nthree, by hand\r\nfour\r\n")
         await page.click(".change footer button:nth-child(3)")
         assert "is kept" in await page.text(".change .moved")
         assert "edited by you" in await page.text(".change header")
@@ -486,6 +493,78 @@ async def test_a_note_is_rendered_and_its_links_lead_on(page: Page) -> None:
     await page.click("#reader .rendered .link")
     await page.until("document.getElementById('note-title').textContent === 'Plan.md'")
     assert await page.run("document.activeElement.id") == "note-title"
+
+
+HELD_READINGS = """
+  window.readings = 0;
+  window.holding = false;
+  const ask = window.fetch;
+  window.fetch = async (address, options) => {
+    const answer = await ask(address, options);
+    if (!String(address).endsWith('read_note/call') || options.body.includes('"lines"')) return answer;
+    window.readings++;
+    if (window.holding) await new Promise((go) => (window.letGo = go));
+    return answer;
+  };
+"""
+"""The page is given the whole text of a note late, as on a slow line."""
+
+
+async def test_a_look_at_the_note_that_takes_long_does_not_disturb_who_began_to_write(
+    page: Page, serving: Serving
+) -> None:
+    note = serving.vault / "Slow.md"
+    note.write_bytes(b"one\ntwo\nthree\n")
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=HELD_READINGS)
+    await page.reload()
+    await page.until(CONNECTED)
+    async with serving.assistant() as client:
+        waiting = await serving.propose(client, "Slow.md", "one\ntwo\nthree\nfour\n")
+        await page.until("window.readings")
+        await page.run("window.holding = true")
+        save(note, b"by hand\none\ntwo\nthree\n")
+        await page.until("Boolean(window.letGo)")
+        await page.click(".change footer button:nth-child(3)")
+        await page.until("document.activeElement.matches('.change textarea')")
+        await page.run("document.activeElement.setSelectionRange(99, 99)")
+        await page.type("mine\n")
+        # By the time of an answer to another question the page has made of this one what it will.
+        await page.run("window.holding = false, window.letGo(), fetch('/page/app.js').then(() => 0)")
+        assert await page.run("document.querySelector('.change textarea')?.value.endsWith('mine\\n')")
+        await page.click(".change footer button:nth-child(3)")
+        assert "is kept" in await page.text(".change .moved")
+        await page.click(".change .accept")
+        assert await decided(client, waiting) == ["FILE_SAVED", "by hand\none\ntwo\nthree\nfour\nmine\n"]
+
+
+OVERTAKEN_LIST = """
+  window.WebSocket = class extends WebSocket {
+    set onmessage(act) {
+      super.onmessage = ({ data }) => {
+        const { result } = JSON.parse(data);
+        if (result?.diffs) {
+          const say = (method, params) => act({ data: JSON.stringify({ jsonrpc: '2.0', method, params }) });
+          const texts = (id) => ({ path: `${id}.md`, oldText: '', newText: id });
+          const diff = (id) => ({ id, client: 'c', tabName: 't', ...texts(id) });
+          say('diffOpened', diff('new'));
+          say('diffClosed', { id: 'old', reason: 'accepted' });
+          result.diffs.push(diff('old'));
+          act({ data: JSON.stringify({ ...JSON.parse(data), result }) });
+        } else act({ data });
+      };
+    }
+  };
+"""
+"""In the moment in which the bridge made its list, one change came and another was decided."""
+
+
+async def test_news_that_overtakes_the_list_of_what_waits_counts(page: Page) -> None:
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=OVERTAKEN_LIST)
+    await page.reload()
+    await page.until(CONNECTED)
+    await page.until("document.querySelector('.change')")
+    titles = "[...document.querySelectorAll('.change h3')].map((title) => title.textContent)"
+    await page.until(f"JSON.stringify({titles}) === '[\"new.md\"]'")
 
 
 async def test_headings_of_both_kinds_and_formulas_are_told_from_text_and_links(

@@ -27,17 +27,21 @@ function state(word, why = '') {
   if (word === 'refused') notice(`${why} ${LINK}`);
 }
 
+/** Done when the list of what waits has been dealt with; what is told meanwhile counts after it. */
+let listed = Promise.resolve();
+
 const handlers = {
   state,
   greeted: async (hello) => {
     $('vault').textContent = hello.vault;
     $('share').checked = hello.shareSelection;
-    changes.onlyThese((await bridge.ask('diffs')).diffs);
+    listed = bridge.ask('diffs').then(({ diffs }) => changes.onlyThese(diffs), () => null);
+    await listed;
     notes.again();
     look();
   },
-  diffOpened: (diff) => changes.opened(diff),
-  diffClosed: (diff) => changes.closed(diff),
+  diffOpened: (diff) => listed.then(() => changes.opened(diff)),
+  diffClosed: (diff) => listed.then(() => changes.closed(diff)),
   openFile: async ({ path, selection }) => ({ done: await notes.read(path, selection ? selection.start.line + 1 : 0, { focus: false }) }),
 };
 

@@ -103,8 +103,12 @@ class Changes {
 
   /** When the note has changed since it was last looked at, the card shows the change of the new one. */
   async #rebase(card) {
-    const now = await this.#current(card);
-    if (now === null || now === card.base || this.#cards.get(card.diff.id) !== card) return;
+    const seen = await this.#current(card);
+    // Who has begun to write or has decided meanwhile is not disturbed: the next look finds the same.
+    if (seen === null || card.editing || card.mine || this.#cards.get(card.diff.id) !== card) return;
+    card.hash = seen.hash;
+    const now = seen.lines.join('\n');
+    if (seen.isCut || now === card.base.replace(/\r\n?/g, '\n')) return;
     const { text, clash } = merged(card.base, now, card.final);
     Object.assign(card, { final: text, proposal: merged(card.base, now, card.proposal).text, base: now, whole: new Set() });
     card.moved = clash || card.moved === 'clash' ? 'clash' : 'kept';
@@ -114,15 +118,11 @@ class Changes {
     say(MOVED[card.moved]);
   }
 
-  /** The note's text, null when it has not changed or cannot be told: a new note has none. */
+  /** The note as it is, null when it was seen like that before or cannot be told: a new note has none. */
   async #current(card) {
     try {
       const hash = await hashOf(this.bridge, card.diff.path);
-      if (hash === card.hash) return null;
-      const note = await readWhole(this.bridge, card.diff.path);
-      card.hash = note.hash;
-      const text = note.lines.join('\n');
-      return note.isCut || text === card.base.replace(/\r\n?/g, '\n') ? null : text;
+      return hash === card.hash ? null : await readWhole(this.bridge, card.diff.path);
     } catch {
       return null;
     }
@@ -168,6 +168,7 @@ class Changes {
     card.editing = editing;
     this.#draw(card);
     if (!editing) await this.#rebase(card);
+    if (card.editing !== editing) return;
     card.node.querySelector(editing ? 'textarea' : 'h3').focus();
     card.node.querySelector('textarea')?.setSelectionRange(0, 0);
   }
