@@ -191,6 +191,9 @@ async def test_the_bridges_own_token_opens_everything(serving: Serving) -> None:
         ({}, 200, 200),
         ({"Origin": "http://localhost:5173"}, 401, 200),
         ({"Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"}, 401, 200),
+        ({"Sec-Fetch-Site": "same-origin"}, 401, 200),
+        # Node, which is no browser, sends this one with every fetch, and nothing else of the kind.
+        ({"Sec-Fetch-Mode": "cors"}, 200, 200),
         ({"Origin": "https://evil.example"}, 403, 403),
         ({"Host": "evil.example"}, 403, 403),
     ],

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from vaultbridge.app.servers import Servers
     from vaultbridge.app.tokens import Token, TokenStore
 
-BROWSER_HEADERS: Final = ("Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode")
-"""What browsers add to requests and pages cannot take away."""
+BROWSER_HEADERS: Final = ("Origin", "Sec-Fetch-Site")
+"""What browsers add to requests and pages cannot take away. Not `Sec-Fetch-Mode`: Node adds it to each fetch,
+and many assistants run on Node. A browser never sends it without `Sec-Fetch-Site`."""
 
 OWNER: Final = "owner"
 """The principal of who knows the bridge's own token."""
