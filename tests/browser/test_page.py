@@ -681,12 +681,36 @@ async def test_it_comes_back_by_itself_when_the_server_does(
         await opening.__aexit__(None, None, None)
 
 
+KEPT_SOCKETS = (
+    "window.sockets = []; window.WebSocket = class extends WebSocket "
+    "{ constructor(...args) { super(...args); window.sockets.push(this); } };"
+)
+
+
+async def test_what_is_selected_is_told_again_after_a_lost_connection(page: Page, serving: Serving) -> None:
+    """A bridge that came back was told that nothing was selected, and nothing told it otherwise."""
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=KEPT_SOCKETS)
+    await page.reload()
+    await page.until(CONNECTED)
+    await find(page, "seeds")
+    await page.click("#hits .snippet")
+    await page.until("document.querySelector('#reader .found')")
+    await page.run("getSelection().selectAllChildren(document.querySelector('#reader .found'))")
+    await page.until("document.getElementById('mention').textContent.startsWith('Mention line')")
+    chosen = await page.text("#mention")
+    await page.run("window.sockets[0].close()")
+    await page.until("window.sockets.length === 2")
+    await page.until(CONNECTED)
+    async with serving.assistant() as client:
+        told = await client.next("selection_changed")
+        while not told["text"]:
+            told = await client.next("selection_changed")
+        assert "Buy seeds." in told["text"]
+    assert await page.text("#mention") == chosen
+
+
 async def test_an_edit_that_was_begun_survives_a_lost_connection(page: Page, serving: Serving) -> None:
-    kept = (
-        "window.sockets = []; window.WebSocket = class extends WebSocket "
-        "{ constructor(...args) { super(...args); window.sockets.push(this); } };"
-    )
-    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=kept)
+    await page.ask("Page.addScriptToEvaluateOnNewDocument", source=KEPT_SOCKETS)
     await page.reload()
     await page.until(CONNECTED)
     async with serving.assistant() as client:

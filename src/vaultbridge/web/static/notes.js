@@ -46,11 +46,11 @@ class Notes {
       ...hits.map(([line, text]) => button(text.trim(), () => this.read(path, line), { class: 'snippet', 'data-no': line })))));
   }
 
-  /** Tell a bridge that has just come what is open here. */
+  /** Tell a bridge that has just come what is open and selected here. */
   again() {
     const { path, lines } = this.#note ?? {};
     if (!path) return;
-    this.bridge.tell('focus', { path, selection: null });
+    this.bridge.tell('focus', { path, selection: this.#selection() });
     this.bridge.tell('openFiles', { files: [{ path, lines: lines.length }] });
   }
 
@@ -136,10 +136,17 @@ class Notes {
     if (!this.#note || String(lines) === String(this.#note.selected ?? null)) return;
     this.#note.selected = lines;
     if (!lines && document.activeElement?.id === 'mention') return;
-    const text = lines && this.#note.lines.slice(lines[0] - 1, lines[1]);
     $('mention').textContent = lines ? `Mention line${lines[0] === lines[1] ? '' : 's'} ${[...new Set(lines)].join('–')}` : 'Mention to assistant';
-    const selection = lines && { start: { line: lines[0] - 1, character: 0 }, end: { line: lines[1] - 1, character: text.at(-1).length }, text: text.join('\n') };
-    this.bridge.tell('focus', { path: this.#note.path, selection });
+    this.bridge.tell('focus', { path: this.#note.path, selection: this.#selection() });
+  }
+
+  /** The selected lines as an editor tells them, null when none are. */
+  #selection() {
+    const { selected, lines } = this.#note;
+    if (!selected) return null;
+    const [first, last] = selected;
+    const text = lines.slice(first - 1, last);
+    return { start: { line: first - 1, character: 0 }, end: { line: last - 1, character: text.at(-1).length }, text: text.join('\n') };
   }
 
   async #mention() {
