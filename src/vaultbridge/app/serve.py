@@ -28,6 +28,7 @@ from vaultbridge.app.access import Access
 from vaultbridge.app.config import Config, VaultConfig
 from vaultbridge.app.ide import DeskPort, IdeSide
 from vaultbridge.app.live import LiveConfig
+from vaultbridge.app.no_oauth import add_no_oauth_route
 from vaultbridge.app.other_bridges import OtherBridge, other_bridges
 from vaultbridge.app.reload import watch
 from vaultbridge.app.servers import ServedVault, Servers, served_vaults
@@ -253,6 +254,7 @@ def _app(
         app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
+    add_no_oauth_route(app)
     return app, dismiss
 
 
