@@ -85,6 +85,10 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
                 await changed(bridge)
                 listed = await names(bridge)
                 assert "read_note" in listed
+                assert "bridge_status" not in listed
+                # A client that asked only once, when the other side was away, still has it.
+                status = await call(bridge, "bridge_status")
+                assert f"is there with {len(listed)} tools" in status["content"][0]["text"]
                 read = await call(bridge, "read_note", path="Hello.md")
                 assert "some text" in read["content"][0]["text"]
                 missing = await call(bridge, "read_note", path="Nothing.md")

@@ -102,7 +102,7 @@ def _seconds(text: str) -> float:
 
 
 def _serve(options: Options, key: str) -> int:
-    from vaultbridge.app.bridge import BridgeProvider
+    from vaultbridge.app.bridge import STATUS_TOOL, BridgeProvider
     from vaultbridge.app.bridge_client import BridgeClient
     from vaultbridge.dialects.mcp import mcp_dialect
     from vaultbridge.dialects.mcp_provider import Offer, Provider
@@ -121,7 +121,9 @@ def _serve(options: Options, key: str) -> int:
         return provider
 
     offer = Offer(
-        name="obsidian-bridge", instructions=f"The tools of the Obsidian bridge at {client.address}."
+        name="obsidian-bridge",
+        instructions=f"The tools of the Obsidian bridge at {client.address}.",
+        unlisted_tools=frozenset({STATUS_TOOL}),
     )
     server = McpServer(offer, make)
     # A little longer than the request itself, whose own error says more.

@@ -44,7 +44,7 @@ async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
 async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
     name = mcp_params.text(call.params, "name")
     arguments = mcp_params.mapping(call.params, "arguments")
-    if name not in await server.tools():
+    if name not in await server.tools() and name not in server.offer.unlisted_tools:
         raise Refused(INVALID_PARAMS, f"Unknown tool: {name}", {"argument": "name"})
     context = McpContext(call, client, server.seal)
     result = await (await server.provider()).call_tool(name, arguments, context)

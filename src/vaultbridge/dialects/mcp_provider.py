@@ -58,6 +58,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     icons: tuple[Icon, ...] = ()
     instructions: str = ""
     tools: bool = True
+    unlisted_tools: frozenset[str] = frozenset()
+    """Answered also while they are not listed: a client that asked for the list once may know no others."""
     resources: bool = False
     subscriptions: bool = False
     """Whether single resources can be subscribed to (needs `resources`)."""
