@@ -33,6 +33,7 @@ class FaultyProxy:
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._deaf = False
+        self._half_open: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> FaultyProxy:
@@ -67,6 +68,10 @@ class FaultyProxy:
         """For connections to come; what was swallowed stays swallowed."""
         self._deaf = False
 
+    def swallow(self) -> None:
+        """The same for the connections of now alone: one that comes next is sound."""
+        self._half_open.update(*self._pairs)
+
     def stall(self) -> None:
         self._flowing.clear()
 
@@ -98,6 +103,7 @@ class FaultyProxy:
         await asyncio.gather(*tasks, return_exceptions=True)
         self._tasks.difference_update(tasks)
         self._pairs.discard(pair)
+        self._half_open.difference_update(pair)
         for each in pair:
             each.close()
 
@@ -107,8 +113,10 @@ class FaultyProxy:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
                 await self._flowing.wait()
-                if self._deaf:
-                    await asyncio.get_running_loop().create_future()  # until the connection is cut
+                if self._deaf or writer in self._half_open:
+                    while await reader.read(65536):  # until the connection is cut, or given up by who sends
+                        pass
+                    return
                 if to_client:
                     data = self._harm(data)
                     if self.cut_after is not None and len(data) >= self.cut_after:

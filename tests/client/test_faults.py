@@ -247,6 +247,7 @@ async def use(seed: int, books: Books, by: int) -> None:
             await asyncio.sleep(rng.random() * 0.6)
 
 
+@pytest.mark.timeout(600)  # Seconds of pure computing, which a busy machine may stretch.
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_no_schedule_of_faults_loses_doubles_or_leaks_anything(shard: int) -> None:
     loop = VirtualLoop()

@@ -439,16 +439,18 @@ async def test_random_harm_through_real_sockets_keeps_every_promise() -> None:
     async with running(note) as server, FaultyProxy(server.port) as proxy:
         user = User(
             f"ws://127.0.0.1:{proxy.port}",
-            reconnect_attempts=100_000,  # A busy machine may need many within so short a time for each.
+            reconnect_attempts=100_000,
             reconnect_longest=0.01,
             stable_after=0,
-            connect_timeout=0.1,
+            connect_timeout=60.0,
+            # So short that a busy machine is found dead, too; what is promised holds then as well.
             heartbeat=0.05,
-            heartbeat_timeout=0.05,
+            heartbeat_timeout=0.3,
+            request_timeout=10.0,  # Bytes that came twice may leave an answer that nobody can read.
         )
         harms = [
             proxy.cut,
-            lambda: (proxy.go_deaf(), asyncio.get_running_loop().call_later(0.05, proxy.hear_again)),
+            proxy.swallow,
             lambda: setattr(proxy, "cut_after", rng.randrange(200)),
         ]
         harms += [lambda: setattr(proxy, "refuse", 2), lambda: setattr(proxy, "double", True)]
@@ -458,7 +460,6 @@ async def test_random_harm_through_real_sockets_keeps_every_promise() -> None:
                 if rng.random() < 0.08:
                     rng.choice(harms)()
                 await asyncio.sleep(0.003)
-            proxy.hear_again()
             await until(lambda: len({m["id"] for m in user.messages}) == 600)
         ids = [m["id"] for m in user.messages]
         assert sorted(ids) == list(range(600)), "each request has exactly one answer"
