@@ -45,7 +45,25 @@ from vaultbridge.vault.scope import Scope
         ("a+b(c).md", ["a+b(c).md"], ["aab(c).md"]),
         ("[half", ["[half/x.md"], ["h.md"]),
         ("Ünï/", [unicodedata.normalize("NFD", "ünï") + "/x.md"], ["uni/x.md"]),
+        (unicodedata.normalize("NFD", "Ünï/"), ["ünï/x.md"], ["uni/x.md"]),
         ("/", ["a.md", "A/b.md"], []),
+        ("\\", ["a.md", "A/b.md"], []),
+        ("Private\\", ["Private/a.md", "private/B/c.md", "Private"], ["Private.md", "X/Private/a.md"]),
+        ("Private\\\\", ["Private/a.md", "Private"], ["Private.md"]),
+        ("\\Private", ["Private/a.md", "Private.md"], ["X/Private/a.md"]),
+        (".\\Private\\Sub", ["Private/Sub/a.md", "Private/Sub.md"], ["Private/a.md"]),
+        ("Private\\*", ["Private/a.md", "Private/B/c.md"], ["Private.md", "X/Private/a.md"]),
+        ("**\\*.secret.md", ["x.secret.md", "A/x.secret.md"], ["secret.md"]),
+        ("a\\b.md", ["a\\b.md", "a/b.md"], ["ab.md"]),
+        ("./Private/", ["Private/a.md"], ["Private.md"]),
+        ("/./Private//", ["Private/a.md"], ["Private.md", "X/Private/a.md"]),
+        ("Private//Sub", ["Private/Sub/a.md"], ["Private/a.md"]),
+        ("Private/./Sub/.", ["Private/Sub/a.md"], ["Private/a.md"]),
+        ("PRIVATE/*", ["Private/a.md", "private/B/c.md"], ["Private.md"]),
+        ("[Work]/", ["[Work]/a.md", "w/a.md"], ["Work/a.md"]),
+        ("[Work]", ["[Work].md", "[Work]/a.md"], ["Work.md"]),
+        ("[Work]/*", ["[Work]/a.md"], ["Work/a.md"]),
+        ("{Work}/", ["{Work}/a.md", "Work/a.md"], ["w/a.md"]),
     ],
 )
 def test_a_pattern_names_what_it_seems_to(pattern: str, inside: list[str], outside: list[str]) -> None:
@@ -100,10 +118,19 @@ def test_a_note_above_the_maximum_size_is_refused() -> None:
         scope.check_size(VaultPath("a.md"), 11)
 
 
-@pytest.mark.parametrize("pattern", ["", "  ", "A/../B", "x" * 501, "*a" * 17])
+@pytest.mark.parametrize("pattern", ["", "  ", "A/../B", "A\\..\\B", "x" * 501, "*a" * 17])
 def test_a_pattern_that_cannot_be_meant_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidArgument):
         Scope(deny=(pattern,))
+
+
+@pytest.mark.parametrize(
+    "pattern", ["C:\\Notes\\Private", "d:/Notes/Private/", "\\\\server\\Notes\\Private", "~/Notes/Private"]
+)
+def test_a_place_on_the_machine_is_refused_because_it_would_hide_nothing(pattern: str) -> None:
+    with pytest.raises(InvalidArgument, match="a place on the machine") as caught:
+        Scope(deny=(pattern,))
+    assert "from the vault's top" in caught.value.hint
 
 
 def test_too_many_patterns_are_refused() -> None:

@@ -10,6 +10,10 @@ Patterns, case-insensitive and NFC:
     **/*.secret.md            `**` crosses components
     *.secret.md               a wildcard without `/` matches at any depth; a leading `/` ties it to the top
     [abc] [!abc] {one,two}    one character of a set; one of several texts
+
+A spelling must not uncover what somebody meant to hide: a backslash separates folders as `/` does, doubled
+slashes and `.` mean nothing, and what is called just as the pattern is written (`[Work]/`) fits as well. A
+place on the machine instead of one in the vault is refused.
 """
 
 from __future__ import annotations
@@ -30,6 +34,9 @@ PATTERN_CHARS: Final = 500
 
 PATTERN_WILDCARDS: Final = 16
 """The most `*` in one pattern: each further one multiplies the worst case by a path's length."""
+
+_MACHINE_PLACE: Final = re.compile(r"[a-z]:[/\\]|\\\\|~[/\\]")
+"""A drive, a network share or a home folder: no vault path begins so, and the pattern would fit nothing."""
 
 
 class Scope:
@@ -108,24 +115,28 @@ def _expression(pattern: str, argument: str) -> str:
             f"The pattern {pattern[:60]!r} is too long or has more than {PATTERN_WILDCARDS} wildcards.",
             argument=argument,
         )
-    anchored = key.startswith("/")
-    only_folder = key.endswith("/")
-    body = key.strip("/")
-    while body.startswith("./"):
-        body = body[2:].lstrip("/")
-    if body in ("", "."):
-        if "/" in key or key == ".":
+    if _MACHINE_PLACE.match(key):
+        raise InvalidArgument(
+            f"The pattern {pattern[:60]!r} names a place on the machine.",
+            argument=argument,
+            hint="Write it from the vault's top, with '/' between folders: 'Private/'.",
+        )
+    slashed = key.replace("\\", "/")
+    anchored = slashed.startswith("/")
+    only_folder = slashed.endswith("/")
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise InvalidArgument(f"The pattern {pattern!r} contains '..'.", argument=argument)
+    if not parts:
+        if slashed:
             return r".*\Z"
         raise InvalidArgument("A pattern is empty.", argument=argument, hint="Name a folder or a glob.")
-    if any(part == ".." for part in body.split("/")):
-        raise InvalidArgument(f"The pattern {pattern!r} contains '..'.", argument=argument)
+    body = "/".join(parts)
     wild = any(mark in body for mark in "*?[{")
     anywhere = r"(?:.*/)?" if wild and "/" not in body and not anchored else ""
-    if only_folder:
-        tail = r"(?:/.*)?\Z"
-    else:
-        tail = r"(?:\.md)?(?:/.*)?\Z" if not wild else r"(?:/.*)?\Z"
-    return anywhere + _translate(body) + tail
+    note = "" if only_folder else r"(?:\.md)?"
+    fitting = anywhere + _translate(body) + ("" if wild else note)
+    return rf"(?:{fitting}|{re.escape(key.strip('/'))}{note})(?:/.*)?\Z"
 
 
 def _translate(body: str) -> str:
@@ -150,7 +161,7 @@ def _translate(body: str) -> str:
         elif char == "?":
             out.append("[^/]")
         elif char == "[" and (close := body.find("]", at + 2)) > 0:
-            out.append(_character_set(body[at + 1 : close]))
+            out.append(f"(?:{_character_set(body[at + 1 : close])}|{re.escape(body[at : close + 1])})")
             at = close
         elif char == "{" and "}" in body[at:]:
             out.append("(?:")
