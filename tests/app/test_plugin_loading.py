@@ -12,6 +12,7 @@ import pytest
 
 from app.test_plugins import GOOD
 from vaultbridge.app.plugin_loading import described, file_tools, module_name, package_tools, within
+from vaultbridge.app.plugin_siblings import Siblings
 from vaultbridge.errors import InvalidArgument, TimedOut
 from vaultbridge.tools.tool import ForeignTool
 
@@ -29,7 +30,7 @@ def fault(file: Path, text: str) -> str:
     file.write_text(text)
     with pytest.raises(BaseException) as caught:
         within(NEVER, lambda: file_tools(file))
-    return described(caught.value)
+    return described(caught.value, file)
 
 
 @pytest.mark.parametrize(
@@ -39,13 +40,31 @@ def fault(file: Path, text: str) -> str:
         ("\n\nx = 1 / 0", "line 3: ZeroDivisionError: division by zero"),
         ("def f():\n    raise ValueError('no')\n\nf()", "line 2: ValueError: no"),
         ("import no_such_module", "line 1: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("\0", "line "),
-        ("# -*- coding: no-such -*-", "line "),
+        ("import json\n\njson.loads('{')", "line 3: JSONDecodeError: "),
+        ("\0", "source code"),
+        ("# -*- coding: no-such -*-", "unknown encoding"),
     ],
 )
 def test_a_fault_is_told_with_its_line(file: Path, text: str, says: str) -> None:
     assert fault(file, text).startswith(says)
     assert module_name(file.name) not in sys.modules
+
+
+def test_a_fault_of_another_file_is_told_with_its_name(file: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "_beside.py"
+    beside.write_text("def f():\n    return 1 / 0\n")
+    siblings = Siblings(tmp_path, lambda path: "")
+    siblings.offer()
+    try:
+        assert fault(file, "from _beside import f\n\nf()").startswith("_beside.py, line 2: ZeroDivisionError")
+        siblings.forget()
+        beside.write_text("\ndef f(:\n")
+        assert fault(file, "from _beside import f").startswith("_beside.py, line 2: ")
+    finally:
+        siblings.withdraw()
+    with pytest.raises(ZeroDivisionError) as caught:
+        exec(compile("1 / 0", str(tmp_path / "lib" / "package.py"), "exec"))
+    assert described(caught.value, tmp_path / "stars").startswith("package.py, line 1: ZeroDivisionError")
 
 
 def test_a_file_that_fails_leaves_the_module_that_was_there(file: Path) -> None:

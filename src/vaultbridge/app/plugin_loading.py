@@ -90,18 +90,27 @@ def within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Foreig
     return found
 
 
-def described(error: BaseException) -> str:
-    """The fault and its line in the plugin, in one line."""
+def described(error: BaseException, file: Path) -> str:
+    """The fault and its line, in one line. Of the places on the way to it, the innermost in the file or
+    beside it counts: nobody looks for their mistake in a library. A file that is not this one is named."""
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
-    frames = [
-        frame
+        return f"{_place(error.filename, error.lineno, file)}{error.msg}"
+    places = [
+        (frame.filename, frame.lineno)
         for frame in traceback.extract_tb(error.__traceback__)
         # Ours and the import system's are not where the fault is.
         if not frame.filename.startswith("<frozen") and frame.filename != __file__
     ]
-    at = f"line {frames[-1].lineno}: " if frames else ""
+    near = [place for place in places if Path(place[0]).parent == file.parent] or places
+    at = _place(*near[-1], file) if near else ""
     return f"{at}{type(error).__name__}: {error}"
+
+
+def _place(name: str | None, line: int | None, file: Path) -> str:
+    if name is None or not line:
+        return ""
+    found = Path(name)
+    return f"line {line}: " if found == file else f"{found.name}, line {line}: "
 
 
 def _tools_in(value: Any, group: str) -> list[ForeignTool]:

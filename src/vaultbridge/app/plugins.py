@@ -188,7 +188,7 @@ class PluginTools:
             self._problem(name, str(error))
         except BaseException as error:
             # Raised in a thread of its own: even a KeyboardInterrupt is not meant for us.
-            self._problem(name, described(error))
+            self._problem(name, described(error, self._folder / name))
             log.debug("loading %s failed", name, exc_info=True)
         else:
             self._admit(name, fresh)
