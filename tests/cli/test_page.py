@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-BOUND = 30.0
+BOUND = 60.0
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f-]{36}")
 
 

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
+from conformance.fixture import said
 from mcp_support.http import HttpClient, events, http_server
 from mcp_support.wire import BOUND, MODERN, modern_meta
 from vaultbridge.transports import mcp_http_reply, mcp_http_sessions, mcp_http_stateless
@@ -316,10 +317,20 @@ async def test_an_event_from_nowhere_does_not_silence_the_stream() -> None:
 
 
 async def test_long_work_can_let_go_of_its_connection() -> None:
+    let_go = asyncio.Event()
+
+    async def long_work(arguments: Any, context: Any) -> Any:
+        context.release_stream()
+        await let_go.wait()
+        return said("completed")
+
     async with http_server() as client:
         await client.initialize("2025-11-25")
+        info, _ = client.fixture._tools["test_reconnection"]
+        client.fixture._tools["test_reconnection"] = (info, long_work)
         async with client.start("tools/call", {"name": "test_reconnection"}) as response:
             (primed,) = [event async for event in events(response)]
+        let_go.set()
         headers = client.headers(Last_Event_ID=primed.id)
         async with client.http.get(f"{client.url}/mcp", headers=headers) as response:
             (answer,) = [event.message async for event in events(response)]
