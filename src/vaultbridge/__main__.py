@@ -40,13 +40,15 @@ def usage() -> str:
     rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
     return (
         "usage: vaultbridge COMMAND …\n\nJoins an Obsidian vault to AI assistants.\n\n"
-        f"commands:\n{rows}\n\n`vaultbridge COMMAND --help` says more of each."
+        f"commands:\n{rows}\n\n`vaultbridge help COMMAND` says more of each."
     )
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and give back its exit code: 0, 1 for an error, 2 for wrong usage."""
     args = sys.argv[1:] if argv is None else argv
+    if args[:1] == ["help"] and len(args) > 1:
+        args = [*args[1:], "--help"]
     command = args[0] if args else "--help"
     if command in ("-h", "--help", "help"):
         sys.stdout.write(usage() + "\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,7 +59,16 @@ def test_index_counts_what_it_did(run: Run, vault: Path) -> None:
     assert (first["added"], first["notes"], first["changed"]) == (3, 3, 0)
     again = run("index", vault)
     assert "0 added, 0 changed, 0 removed" in again.stdout
+    assert "My Vault: 3 notes, 0 canvases, 0 bases, 0 attachments\n" in again.stdout
     assert again.returncode == 0
+
+
+def test_one_of_a_kind_is_counted_in_the_singular(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "V"
+    folder.mkdir()
+    for name in ("A.md", "B.canvas", "C.base", "D.png"):
+        (folder / name).write_text("")
+    assert "V: 1 note, 1 canvas, 1 base, 1 attachment\n" in run("index", folder).stdout
 
 
 def test_search_answers_grep_style_with_a_total(run: Run, vault: Path) -> None:
@@ -133,6 +143,17 @@ def test_rename_rewrites_links_and_undo_takes_it_back(run: Run, vault: Path) -> 
     assert (nothing.returncode, nothing.stderr) == (1, "vaultbridge: There is no change to undo.\n")
 
 
+def test_what_takes_a_change_back_is_told_in_words_that_do_it(run: Run, vault: Path) -> None:
+    """Also after an undo, which `undo` without a number does not take back."""
+    before = (vault / "Two.md").read_text()
+    told = run("edit", vault, '{"op":"append","note":"Two","content":"more"}').stdout
+    for expected in (before, before + "\nmore\n", before):
+        words = shlex.split(told.splitlines()[-1].split("`")[1])
+        assert words[0] == "vaultbridge"
+        told = run(*words[1:]).stdout
+        assert (vault / "Two.md").read_text() == expected
+
+
 def test_edit_takes_operations_as_json_and_refuses_what_it_does_not_know(run: Run, vault: Path) -> None:
     batch = json.dumps(
         [
@@ -203,6 +224,34 @@ def test_wrong_usage_is_exit_code_2(run: Run, vault: Path) -> None:
     assert run("links", vault).returncode == 2
     assert run().returncode == 2
     assert run("--help").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (("search", "V", "x", "--limti", "3"), "--limit"),
+        (("search", "V", "x", "--limti=3"), "--limit"),
+        (("vaults", "--jsn"), "--json"),
+        (("token", "make", "phone", "--read-olny"), "--read-only"),
+        (("call", "ide", "--wach"), "--watch"),
+        (("bridge", "--ulr", "http://127.0.0.1:3000"), "--url"),
+        (("stdio", "--read-olny"), "--read-only"),
+    ],
+)
+def test_a_mistyped_option_is_told_with_the_right_one(run: Run, words: tuple[str, ...], meant: str) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert f"Did you mean {meant}?" in done.stderr
+    unlike = run("search", "V", "x", "--qqqqqqq")
+    assert unlike.returncode == 2 and "Did you mean" not in unlike.stderr
+
+
+def test_help_of_a_command_is_asked_for_by_the_word_too(run: Run) -> None:
+    assert run("help", "search").stdout == run("search", "--help").stdout
+    assert "usage: vaultbridge token make" in run("help", "token", "make").stdout
+    assert run("help", "help").stdout == run("help").stdout == run("--help").stdout
+    unknown = run("help", "serach")
+    assert unknown.returncode == 2 and "Did you mean 'search'?" in unknown.stderr
 
 
 def test_every_command_has_help_that_names_its_vault_or_purpose(run: Run) -> None:

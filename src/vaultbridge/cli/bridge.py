@@ -61,9 +61,7 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
             options = options._replace(verbose=True)
             continue
         if name not in ("--url", "--timeout"):
-            raise InvalidArgument(
-                f"There is no option {name!r}.", hint="`vaultbridge bridge --help` lists them."
-            )
+            raise _unknown(name)
         if not has_value and rest:
             value = rest.pop(0)
         if not value:
@@ -72,6 +70,16 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
             options._replace(url=value) if name == "--url" else options._replace(timeout=_seconds(value))
         )
     return options if options.url else options._replace(url=_url_of(environ))
+
+
+def _unknown(name: str) -> InvalidArgument:
+    from difflib import get_close_matches
+
+    closest = get_close_matches(name, ("--url", "--timeout", "--plain-http", "--verbose"), n=1)
+    meant = f" Did you mean {closest[0]}?" if closest else ""
+    return InvalidArgument(
+        f"There is no option {name!r}.{meant}", hint="`vaultbridge bridge --help` lists them."
+    )
 
 
 def _url_of(environ: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.cli import call_output as output
+from vaultbridge.cli.common import SuggestingParser
 from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import ConnectFailed, LineLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message
@@ -41,7 +42,7 @@ examples:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
+    p = SuggestingParser(
         prog="vaultbridge call",
         description="List and call the tools of any MCP server.",
         epilog=EXAMPLES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -23,7 +23,31 @@ USAGE = 2
 BAR_CHARS = 30
 
 
-class Parser(argparse.ArgumentParser):
+class SuggestingParser(argparse.ArgumentParser):
+    """argparse that tells a mistyped option with the one that was meant."""
+
+    def error(self, message: str) -> NoReturn:
+        from difflib import get_close_matches
+
+        options = self._options()
+        for word in message.split():
+            name = word.partition("=")[0]
+            if name.startswith("--") and name not in options:
+                closest = get_close_matches(name, options, n=1)
+                super().error(message + (f". Did you mean {closest[0]}?" if closest else ""))
+        super().error(message)
+
+    def _options(self) -> set[str]:
+        """Of the words that may follow (`token make`) too: argparse leaves what they do not know to us."""
+        options = set(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for parser in action.choices.values():
+                    options.update(parser._option_string_actions)
+        return options
+
+
+class Parser(SuggestingParser):
     """argparse with our habits: exit code 2 for wrong usage, `--json` on every command."""
 
     def __init__(self, command: str, description: str, *, epilog: str = "") -> None:
@@ -123,11 +147,13 @@ def refresh(engine: Engine) -> SyncReport:
     return report
 
 
-def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
+def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
     """What a change did: a row a file, the diff of a dry run, and what the person should know."""
     if as_json:
         emit(outcome)
         return
+    from shlex import quote
+
     marks = {"created": "+", "changed": "~", "moved": ">", "deleted": "-"}
     if outcome.dry_run and outcome.diff:
         say(outcome.diff.rstrip("\n"))
@@ -142,4 +168,6 @@ def show_outcome(outcome: Outcome, *, as_json: bool) -> None:
     elif outcome.dry_run:
         say("Nothing was written (--dry-run).")
     elif outcome.change_id:
-        say(f"Change {outcome.change_id}. `vaultbridge undo` takes it back.")
+        # By its number: without one `undo` takes back the newest change, which an undo itself never is.
+        number = outcome.change_id
+        say(f"Change {number}. `vaultbridge undo {quote(vault)} {number}` takes it back.")

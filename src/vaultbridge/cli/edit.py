@@ -38,7 +38,7 @@ def _edit(args: argparse.Namespace) -> int:
         data = sys.stdin.buffer.read() if text == "-" else text.encode()
         operations += parse_operations(_json(data))
     with open_vault(args.vault) as engine:
-        show_outcome(engine.apply(operations, dry_run=args.dry_run), as_json=args.json)
+        show_outcome(engine.apply(operations, dry_run=args.dry_run), args.vault, as_json=args.json)
     return OK
 
 

@@ -7,6 +7,8 @@ import time
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
 
+_ONE = {"notes": "note", "canvases": "canvas", "bases": "base", "attachments": "attachment"}
+
 
 def main(argv: list[str]) -> int:
     parser = Parser(
@@ -38,10 +40,8 @@ def _index(args: argparse.Namespace) -> int:
             }
         )
         return OK
-    say(
-        f"{engine.name}: "
-        + ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in counts.items())
-    )
+    found = ", ".join(f"{count:,} {_ONE[kind] if count == 1 else kind}" for kind, count in counts.items())
+    say(f"{engine.name}: {found}")
     say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
     for place in report.unreadable:
         say(f"could not be read: {place.path}")

@@ -9,7 +9,9 @@ from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
 
 def main(argv: list[str]) -> int:
     parser = Parser(
-        "undo", "Undo one change made through vaultbridge; without ID the newest that is not undone."
+        "undo",
+        "Undo one change made through vaultbridge; without ID the newest that is not undone.",
+        epilog="An undo is taken back by its own ID.",
     )
     parser.add_vault()
     parser.add_argument("id", metavar="ID", nargs="?", type=int, help="as `vaultbridge history` shows it")
@@ -20,5 +22,5 @@ def main(argv: list[str]) -> int:
 def _undo(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         number = args.id if args.id is not None else engine.last_change()
-        show_outcome(engine.undo(number, force=args.force), as_json=args.json)
+        show_outcome(engine.undo(number, force=args.force), args.vault, as_json=args.json)
     return OK
