@@ -41,6 +41,18 @@ def test_every_visible_file_is_listed_once_by_path(tmp_path: Path, indexed: bool
     engines.close()
 
 
+@pytest.mark.parametrize("indexed", [False, True])
+def test_a_link_to_a_hidden_file_is_not_listed(tmp_path: Path, indexed: bool) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a", "Private/B.md": "secret"})
+    (vault / "Link.md").symlink_to(vault / "Private/B.md")
+    (vault / "Fine.md").symlink_to(vault / "A.md")
+    engines = engines_of(tmp_path, vault, scope=Scope(deny=("Private",)))
+    if indexed:
+        engines["Notes"].freshness.refresh()
+    assert [info.name for info in everything(engines)] == ["A.md", "Fine.md"]
+    engines.close()
+
+
 def test_a_resource_tells_its_kind_size_and_time(tmp_path: Path) -> None:
     vault = small_vault(
         tmp_path, {"Été.md": "ab", "p.png": b"\x89PNG", "c.canvas": "{}", "b.base": "views: []"}

@@ -80,12 +80,16 @@ def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest
         ("vault_info", {}),
         ("vault_info", {"section": "links"}),
         ("base_query", {"base": "views:\n  - type: table\n"}),
+        ("attachment", {"action": "info", "name": "p.png"}),
+        ("template", {"action": "list"}),
     ],
 )
 def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
     small: Small, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
 ) -> None:
-    desk = small({"A.md": "text #t"})
+    desk = small(
+        {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'}
+    )
     monkeypatch.setattr(Freshness, "settle", lambda self: None)
     asked = Queries._index
     questions: list[None] = []

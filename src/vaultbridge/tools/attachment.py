@@ -12,7 +12,7 @@ from vaultbridge.tools.answer import Answer, Blob, Image, done, read
 from vaultbridge.tools.fields import Arguments, MaxChars, Start
 from vaultbridge.tools.media import SHOWN_IMAGES, media_type
 from vaultbridge.tools.outcomes import outcome_data
-from vaultbridge.tools.pages import cut
+from vaultbridge.tools.pages import building, cut
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -46,8 +46,9 @@ def run(bench: Bench, arguments: Attachment) -> Answer:
     path = bench.engine.find(arguments.name)
     size, kind = size_of(bench.engine, path), media_type(path)
     if arguments.action == "info":
+        notes = building(bench.engine)
         links = len({link.source for link in bench.engine.ask.backlinks(path)})
-        return read(f"{path}  {kind}  {size} bytes  linked from {links} notes")
+        return read("\n".join((f"{path}  {kind}  {size} bytes  linked from {links} notes", *notes)))
     if kind.startswith("text/") or kind in _TEXTS:
         return _text(bench, path, arguments)
     if size > arguments.max_bytes:

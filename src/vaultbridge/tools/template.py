@@ -10,7 +10,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, DryRun, Expected, Limit, MaxChars, Offset, Start
 from vaultbridge.tools.outcomes import outcome_answer
-from vaultbridge.tools.pages import cut, page, sliced
+from vaultbridge.tools.pages import building, cut, page, sliced
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -56,10 +56,11 @@ def _list(bench: Bench, arguments: Template) -> Answer:
     folder = bench.engine.settings.template_folder
     if not folder:
         return read("(the vault has no templates folder; any note can serve as a template)")
+    notes = building(bench.engine)
     files = bench.engine.ask.files(vault_folder(folder))
     rows = [file.path for file in files if file.kind == "note"]
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what="templates"))
+    return read(page(shown, total=len(rows), offset=arguments.offset, what="templates", notes=notes))
 
 
 def _insert(bench: Bench, arguments: Template) -> Answer:
