@@ -19,6 +19,7 @@ from transports.raw_ws import (
     PING,
     PONG,
     TEXT,
+    WAIT,
     Frame,
     RawClient,
     close_frame,
@@ -26,11 +27,18 @@ from transports.raw_ws import (
     deflated,
     frame,
 )
+from vaultbridge.transports import ws_connection
 from vaultbridge.transports.frame_guard import FrameGuard
 from vaultbridge.transports.ws_connection import MESSAGE_BYTES
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
 DEFLATE = {"Sec_WebSocket_Extensions": "permessage-deflate"}
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may need long for a large message; the goodbye waits for it."""
+    monkeypatch.setattr(ws_connection, "CLOSE_SECONDS", WAIT)
 
 
 async def opened(port: int, **headers: str) -> RawClient:
@@ -188,16 +196,19 @@ async def test_a_close_without_a_code_is_answered() -> None:
     assert await close_code_after(frame(CLOSE)) in (1000, 1005)
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_message_of_exactly_the_limit_is_taken() -> None:
     payload = b"x" * MESSAGE_BYTES
     assert (await echo_of(frame(TEXT, payload))).payload == payload
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_byte_more_closes_with_1009_and_the_peer_learns_it() -> None:
     """The close frame must arrive although the peer is still sending: a reset would eat it."""
     assert await close_code_after(frame(TEXT, b"x" * (MESSAGE_BYTES + 1))) == 1009
 
 
+@pytest.mark.usefixtures("patient")
 async def test_fragments_count_together() -> None:
     half = b"x" * (MESSAGE_BYTES // 2)
     parts = [frame(TEXT, half, final=False), frame(CONTINUATION, half, final=False)]
