@@ -275,6 +275,40 @@ def test_operators_show_the_line_that_they_are_about(make_vault: MakeVault, quer
     assert [match.line for match in hit.matches] == [line]
 
 
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ("section:(nested notes)", [5, 6]),
+        ("section:(nested /not./)", [5, 6]),
+        ("section:(nested #tag)", [9, 10]),
+        ("block:(late again)", [9, 10]),
+        ("line:(first nested)", [1]),
+        ("match-case:section:(nested notes)", [5, 6]),
+        ("section:(nested notes) OR line:(early)", [2, 5, 6]),
+        ("section:(nested line:(notes))", [5, 6]),
+        ("section:(nested notes) early", [2, 5, 6]),
+    ],
+)
+def test_what_is_asked_of_a_part_is_shown_in_that_part_alone(
+    make_vault: MakeVault, query: str, lines: list[int]
+) -> None:
+    text = "first nested\nearly\n\n# One\nnested\nnotes\n\n# Two\nlate #tag\nnested again\n\nagain\n"
+    (hit,) = search(make_vault({"n.md": text}).index, query, matches_per_note=20).hits
+    assert [match.line for match in hit.matches] == lines
+
+
+def test_a_part_is_shown_after_any_number_of_lines_with_its_words(make_vault: MakeVault) -> None:
+    vault = make_vault({"n.md": "nested\n" * 600 + "# One\nnested notes\n"})
+    (hit,) = search(vault.index, "section:(nested notes)").hits
+    assert [match.line for match in hit.matches] == [602]
+
+
+def test_a_page_of_no_hits_still_counts(make_vault: MakeVault) -> None:
+    vault = make_vault({"a.md": "moon", "b.md": "moon"})
+    page = search(vault.index, "moon", limit=0)
+    assert (page.hits, page.total) == ((), 2)
+
+
 def test_a_name_alone_is_a_hit_without_lines(make_vault: MakeVault) -> None:
     (hit,) = search(make_vault({"Solar.md": "nothing of it"}).index, "solar").hits
     assert hit.matches == ()

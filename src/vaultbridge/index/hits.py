@@ -10,6 +10,7 @@ import re
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -20,8 +21,9 @@ from vaultbridge.index.property_test import name_fits
 from vaultbridge.index.query import And, Cased, HasProperty, HasTag, Or, Query, Regex, Text, Within
 from vaultbridge.index.regex import Patterns, compile_pattern
 from vaultbridge.index.rows import decode_note
-from vaultbridge.index.units import holding, lines_of
+from vaultbridge.index.units import Span, block_spans, holding, lines_of, section_spans
 from vaultbridge.links.resolve import name_key
+from vaultbridge.note.model import Note
 
 SNIPPET_CHARS: Final = 240
 """The longest line shown: a paragraph on one line is cut around the first place found."""
@@ -30,8 +32,6 @@ LINES_LOOKED_AT: Final = 500
 """The most lines of one note that are gathered before the best are chosen."""
 
 _KEY_LINE: Final = re.compile(r"[\"']?([^\s\"':#\-][^:\"']{0,200}?)[\"']?\s*:(?:\s|$)")
-
-Span = tuple[int, int]
 
 
 class Match(Struct, frozen=True):
@@ -46,7 +46,8 @@ class Match(Struct, frozen=True):
 
 
 class Asked(Struct):
-    """What a query asks for, taken apart: everything that is not negated."""
+    """What a query asks for, taken apart: everything that is not negated. What is asked for within a line,
+    block or section stands in `units` alone, because elsewhere in the note it is no find."""
 
     needles: list[Needle]
     patterns: list[re.Pattern[str]]
@@ -54,12 +55,18 @@ class Asked(Struct):
     properties: list[Query]
     tasks: list[tuple[str, Query, bool]]
     names: list[Needle]
+    units: list[tuple[str, Query, bool, Asked]]
 
     @classmethod
-    def by(cls, query: Query) -> Asked:
-        asked = cls([], [], [], [], [], [])
-        asked._take(query, sensitive=False, named=False)
+    def by(cls, query: Query, *, sensitive: bool = False) -> Asked:
+        asked = cls([], [], [], [], [], [], [])
+        asked._take(query, sensitive=sensitive, named=False)
         return asked
+
+    def words(self) -> list[Needle]:
+        """All words asked for, wherever: what a note is ranked by."""
+        inside = (needle for *_, asked in self.units for needle in asked.words())
+        return [*self.needles, *inside, *self.names]
 
     def _take(self, query: Query, *, sensitive: bool, named: bool) -> None:
         match query:
@@ -76,6 +83,8 @@ class Asked(Struct):
             case Within("task" | "task-todo" | "task-done" as place, part):
                 self.tasks.append((place, part, sensitive))
                 self._take(part, sensitive=sensitive, named=named)
+            case Within("line" | "block" | "section" as place, part) if not named:
+                self.units.append((place, part, sensitive, Asked.by(part, sensitive=sensitive)))
             case Within(place, part):
                 self._take(part, sensitive=sensitive, named=place in ("file", "path"))
             case And(parts) | Or(parts):
@@ -104,23 +113,50 @@ class HitReader:
             return ()
         text: str = row[0]
         lines = lines_of(text)
-        found = self._found(id_, text, lines)
+        found: dict[int, list[list[Span]]] = {}
+        self._find(found, self.asked, id_, text, lines, None)
         best = sorted(found, key=lambda line: (-len(found[line]), line))[: self.limit]
         return tuple(self._match(lines, line, found[line]) for line in sorted(best))
 
-    def _found(self, id_: int, text: str, lines: list[str]) -> dict[int, list[list[Span]]]:
-        """By line number, for each thing asked for that stands there, its places."""
-        found: dict[int, list[list[Span]]] = {}
-        for needle in self.asked.needles:
+    def _find(
+        self,
+        found: dict[int, list[list[Span]]],
+        asked: Asked,
+        id_: int,
+        text: str,
+        lines: list[str],
+        within: set[int] | None,
+    ) -> None:
+        """Gathers by line number, for each thing asked for that stands there, its places; only of the lines
+        `within`, when that is given."""
+        for needle in asked.needles:
             if needle.occurs_in(text):
-                _gather(found, self._needle_lines(needle, lines))
-        for pattern in self.asked.patterns:
-            _gather(found, self._pattern_lines(pattern, text))
-        if self.asked.tags or self.asked.tasks:
-            _gather(found, self._note_lines(id_))
-        if self.asked.properties:
-            _gather(found, self._property_lines(lines))
-        return found
+                _gather(found, self._needle_lines(needle, lines), within)
+        for pattern in asked.patterns:
+            _gather(found, self._pattern_lines(pattern, text), within)
+        if asked.tags or asked.tasks:
+            _gather(found, self._note_lines(asked, id_), within)
+        if asked.properties:
+            _gather(found, self._property_lines(asked, lines), within)
+        for place, query, sensitive, inner in asked.units:
+            held = self._unit_lines(place, query, id_, text, sensitive=sensitive)
+            self._find(found, inner, id_, text, lines, held if within is None else held & within)
+
+    def _unit_lines(self, place: str, query: Query, id_: int, text: str, *, sensitive: bool) -> set[int]:
+        """The numbers of the lines that lie in a line, block or section in which the query holds."""
+        starts = _line_starts(text)
+        if place == "line":
+            spans = list(pairwise([*starts, len(text)]))
+        else:
+            spans = (section_spans if place == "section" else block_spans)(text, self._note(id_))
+        held = holding(query, [text[start:end] for start, end in spans], self.patterns, sensitive=sensitive)
+        numbers: set[int] = set()
+        for (start, end), holds in zip(spans, held, strict=True):
+            if holds:
+                # A block begins with the blank lines before it, the first with the end of another's line.
+                first = end - len(text[start:end].lstrip())
+                numbers.update(range(bisect_right(starts, first), bisect_right(starts, end - 1) + 1))
+        return numbers
 
     def _needle_lines(self, needle: Needle, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
         for number, line in enumerate(lines, 1):
@@ -128,21 +164,24 @@ class HitReader:
                 yield number, spans
 
     def _pattern_lines(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, list[Span]]]:
-        starts = [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+        starts = _line_starts(text)
         by_line: dict[int, list[Span]] = {}
         for start, end in self.patterns.spans(pattern, [text])[0]:
             number = bisect_right(starts, start)
             by_line.setdefault(number, []).append((start - starts[number - 1], end - starts[number - 1]))
         yield from by_line.items()
 
-    def _note_lines(self, id_: int) -> Iterator[tuple[int, list[Span]]]:
+    def _note(self, id_: int) -> Note:
         row = self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
-        note = decode_note(row[0])
+        return decode_note(row[0])
+
+    def _note_lines(self, asked: Asked, id_: int) -> Iterator[tuple[int, list[Span]]]:
+        note = self._note(id_)
         for tag in note.tags:
             key = name_key(tag.name)
-            if any(key == wanted or key.startswith(wanted + "/") for wanted in self.asked.tags):
+            if any(key == wanted or key.startswith(wanted + "/") for wanted in asked.tags):
                 yield tag.line, []
-        for place, query, sensitive in self.asked.tasks:
+        for place, query, sensitive in asked.tasks:
             tasks = [task for task in note.tasks if place == "task" or task.done == (place == "task-done")]
             held = holding(query, [task.text or " " for task in tasks], self.patterns, sensitive=sensitive)
             for task, holds in zip(tasks, held, strict=True):
@@ -151,14 +190,14 @@ class HitReader:
                     yield task.line, []
                     yield task.line, []
 
-    def _property_lines(self, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
+    def _property_lines(self, asked: Asked, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
         if not lines or lines[0].rstrip() != "---":
             return
         for number, line in enumerate(lines[1:LINES_LOOKED_AT], 2):
             if line.rstrip() == "---":
                 return
             key = _KEY_LINE.match(line)
-            if key and any(name_fits(name, key[1].strip(), self.patterns) for name in self.asked.properties):
+            if key and any(name_fits(name, key[1].strip(), self.patterns) for name in asked.properties):
                 yield number, [key.span(1)]
 
     def _match(self, lines: list[str], number: int, found: list[list[Span]]) -> Match:
@@ -170,8 +209,16 @@ class HitReader:
         return Match(number, text, tuple(spans), before, after)
 
 
-def _gather(found: dict[int, list[list[Span]]], lines: Iterator[tuple[int, list[Span]]]) -> None:
+def _line_starts(text: str) -> list[int]:
+    return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
+
+
+def _gather(
+    found: dict[int, list[list[Span]]], lines: Iterator[tuple[int, list[Span]]], within: set[int] | None
+) -> None:
     for number, spans in lines:
+        if within is not None and number not in within:
+            continue
         if number not in found and len(found) >= LINES_LOOKED_AT:
             return
         found.setdefault(number, []).append(spans)
@@ -204,5 +251,5 @@ def cut(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
 
 def exact_name_keys(asked: Asked) -> tuple[str, ...]:
     """Keys of names that are just what was typed: such notes come first."""
-    words = " ".join(needle.text for needle in (*asked.needles, *asked.names))
+    words = " ".join(needle.text for needle in asked.words())
     return (name_key(words), plain(words)) if words else ()

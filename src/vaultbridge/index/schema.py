@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"

@@ -107,7 +107,7 @@ def _check(name: str, value: int, most: int | None) -> None:
 
 def _scores(db: sqlite3.Connection, asked: Asked, found: set[int]) -> dict[int, float]:
     """The rank of each hit, greater is better."""
-    matches = [match for needle in (*asked.needles, *asked.names) if (match := needle.rank_match())]
+    matches = [match for needle in asked.words() if (match := needle.rank_match())]
     if not matches:
         return {}
     rows = db.execute(_RANK, (" OR ".join(matches),)).fetchall()
@@ -134,7 +134,7 @@ def _page(
 ) -> list[tuple[int, int]]:
     """The ids of one page in order, each with its time of change."""
     wanted = offset + limit
-    if sort == "relevance" and scores and wanted < len(found):
+    if sort == "relevance" and scores and 0 < wanted < len(found):
         # Only those that can reach the page need their times looked up.
         threshold = heapq.nlargest(wanted, (scores.get(id_, 0.0) for id_ in found))[-1]
         found = {id_ for id_ in found if scores.get(id_, 0.0) >= threshold}

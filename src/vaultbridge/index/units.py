@@ -32,6 +32,8 @@ from vaultbridge.note.model import Note
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _BLANK_LINES: Final = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
 
+Span = tuple[int, int]
+
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text without their ends; the number of a line is its place here, from 1."""
@@ -39,20 +41,26 @@ def lines_of(text: str) -> list[str]:
 
 
 def blocks_of(text: str, note: Note) -> list[str]:
+    return [text[start:end] for start, end in block_spans(text, note)]
+
+
+def sections_of(text: str, note: Note) -> list[str]:
+    return [text[start:end] for start, end in section_spans(text, note)]
+
+
+def block_spans(text: str, note: Note) -> list[Span]:
     edges = {0, len(text), *(match.start() for match in _BLANK_LINES.finditer(text))}
     for heading in note.headings:
         edges |= {heading.start, heading.end}
     return _pieces(text, edges)
 
 
-def sections_of(text: str, note: Note) -> list[str]:
+def section_spans(text: str, note: Note) -> list[Span]:
     return _pieces(text, {0, len(text), *(heading.start for heading in note.headings)})
 
 
-def _pieces(text: str, edges: set[int]) -> list[str]:
-    ordered = sorted(edges)
-    pieces = (text[start:end] for start, end in pairwise(ordered))
-    return [piece for piece in pieces if piece.strip()]
+def _pieces(text: str, edges: set[int]) -> list[Span]:
+    return [(start, end) for start, end in pairwise(sorted(edges)) if text[start:end].strip()]
 
 
 def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive: bool) -> list[bool]:
