@@ -35,6 +35,8 @@ def vault(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
+    # Indexed before, because the end of a first build, which comes when it comes, is told to clients too.
+    assert (await Served(tmp_path / "home").command("index", vault))[0] == 0
     async with served(tmp_path / "home", vault) as server:
         yield server
 
