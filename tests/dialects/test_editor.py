@@ -207,7 +207,7 @@ async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None
         ("openFiles", {"files": [{"path": "a.md", "dirty": "yes"}]}, "dirty"),
         ("mention", {"note": 1}, "note"),
         ("acceptDiff", {}, "id"),
-        ("select", {"note": "Note.md", "start": [99]}, "lines 1 to 4"),
+        ("select", {"note": "Note.md", "start": [99]}, "lines 1 to 3"),
         ("shareSelection", {"share": 1}, "share"),
     ],
 )

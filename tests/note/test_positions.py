@@ -20,6 +20,13 @@ def test_lines_and_starts_agree_with_a_plain_split(text: str) -> None:
         assert text[start : start + len(line)] == line
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", 1), ("a", 1), ("a\n", 1), ("\n", 1), ("a\n\n", 2), ("a\r\nb\r", 2), ("a\nb", 2)]
+)
+def test_a_last_line_end_begins_no_line_that_people_count(text: str, lines: int) -> None:
+    assert Positions(text).written_lines == lines
+
+
 @given(texts, st.integers(0, 45))
 def test_an_offset_lies_in_the_line_that_line_of_names(text: str, offset: int) -> None:
     positions = Positions(text)

@@ -257,3 +257,11 @@ def test_a_part_that_the_note_does_not_have_is_told(small: Small) -> None:
     assert "No heading 'Three'" in str(desk.refused(EditRefused, "read_note", name="A#Three"))
     desk.refused(NoteNotFound, "read_note", name="B#Two")
     desk.refused(NoteNotFound, "read_note", name="#Two")
+
+
+@pytest.mark.parametrize("lines", ["4", "4-", "9-12"])
+def test_an_error_counts_lines_as_the_answer_does(small: Small, lines: str) -> None:
+    desk = small({"A.md": "1\n2\n3\n"})
+    assert "lines 1-3 of 3]" in desk.text("read_note", name="A")
+    assert "lines 3-3 of 3]" in desk.text("read_note", name="A", lines="3-7")
+    assert "the note has 3." in str(desk.refused(InvalidArgument, "read_note", name="A", lines=lines))

@@ -171,7 +171,7 @@ def _offset(positions: Positions, place: tuple[int, ...], argument: str, *, at_e
     line = place[0]
     if len(place) > 2 or not 1 <= line <= positions.line_count:
         raise InvalidArgument(
-            f"The note has lines 1 to {positions.line_count}, not {line}.", argument=argument
+            f"The note has lines 1 to {positions.written_lines}, not {line}.", argument=argument
         )
     start, end = positions.offset_of_line(line), positions.end_of_line(line)
     if len(place) == 1:

@@ -95,7 +95,7 @@ def _span(text: str, note: Note, positions: Positions, part: Part) -> tuple[int,
 
 def _line_span(text: str, positions: Positions, lines: tuple[int, int]) -> tuple[int, int]:
     first, last = lines
-    total = positions.line_count
+    total = positions.written_lines
     last = min(last or total, total)
     if not 1 <= first <= total or last < first:
         raise InvalidArgument(
@@ -110,7 +110,7 @@ def _outline_excerpt(text: str, note: Note, positions: Positions, part: Part) ->
     rows = [f"{'#' * s.level} {s.text}  (lines {s.line}-{s.end_line})" for s in outline(note, text)]
     body = "\n".join(rows) if rows else "(no headings)"
     cut = _cut(body, 0, len(body), Positions(body), part)
-    return Excerpt(cut.text, 1, positions.line_count, positions.line_count, cut.next_start)
+    return Excerpt(cut.text, 1, positions.written_lines, positions.written_lines, cut.next_start)
 
 
 def _cut(text: str, start: int, end: int, positions: Positions, part: Part) -> Excerpt:
@@ -135,6 +135,6 @@ def _cut(text: str, start: int, end: int, positions: Positions, part: Part) -> E
         displayable(text[start:stop]),
         positions.line_of(start),
         positions.line_of(max(start, stop - 1)),
-        positions.line_count,
+        positions.written_lines,
         stop if stop < end else None,
     )

@@ -41,6 +41,11 @@ class Positions:
     def line_count(self) -> int:
         return len(self._starts)
 
+    @property
+    def written_lines(self) -> int:
+        """As people count: the nothing after a last line end is a line to an editor, but not to a reader."""
+        return max(1, len(self._starts) - self._text.endswith(("\n", "\r")))
+
     def line_of(self, offset: int) -> int:
         """The line, from 1, that holds this offset; a line's end belongs to that line."""
         return bisect_right(self._starts, max(offset, 0))
