@@ -64,13 +64,15 @@ def test_mentions_as_typed(text: str, params: dict[str, Any]) -> None:
     assert parse_mention(text) == params
 
 
-@pytest.mark.parametrize("text", ["", "Note:0", "Note:1:0", "Note:1-0"])
+@pytest.mark.parametrize(
+    "text", ["", "Note:0", "Note:1:0", "Note:1-0", "Note:5-3", "Note:5:2-4:9", "Note:5:2-5:1"]
+)
 def test_a_place_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_place(text)
 
 
-@pytest.mark.parametrize("text", ["", "Note#L0", "Note#L1-L0"])
+@pytest.mark.parametrize("text", ["", "Note#L0", "Note#L1-L0", "Note#L4-L2"])
 def test_a_mention_that_cannot_be_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_mention(text)
@@ -87,7 +89,7 @@ async def test_commands_reach_the_running_bridge(vault: Path, tmp_path: Path) ->
         assert (await call(cache, "mention", **parse_mention("Note#L1")))["path"] == "Note.md"
         (status,) = await all_status(tmp_path / "caches")
         assert (status["port"], status["vault"], status["focus"]) == (bridge.port, "vault", "Note.md")
-        with pytest.raises(InvalidArgument, match="lines 1 to 3"):
+        with pytest.raises(InvalidArgument, match="lines 1 to 2, not 9"):
             await call(cache, "select", note="Note", start=[9])
         with pytest.raises(EngineFailure, match="Nothing here"):
             await call(cache, "mention", note="Nothing here")

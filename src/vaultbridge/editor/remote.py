@@ -144,6 +144,8 @@ def parse_place(text: str) -> dict[str, Any]:
     end = [int(match[name]) for name in ("l2", "c2") if match[name]]
     if 0 in start or 0 in end:
         raise InvalidArgument("Lines and columns are counted from 1.", argument="place")
+    if end and end < start[: len(end)]:
+        raise InvalidArgument("The end stands before the start.", argument="place")
     if start:
         params["start"] = start
     if end:
@@ -161,6 +163,10 @@ def parse_mention(text: str) -> dict[str, Any]:
         first, last = int(match["first"]), int(match["last"] or match["first"])
         if first < 1 or last < 1:
             raise InvalidArgument("Lines are counted from 1.", argument="note")
+        if last < first:
+            raise InvalidArgument(
+                f"Line {last} stands before line {first}: write #L{last}-L{first}.", argument="note"
+            )
         params["lineStart"], params["lineEnd"] = first - 1, last - 1
     return params
 
