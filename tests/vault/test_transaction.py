@@ -111,6 +111,20 @@ def test_a_note_stored_as_nfd_keeps_its_name(transactor: Transactor, folder: Pat
     assert (folder / stored).read_bytes() == b"new"
 
 
+def test_a_folder_stored_as_nfd_gets_its_name_back(transactor: Transactor, folder: Path) -> None:
+    stored = unicodedata.normalize("NFD", "Café")
+    (folder / stored).mkdir()
+    (folder / stored / "n.md").write_bytes(b"x")
+    do(transactor, MoveFolder(P("Café"), P("Tea")))
+    transactor.undo(1, actor="test")
+    assert [item.name for item in folder.iterdir()] == [stored]
+    do(transactor, RemoveFile(P("Café/n.md")), RemoveFolder(P("Café")))
+    assert list(folder.iterdir()) == []
+    transactor.undo(3, actor="test")
+    assert [item.name for item in folder.iterdir()] == [stored]
+    assert (folder / stored / "n.md").read_bytes() == b"x"
+
+
 def test_a_note_that_is_a_link_is_written_through(transactor: Transactor, folder: Path) -> None:
     (folder / "real").mkdir()
     (folder / "real" / "n.md").write_bytes(b"old")

@@ -79,12 +79,12 @@ def test_steps_come_in_reverse() -> None:
         ),
         (
             Moved(P("A"), P("B"), "/v/A", "/v/B", folder=True),
-            MoveFolder(P("B"), P("A")),
-            MoveFolder(P("B"), P("A")),
+            MoveFolder(P("B"), P("A"), "A"),
+            MoveFolder(P("B"), P("A"), "A"),
         ),
         (TRASHED, RestoreFile(TRASHED), RestoreFile(TRASHED)),
         (Restored(TRASHED), TrashFile(P("t.md"), "local"), TrashFile(P("t.md"), "local")),
-        (FolderRemoved(P("A"), "/v/A"), MakeFolder(P("A")), MakeFolder(P("A"))),
+        (FolderRemoved(P("A"), "/v/A"), MakeFolder(P("A"), "A"), MakeFolder(P("A"), "A")),
     ],
 )
 def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step, forced: Step) -> None:

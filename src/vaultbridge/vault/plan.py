@@ -119,7 +119,7 @@ class Plan:
                 case RemoveFile():
                     self._remove(step)
                 case MakeFolder():
-                    self._need_folder(step.path)
+                    self._need_folder(step.path, step.stored_name)
                 case RemoveFolder():
                     self._remove_folder(step)
                 case RestoreFile():
@@ -225,7 +225,7 @@ class Plan:
             raise NoteNotFound(step.source, what="folder")
         if spot.kind == "file":
             raise EditRefused(f"{step.source} is a file, not a folder.")
-        target = self._target(step.source, step.target, spot, "")
+        target = self._target(step.source, step.target, spot, step.stored_name)
         if target != spot.place:
             status = spot.disk.lstat() if spot.disk is not None else None
             self._remember_identity(status)
@@ -290,7 +290,7 @@ class Plan:
         else:
             raise EditRefused(f"{trashed.path} is no longer in the trash.")
 
-    def _need_folder(self, path: VaultPath) -> None:
+    def _need_folder(self, path: VaultPath, stored_name: str = "") -> None:
         if not path:
             return
         spot = self._vault.at(path)
@@ -299,6 +299,8 @@ class Plan:
         if spot.kind == "none":
             self._need_folder(folder_of(path))
             place = self._vault.at(path).place
+            if stored_name:
+                place = place.with_name(stored_name)
             self.acts.append(FolderMade(path, str(place)))
             self._vault.put(path, Spot(place, "folder"))
 

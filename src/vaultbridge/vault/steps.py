@@ -49,6 +49,7 @@ class MoveFolder(Struct, frozen=True):
 
     source: VaultPath
     target: VaultPath
+    stored_name: str = ""
 
 
 class TrashFile(Struct, frozen=True):
@@ -72,6 +73,7 @@ class MakeFolder(Struct, frozen=True):
     """A folder, with those above it; nothing happens when it is there."""
 
     path: VaultPath
+    stored_name: str = ""
 
 
 class RemoveFolder(Struct, frozen=True):

@@ -54,7 +54,7 @@ def _inverse(act: Act, content: Callable[[Image], bytes], *, force: bool) -> Ste
             name = Path(act.place).name
             return WriteFile(act.path, content(act.before), expected, mode=act.mode, stored_name=name)
         case Moved(folder=True):
-            return MoveFolder(act.target, act.path)
+            return MoveFolder(act.target, act.path, stored_name=Path(act.place).name)
         case Moved():
             if not force and not act.hash:
                 _check_unchanged(act)
@@ -67,7 +67,7 @@ def _inverse(act: Act, content: Callable[[Image], bytes], *, force: bool) -> Ste
         case FolderMade():
             return RemoveFolder(act.path, deep=False)
         case FolderRemoved():
-            return MakeFolder(act.path)
+            return MakeFolder(act.path, stored_name=Path(act.place).name)
 
 
 def _check_unchanged(act: Moved) -> None:
