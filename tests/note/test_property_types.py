@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.note.property_types import PROPERTY_TYPES, coerce
+from vaultbridge.note.property_types import PROPERTY_TYPES, coerce, type_of
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,9 @@ def test_the_refusal_says_where_the_type_comes_from() -> None:
 @pytest.mark.parametrize("kind", PROPERTY_TYPES)
 def test_null_fits_every_type(kind: str) -> None:
     assert coerce(None, kind) is None
+
+
+def test_the_types_of_the_apps_own_properties_are_no_choice_of_the_vault() -> None:
+    assert type_of("Tags", {}) == type_of("tags", {"tags": "text"}) == "tags"
+    assert (type_of("aliases", {}), type_of("cssclasses", {})) == ("aliases", "multitext")
+    assert (type_of("Due", {"due": "date"}), type_of("other", {})) == ("date", "")

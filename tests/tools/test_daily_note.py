@@ -80,6 +80,13 @@ def test_content_goes_first_or_under_a_heading(small: Small) -> None:
     desk.refused(EditRefused, "daily_note", action="append", heading="Nope", content="x")
 
 
+def test_a_call_that_makes_the_note_too_is_told_as_one(small: Small) -> None:
+    desk = small({})
+    refused = desk.refused(EditRefused, "daily_note", action="append", heading="Nope", content="x")
+    assert "Nope" in str(refused) and "Operation" not in str(refused)
+    assert desk.files() == {}
+
+
 def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Small) -> None:
     desk = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
     data = desk.data("daily_note", action="create")

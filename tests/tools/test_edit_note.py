@@ -174,3 +174,13 @@ def test_a_link_to_a_part_is_refused_by_what_concerns_the_whole_note(
     named = desk.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
     assert named == "operations[0].name"
     assert desk.files() == {"A.md": b"# One\nx\n"}
+
+
+def test_what_is_no_tag_is_refused_whether_the_vault_has_types_or_not(small: Small) -> None:
+    desk = small({"A.md": "x\n"})
+    wrong = {"op": "set_property", "property": "tags", "value": ["a b"]}
+    assert "a b" in str(desk.refused(InvalidArgument, "edit_note", name="A", **wrong))
+    desk.refused(InvalidArgument, "create_note", name="B", properties={"tags": "a, b"})
+    assert desk.files() == {"A.md": b"x\n"}
+    desk.data("edit_note", name="A", op="set_property", property="tags", value="#one")
+    assert desk.read("A.md") == "---\ntags:\n  - one\n---\nx\n"

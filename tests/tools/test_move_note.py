@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -33,6 +34,30 @@ def test_notes_attachments_and_folders_move(small: Small) -> None:
     assert desk.read("g/A.md") == "![[q.png]]"
     assert desk.data("move_note", name="f/", to="h")["path"] == "h"
     assert sorted(path for path in desk.files() if path.startswith("h/")) == ["h/B.md", "h/C.md"]
+
+
+@pytest.mark.parametrize("top", ["/", "./", "//"])
+def test_a_folder_can_be_moved_to_the_top(small: Small, top: str) -> None:
+    desk = small({"F/G/A.md": "x", "B.md": "[[F/G/A]]", "H/C.md": ""})
+    assert desk.data("move_note", name="F/G/", to=top)["path"] == "G"
+    assert (desk.read("G/A.md"), desk.read("B.md")) == ("x", "[[A]]")
+    assert desk.data("move_note", name="G/", to="H/")["path"] == "H/G"
+    assert desk.data("move_note", name="H/G/", to="New/Place/")["path"] == "New/Place"
+    assert desk.data("move_note", name="New/Place/", to="Name")["path"] == "New/Name"
+
+
+def test_a_folder_is_not_put_in_another_ones_place_at_the_top(small: Small) -> None:
+    desk = small({"F/G/A.md": "x", "G/B.md": ""})
+    assert "G exists already" in str(desk.refused(EditRefused, "move_note", name="F/G/", to="/"))
+    assert desk.data("move_note", name="G/", to="/") == {"unchanged": True}
+
+
+def test_undoing_the_move_of_a_folder_gives_back_its_name_as_it_was_stored(small: Small) -> None:
+    name = unicodedata.normalize("NFD", "Café")
+    desk = small({f"{name}/A.md": "x"})
+    desk.data("move_note", name="Café/", to="Cafe")
+    desk.data("history", action="undo")
+    assert f"{name}/A.md" in desk.files()
 
 
 def test_a_dry_run_of_a_move_shows_the_links_it_would_rewrite(small: Small) -> None:
@@ -128,3 +153,13 @@ def test_the_picture_behind_a_group_of_a_canvas_goes_along(small: Small) -> None
     assert desk.files()["C.canvas"].decode() == canvas.replace("a/old \\u00fc.png", "b/new.png")
     desk.data("history", action="undo")
     assert desk.files()["C.canvas"].decode() == canvas
+
+
+def test_deleting_a_folder_tells_what_still_links_into_it(small: Small) -> None:
+    files = {"F/A.md": "[[C]]", "F/C.md": "", "B.md": "[[A]] [[C]]", "D.md": "[[C]]", "Hidden/E.md": "[[A]]"}
+    desk = small({**LOCAL_TRASH, **files}, scope=Scope(deny=("Hidden",)))
+    assert desk.data("delete_note", name="F/")["notices"] == ["2 file(s) still link into F/."]
+    desk.data("history", action="undo")
+    desk.data("delete_note", name="B")
+    desk.data("delete_note", name="D")
+    assert "notices" not in desk.data("delete_note", name="F/")

@@ -29,8 +29,11 @@ def draft_of(
     read: Callable[[VaultPath], bytes],
     table: FileTable,
     around: Surroundings,
+    *,
+    numbered: bool = True,
 ) -> Draft:
-    """All operations carried out on a draft. Raises what the first failing one raises, naming its place."""
+    """All operations carried out on a draft. Raises what the first failing one raises; when `numbered`, it is
+    told which."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
@@ -41,7 +44,7 @@ def draft_of(
         try:
             operate(draft, operation, around)
         except VaultbridgeError as error:
-            if len(operations) > 1:
+            if numbered and len(operations) > 1:
                 error.message = f"Operation {number} of {len(operations)}: {error.message}"
             raise
     return draft

@@ -183,9 +183,7 @@ class Engine:
     def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: Stamp | None) -> Reading:
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
-        # The nothing after a last line end is a line to an editor, but not to a reader.
-        lines = max(1, cut.total_lines - text.endswith("\n"))
-        reading = Reading(path, content_hash(data), lines, cut)
+        reading = Reading(path, content_hash(data), cut.total_lines, cut)
         if stamp is not None:
             self._readings.keep(reading, part, stamp)
         return reading
@@ -226,7 +224,8 @@ class Engine:
         self, operations: Sequence[Operation], *, dry_run: bool = False, label: str = "", actor: str = ""
     ) -> Outcome:
         """Carry all operations out as one change, or none of them. With `dry_run` nothing is written and the
-        outcome tells what would be. Raises what the first failing operation raises."""
+        outcome tells what would be. `label` names a change that is one thing to its caller. Raises what the
+        first failing operation raises; it is told which, unless there is a label."""
         for attempt in range(1, DRAFT_ATTEMPTS + 1):
             # Once overtaken, not again by another process of ours: only a person's editor does not wait.
             held = self.transactor.alone() if attempt > 1 else nullcontext()
@@ -248,7 +247,7 @@ class Engine:
             self.freshness.wait_complete()
         if any(takes_others_along(operation, around) for operation in operations):
             self.freshness.compare_since(asked)
-        draft = draft_of(operations, self._read, self.ask.table(), around)
+        draft = draft_of(operations, self._read, self.ask.table(), around, numbered=not label)
         steps = draft.steps()
         outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
         if dry_run or not steps:

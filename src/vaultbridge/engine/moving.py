@@ -28,8 +28,8 @@ class LinkSources(Protocol):
         """The notes and canvases with a link that one of these name keys may decide."""
         ...
 
-    def sources_of(self, path: VaultPath) -> list[VaultPath]:
-        """The notes and canvases with a link to this file."""
+    def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
+        """The notes and canvases with a link to one of these files."""
         ...
 
     def paths_of_kind(self, kind: str) -> list[VaultPath]: ...
@@ -146,7 +146,7 @@ def _where(references: Iterable[Reference]) -> str:
 
 def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
     """Every link to one file, as the draft stands; links of a note to itself included."""
-    concerned = {*_concerned(draft, sources.sources_of(draft.origin(path))), path}
+    concerned = {*_concerned(draft, sources.sources_of([draft.origin(path)])), path}
     return [
         reference for reference in _references(draft, sorted(concerned), None) if reference.resolved == path
     ]

@@ -23,7 +23,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.note import edit, properties_edit, section_edit, tag_edit, task_edit, unified_diff
 from vaultbridge.note.change import Change
 from vaultbridge.note.model import Note
-from vaultbridge.note.property_types import coerce
+from vaultbridge.note.property_types import coerce, type_of
 
 
 def changes_for(
@@ -59,7 +59,7 @@ def changes_for(
         case ApplyDiff(diff=diff):
             return unified_diff.apply_diff(text, diff)
         case SetProperty(name=name, value=value):
-            wanted = coerce(value, types.get(name.lower(), ""))
+            wanted = coerce(value, type_of(name, types))
             return properties_edit.set_property(text, note, name, wanted)
         case RemoveProperty(name=name):
             return properties_edit.remove_property(text, note, name)

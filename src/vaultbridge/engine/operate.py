@@ -32,7 +32,7 @@ from vaultbridge.links.heading_rename import SubpathPlan, plan_block_rename, pla
 from vaultbridge.note import properties_edit, tag_edit
 from vaultbridge.note.change import Change, apply_changes
 from vaultbridge.note.parse import parse
-from vaultbridge.note.property_types import coerce
+from vaultbridge.note.property_types import coerce, type_of
 from vaultbridge.note.text import encode
 from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
 from vaultbridge.vault.scope import Scope
@@ -187,7 +187,7 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
         expanded = around.expand(operation.template, name_of(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, _appended(expanded, text))
     for name, value in operation.properties.items():
-        wanted = coerce(value, around.settings.property_types.get(name.lower(), ""))
+        wanted = coerce(value, type_of(name, around.settings.property_types))
         text = apply_changes(text, properties_edit.set_property(text, parse(text), name, wanted))
     there = _same_path(draft, path)
     if not there and (stored := around.stored(path)) is not None and not draft.left(stored):
@@ -243,8 +243,7 @@ def _must_be_text(path: VaultPath) -> None:
 
 def _files_under(draft: Draft, folder: VaultPath, around: Surroundings) -> list[VaultPath]:
     files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
-    hidden = sum(not around.scope.visible(path) for path in files)
-    if hidden:
+    if not all(map(around.scope.visible, files)):
         raise EditRefused(
             f"{folder}/ holds files that may not be changed from here.", hint="Name single files."
         )
@@ -312,12 +311,12 @@ def _move_target(source: VaultPath, to: str) -> VaultPath:
 
 
 def _move_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings) -> None:
-    if to.strip("/") and not to.endswith("/") and "/" not in to:
-        spelled = join(folder_of(source), to)
+    if to.endswith("/"):
+        inside = vault_path(to + name_of(source))
+        into = folder_of(inside)
+        spelled = inside if not into or _is_folder(draft, into, around) else into
     else:
-        spelled = VaultPath(to.rstrip("/"))
-        if to.endswith("/") and spelled and _is_folder(draft, vault_path(spelled), around):
-            spelled = join(spelled, name_of(source))
+        spelled = VaultPath(to) if "/" in to or not to else join(folder_of(source), to)
     target = new_vault_path(spelled)
     around.scope.check_write(source)
     around.scope.check_write(target, new=True)
@@ -339,20 +338,25 @@ def _delete(draft: Draft, operation: Delete, around: Surroundings) -> None:
     if folder is not None:
         around.scope.check_write(folder)
         on_disk = around.is_folder(folder) and not draft.left(folder)
-        draft.delete(_files_under(draft, folder, around), root=folder, option=option, on_disk=on_disk)
+        files = _files_under(draft, folder, around)
+        _tell_linking(draft, files, f"into {folder}/", around)
+        draft.delete(files, root=folder, option=option, on_disk=on_disk)
         return
     path = existing(draft, operation.note, around)
     around.scope.check_write(path)
     if operation.expected:
         draft.open(path, expected=operation.expected)
-    linking = [
-        source
-        for source in draft.where_now(around.sources.sources_of(draft.origin(path)))
-        if source != path and around.scope.visible(source)
-    ]
-    if linking:
-        draft.notices.append(f"{len(linking)} file(s) still link to {path}.")
+    _tell_linking(draft, [path], f"to {path}", around)
     draft.delete([path], root=path, option=option)
+
+
+def _tell_linking(draft: Draft, files: list[VaultPath], where: str, around: Surroundings) -> None:
+    """How many files will be left with links to those that are about to go."""
+    going = set(files)
+    sources = draft.where_now(around.sources.sources_of(map(draft.origin, files)))
+    left = [source for source in sources if source not in going and around.scope.visible(source)]
+    if left:
+        draft.notices.append(f"{len(left)} file(s) still link {where}.")
 
 
 def _rename_tag(draft: Draft, operation: RenameTag, around: Surroundings) -> None:

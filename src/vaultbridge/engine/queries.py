@@ -293,10 +293,10 @@ class Queries:
 
         return self._own_text(lookups.sources_naming(self._whole_index(), keys))
 
-    def sources_of(self, path: VaultPath) -> list[VaultPath]:
+    def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         from vaultbridge.index import lookups
 
-        return self._own_text(lookups.sources_of(self._whole_index(), path))
+        return self._own_text(lookups.sources_of(self._whole_index(), paths))
 
     def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """Less those that are links to another file of the vault: that file is among them, and one text

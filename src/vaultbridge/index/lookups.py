@@ -30,15 +30,21 @@ def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
     return [VaultPath(path) for path in sorted(found)]
 
 
-def sources_of(index: Index, path: str) -> list[VaultPath]:
-    """The notes and canvases with a link to this file, in order."""
+def sources_of(index: Index, paths: Iterable[str]) -> list[VaultPath]:
+    """The notes and canvases with a link to one of these files, in order."""
+    wanted = list(paths)
+    found: set[str] = set()
     with index.reading() as db:
-        rows = db.execute(
-            "SELECT DISTINCT source.path FROM files AS target JOIN links ON links.target_id = target.id"
-            " JOIN files AS source ON source.id = links.source WHERE target.path = ? ORDER BY source.path",
-            (path,),
-        )
-        return [VaultPath(path) for (path,) in rows]
+        for start in range(0, len(wanted), _IN_LIST):
+            part = wanted[start : start + _IN_LIST]
+            rows = db.execute(
+                "SELECT DISTINCT source.path FROM files AS target JOIN links ON links.target_id = target.id"
+                " JOIN files AS source ON source.id = links.source"
+                f" WHERE target.path IN ({', '.join('?' * len(part))})",
+                part,
+            )
+            found.update(path for (path,) in rows)
+    return [VaultPath(path) for path in sorted(found)]
 
 
 def paths_of_kind(index: Index, kind: str) -> list[VaultPath]:

@@ -7,6 +7,7 @@ does not is an InvalidArgument that says what would be right. Null always fits: 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -19,8 +20,16 @@ PropertyType: TypeAlias = Literal[
 ]
 PROPERTY_TYPES: Final[tuple[str, ...]] = get_args(PropertyType)
 
+_OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
+"""Properties whose type is the app's own and no choice of the vault's."""
+
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")
+
+
+def type_of(name: str, types: Mapping[str, str]) -> str:
+    """The type of a property, by `types.json` (names in lower case) unless the app itself says it."""
+    return _OF_THE_APP.get(name.lower()) or types.get(name.lower(), "")
 
 
 def coerce(value: Any, kind: str) -> Any:
