@@ -453,3 +453,23 @@ def test_an_index_made_anew_right_after_a_look_at_the_disk_is_filled_before_it_i
     engine.freshness.index.rebuild()
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]]"
+
+
+def test_a_change_that_is_missed_while_everything_is_compared_is_not_taken_for_known(
+    make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freshness = keeping(make_vault({"A.md": "alpha"})).freshness
+    compare_all = freshness._compare_all
+
+    def meanwhile() -> bool:
+        """A change of our own, right after its folder was looked at, that could not be indexed."""
+        done = compare_all()
+        freshness._fall_behind()
+        return done
+
+    with monkeypatch.context() as during:
+        during.setattr(freshness, "_compare_all", meanwhile)
+        freshness._catch_up()
+    assert freshness._behind and not freshness._watching
+    freshness._catch_up()
+    assert freshness._watching and not freshness._behind

@@ -77,6 +77,8 @@ class Freshness:
         self._watching = False
         self._behind = False
         """The vault is watched, but a change is not in the index: the keeper compares everything soon."""
+        self._trusting = threading.Lock()
+        """Held while it is decided whether the watch is trusted: whoever writes may find that it is not."""
         self._compared = -TRUSTED_SECONDS
         self._looked = -TRUSTED_SECONDS
         """When the last comparison ended, and when it began."""
@@ -280,16 +282,20 @@ class Freshness:
 
     def _fall_behind(self) -> None:
         """A change could not be followed: questions compare with the disk themselves until the keeper has."""
-        if self._watching:
-            self._behind = True
-            self._tell_watching(watching=False)
+        with self._trusting:
+            self._behind = self._watcher is not None
+            if self._watching:
+                self._tell_watching(watching=False)
         self._compared = -TRUSTED_SECONDS
 
     def _catch_up(self) -> None:
-        """Only when everything was compared may questions trust the watch."""
+        """Only when everything was compared, and nothing was missed meanwhile, may questions trust the
+        watch."""
+        self._behind = False
         done = self._compare_all()
-        self._behind = not done
-        self._tell_watching(watching=done and not self.problem)
+        with self._trusting:
+            self._behind = self._behind or not done
+            self._tell_watching(watching=not self._behind and not self.problem)
 
     def _is_incomplete(self) -> bool:
         try:
