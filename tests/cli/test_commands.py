@@ -174,6 +174,7 @@ def test_export_writes_one_object_per_note_sorted_by_path(run: Run, vault: Path)
     assert [row["path"] for row in rows] == ["One.md", "Sub/Drei.md", "Two.md"]
     assert rows[0] == {
         "path": "One.md",
+        "properties": {"tags": ["a"], "aliases": ["Uno"], "zip": 1234},
         "headings": [{"level": 1, "text": "One", "line": 6}],
         "tags": ["a", "b"],
         "aliases": ["Uno"],
@@ -204,7 +205,7 @@ def test_export_writes_one_object_per_note_sorted_by_path(run: Run, vault: Path)
         "problems": [],
     }
     assert rows[2]["tasks"] == [{"line": 7, "status": " ", "text": "task"}]
-    assert rows[2]["blocks"] == ["x1"]
+    assert rows[2]["blocks"] == ["x1"] and rows[2]["properties"] == {}
 
 
 def test_export_as_graphml_and_csv(run: Run, vault: Path, tmp_path: Path) -> None:

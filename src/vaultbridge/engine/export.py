@@ -94,6 +94,7 @@ def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
 def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:
     return {
         "path": path,
+        "properties": note.properties.values if note.properties else {},
         "headings": [{"level": h.level, "text": displayable(h.text), "line": h.line} for h in note.headings],
         "tags": [displayable(tag.name) for tag in note.tags],
         "aliases": [displayable(alias) for alias in note.aliases],
