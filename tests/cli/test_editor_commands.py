@@ -89,9 +89,11 @@ async def test_what_may_not_or_cannot_be_shown_is_refused(server: Served, vault:
         ("select", "Private/Diary", "No note named"),
         ("mention", "Private/Diary.md", "No note named"),
         ("select", "../Outside", "No note named"),
-        ("select", "Plain:9", "lines 1 to 4, not 9"),
+        ("select", "Plain:9", "lines 1 to 3, not 9"),
         ("select", "Plain:0", "counted from 1"),
         ("mention", "Plain#L0", "counted from 1"),
+        ("mention", "Plain#L3-L2", "write #L2-L3"),
+        ("select", "Plain:3-2", "before the start"),
     ):
         code, out, err = await server.command(command, vault, place)
         assert (code, out) == (1, ""), place
