@@ -25,6 +25,7 @@ from vaultbridge.dialects.mcp_values import (
     ToolsChanged,
 )
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.transports.tasks import ended
 
 POLL_SECONDS: Final = 2.0
 """How often the tools are compared while all is well: an answer is a header line when nothing changed."""
@@ -101,9 +102,7 @@ class BridgeProvider(EmptyProvider):
 
     async def close(self) -> None:
         if self._polling is not None:
-            self._polling.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._polling
+            await ended(self._polling)
 
     async def _poll(self) -> None:
         wait = FIRST_WAIT_SECONDS

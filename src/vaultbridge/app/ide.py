@@ -7,7 +7,6 @@ Code is at the desk of the vault it runs in, an editor at that of the vault it n
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -28,6 +27,7 @@ from vaultbridge.errors import TimedOut
 from vaultbridge.tools.workshop import Focused, Opened, Selected
 from vaultbridge.transports.http_guard import HostGuard
 from vaultbridge.transports.ide_server import IdeServer, Page
+from vaultbridge.transports.tasks import ended
 from vaultbridge.vault.running import obsidian_runs
 
 if TYPE_CHECKING:
@@ -62,9 +62,7 @@ class _Place:
         if self._unlisten is not None:
             self._unlisten()
         if self._looking is not None:
-            self._looking.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._looking
+            await ended(self._looking)
 
 
 class IdeSide:

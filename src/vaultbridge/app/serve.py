@@ -45,6 +45,7 @@ from vaultbridge.transports.http_listen import listening
 from vaultbridge.transports.mcp_http import Dismiss, add_mcp_routes
 from vaultbridge.transports.open_files import room_for_connections
 from vaultbridge.transports.presence import EVERYWHERE, Presence
+from vaultbridge.transports.tasks import ended
 from vaultbridge.web.page import add_page_routes, page_link
 
 IDLE_SECONDS: Final = 30.0
@@ -167,7 +168,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             await live.look()
 
         watching = asyncio.create_task(watch(options.config_file, tools, look))
-        stack.push_async_callback(_cancelled, watching)
+        stack.push_async_callback(ended, watching)
         notices = [_serves_too(other) for other in others]
         if config.ide.enabled and not announced:
             notices.append(NOT_FOR_CLAUDE_CODE)
@@ -263,9 +264,3 @@ def _serves_too(other: OtherBridge) -> str:
         f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
         "Claude Code asks which one to use, and commands go to that one."
     )
-
-
-async def _cancelled(task: asyncio.Task[None]) -> None:
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vaultbridge.cli.bridge_call import cache_of
 from vaultbridge.cli.common import OK, emit, say
+from vaultbridge.transports.tasks import ended
 
 if TYPE_CHECKING:
     from vaultbridge.editor.remote import Visit
@@ -202,12 +203,3 @@ def _input_lines() -> asyncio.Queue[str | None]:
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
     return lines
-
-
-async def ended(task: asyncio.Future[Any]) -> None:
-    """Cancel a task and wait for its end. Waiting for the task itself would take Ctrl-C, which cancels us,
-    for the task's own end."""
-    task.cancel()
-    await asyncio.wait({task})
-    if not task.cancelled():
-        task.result()

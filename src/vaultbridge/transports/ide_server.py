@@ -7,7 +7,6 @@ server gives it an aiohttp application; nothing here opens a port, except `liste
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol
@@ -19,6 +18,7 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.http_guard import HostGuard, called_host
+from vaultbridge.transports.tasks import ended
 from vaultbridge.transports.websocket import (
     PING_SECONDS,
     Door,
@@ -106,10 +106,7 @@ class IdeServer:
     async def stop(self) -> None:
         """Say goodbye to everybody (1001) and stop the health checks."""
         for task in self._health:
-            task.cancel()
-        for task in self._health:
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await ended(task)
         self._health = []
         await asyncio.gather(self.ide.shut(), self.editor.shut())
 
