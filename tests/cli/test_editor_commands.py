@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -203,6 +204,52 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
     assert (vault / "Plain.md").read_text("utf-8").startswith("one\ntwo")
 
 
+async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accepted(
+    server: Served, vault: Path
+) -> None:
+    async with server.client() as client, server.editor(diffs=True) as page:
+        (vault / "Long.md").write_bytes("".join(f"{n}\r\n" for n in range(20)).encode())
+        text = "".join(f"{n}\n" for n in range(20))
+        asked = await proposed(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
+        await page.next("diffOpened")
+        mine = text.replace("2\n", "my own\n", 1)
+        (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
+        _, out, err = await server.command("diffs", vault, "d1")
+        assert "+seventeen" in out and "my own" not in out and "What was written meanwhile is kept" in err
+        code, out, err = await server.command("diffs", vault, "d1", "--accept")
+        assert code == 1 and "+seventeen" in out and "d1 was not accepted" in err
+        assert not asked.done()
+        words = shlex.split(err.split("`")[1])
+        assert words[:2] == ["vaultbridge", "diffs"]
+        # Once more behind the person's back, in the very lines: what they were shown is not what would be.
+        (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
+        code, out, err = await server.command(*words[1:])
+        assert code == 1 and "-mine too" in out and "takes away what is marked as removed" in err
+        (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
+        code, out, _ = await server.command(*words[1:])
+        assert (code, out) == (0, "accepted\n")
+        assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+
+
+async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served, vault: Path) -> None:
+    async with server.client() as client, server.editor(diffs=True) as page:
+        first = await proposed(client, vault, "New.md", "theirs\n")
+        await page.next("diffOpened")
+        (vault / "New.md").write_text("mine\n")
+        code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
+        refused = json.loads(out)
+        assert (code, refused["oldText"], refused["newText"]) == (1, "mine\n", "theirs\n")
+        assert (await server.answer("diffs", vault, "d1", "--accept", "--seen", refused["hash"]))["accepted"]
+        assert await decided(client, first) == ["FILE_SAVED", "theirs\n"]
+        second = await proposed(client, vault, "Plain.md", "2\n")
+        await page.next("diffOpened")
+        (vault / "Plain.md").unlink()
+        code, _, err = await server.command("diffs", vault, "d2", "--accept")
+        assert code == 1 and "--seen none" in err
+        assert (await server.command("diffs", vault, "d2", "--accept", "--seen", "none"))[0] == 0
+        assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+
+
 class Watch:
     """`vaultbridge diffs VAULT --watch` with a person or a program at its pipes."""
 
@@ -268,6 +315,49 @@ async def test_watching_is_a_front_end_that_asks_about_each_diff_once(
         assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
         await watch.until("rejected\n")
     assert await watch.interrupted() == 130
+
+
+async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    watch = await watches()
+    await watch.until("Ctrl-C ends.\n")
+    async with server.client() as client:
+        text = "".join(f"{n}\n" for n in range(20))
+        (vault / "Long.md").write_text(text)
+        asked = await proposed(client, vault, "Long.md", text.replace("17\n", "seventeen\n"))
+        await watch.until("accept d1? [y/N] ")
+        mine = text.replace("2\n", "my own\n", 1)
+        (vault / "Long.md").write_text(mine)
+        watch.type("y\n")
+        again = await watch.until("accept d1? [y/N] ")
+        assert "What was written meanwhile is kept" in again and "+seventeen" in again
+        # As a person who still saves: each acceptance is for what was on the screen.
+        (vault / "Long.md").write_text(mine.replace("17\n", "mine too\n"))
+        watch.type("y\n")
+        assert "-mine too" in await watch.until("accept d1? [y/N] ")
+        assert not asked.done()
+        watch.type("y\n")
+        assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+        await watch.until("accepted\n")
+
+
+async def test_a_program_that_watches_is_told_of_a_note_that_changed(
+    server: Served, vault: Path, watches: Any
+) -> None:
+    watch = await watches("--json")
+    async with server.client() as client, server.editor(diffs=True):
+        asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        assert (await watch.event())["event"] == "opened"
+        (vault / "Plain.md").write_text("zero\none\ntwo 𝄞 [[Nowhere]]\nthree\n", "utf-8")
+        watch.type("accept d1\n")
+        changed = await watch.event()
+        assert (changed["event"], changed["id"]) == ("changed", "d1")
+        assert (changed["oldText"][:4], changed["newText"]) == ("zero", "zero\none\n2\nthree\n")
+        assert not asked.done()
+        watch.type("accept d1\n")
+        assert await decided(client, asked) == ["FILE_SAVED", "zero\none\n2\nthree\n"]
+        assert (await watch.event())["reason"] == "accepted"
 
 
 async def test_a_diff_that_waited_before_the_watch_began_is_asked_about_once(

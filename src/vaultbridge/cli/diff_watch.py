@@ -2,7 +2,8 @@
 
 A person sees one diff at a time and answers it. A program reads a JSON line for everything that happens and
 decides by id, in any order, with lines `accept ID` and `reject ID`. An answer counts only for the diff it was
-meant for: what was typed before a diff was shown, or while it was withdrawn, decides nothing.
+meant for: what was typed before a diff was shown, or while it was withdrawn, decides nothing. Nor does an
+acceptance when the note has changed since: the diff is moved onto the note, shown, and asked about again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vaultbridge.cli.common import OK, emit, say
 from vaultbridge.transports.tasks import ended
 
 if TYPE_CHECKING:
+    from vaultbridge.cli.proposal import Proposal
     from vaultbridge.editor.remote import Visit
 
 READ_BYTES: Final = 4096
@@ -31,15 +33,20 @@ WAITING_LINES: Final = 1000
 
 
 class _Front(Protocol):
-    """What is shown, and what a line of input means. `decide` gives the id and whether it is accepted."""
+    """What is shown, and what a line of input means. `decide` gives the diff, as it was last shown, and
+    whether it is accepted. After it comes one of `decided`, `moved`, `refused` and `gone`."""
 
     def opened(self, diff: dict[str, Any]) -> None: ...
 
     def closed(self, id_: str, reason: str) -> None: ...
 
-    def decide(self, line: str) -> tuple[str, bool] | None: ...
+    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None: ...
 
     def decided(self, *, accepted: bool) -> None: ...
+
+    def moved(self, proposal: Proposal) -> None: ...
+
+    def refused(self, diff: dict[str, Any], problem: str) -> None: ...
 
     def gone(self, id_: str, problem: str) -> None: ...
 
@@ -73,7 +80,7 @@ async def _watch(vault: str, front: _Front) -> None:
                     if text is not None:
                         # One connection has one reader: the answer to our own request comes by it.
                         await ended(news)
-                        await _decide(visitor, front, text)
+                        await _decide(vault, visitor, front, text)
                         news = asyncio.ensure_future(visitor.news())
                     # After the end of the input nothing comes any more, and others may still decide.
                     line = asyncio.ensure_future(lines.get())
@@ -83,19 +90,39 @@ async def _watch(vault: str, front: _Front) -> None:
             await ended(line)
 
 
-async def _decide(visitor: Visit, front: _Front, text: str) -> None:
+async def _decide(vault: str, visitor: Visit, front: _Front, text: str) -> None:
     from vaultbridge.errors import InvalidArgument
 
     decision = front.decide(text)
     if decision is None:
         return
-    id_, accepted = decision
+    diff, accepted = decision
+    if accepted and not await _as_shown(vault, front, diff):
+        return
     try:
-        await visitor.ask("acceptDiff" if accepted else "rejectDiff", id=id_)
+        if accepted:
+            await visitor.ask("acceptDiff", id=diff["id"], text=diff["newText"])
+        else:
+            await visitor.ask("rejectDiff", id=diff["id"])
     except InvalidArgument as error:
-        front.gone(id_, error.message)
+        front.gone(diff["id"], error.message)
     else:
         front.decided(accepted=accepted)
+
+
+async def _as_shown(vault: str, front: _Front, diff: dict[str, Any]) -> bool:
+    """Whether accepting does what was shown. If not, the front has been told what it would do now."""
+    from vaultbridge.cli.proposal import as_of_now
+    from vaultbridge.errors import VaultbridgeError
+
+    try:
+        proposal = await asyncio.to_thread(as_of_now, vault, diff)
+    except VaultbridgeError as error:
+        front.refused(diff, str(error))
+        return False
+    if proposal.notice:
+        front.moved(proposal)
+    return not proposal.notice
 
 
 def _tell(front: _Front, news: dict[str, Any]) -> None:
@@ -107,19 +134,33 @@ def _tell(front: _Front, news: dict[str, Any]) -> None:
 
 
 class _Program:
+    def __init__(self) -> None:
+        self._shown: dict[str, dict[str, Any]] = {}
+
     def opened(self, diff: dict[str, Any]) -> None:
+        self._shown[diff["id"]] = diff
         emit({"event": "opened", **diff})
 
     def closed(self, id_: str, reason: str) -> None:
+        self._shown.pop(id_, None)
         emit({"event": "closed", "id": id_, "reason": reason})
 
-    def decide(self, line: str) -> tuple[str, bool] | None:
+    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None:
         words = line.split()
         if len(words) == 2 and words[0] in ("accept", "reject"):
-            return words[1], words[0] == "accept"
-        if words:
+            if words[1] in self._shown:
+                return self._shown[words[1]], words[0] == "accept"
+            self.gone(words[1], f"No diff {words[1]!r} is waiting.")
+        elif words:
             emit({"event": "problem", "message": "A line is `accept ID` or `reject ID`."})
         return None
+
+    def moved(self, proposal: Proposal) -> None:
+        self._shown[proposal.diff["id"]] = proposal.diff
+        emit({"event": "changed", "message": proposal.notice, **proposal.diff})
+
+    def refused(self, diff: dict[str, Any], problem: str) -> None:
+        self.gone(diff["id"], problem)
 
     def decided(self, *, accepted: bool) -> None:
         """Everybody is told that the diff is closed, and so are we."""
@@ -147,22 +188,33 @@ class _Person:
             self._asked = ""
             self._swallow = True
 
-    def decide(self, line: str) -> tuple[str, bool] | None:
+    def decide(self, line: str) -> tuple[dict[str, Any], bool] | None:
         id_, self._asked = self._asked, ""
         if self._swallow:
             self._swallow = False
             self._ask()
         if not id_:
             return None
-        self._waiting.pop(id_)
-        return id_, line.strip().lower() in ("y", "yes")
+        return self._waiting.pop(id_), line.strip().lower() in ("y", "yes")
 
     def decided(self, *, accepted: bool) -> None:
         say("accepted" if accepted else "rejected")
         self._ask()
 
+    def moved(self, proposal: Proposal) -> None:
+        say(proposal.notice)
+        self._ask_again(proposal.diff)
+
+    def refused(self, diff: dict[str, Any], problem: str) -> None:
+        say(problem)
+        self._ask_again(diff)
+
     def gone(self, id_: str, problem: str) -> None:
         say(f"{id_} was over already: {problem}")
+        self._ask()
+
+    def _ask_again(self, diff: dict[str, Any]) -> None:
+        self._waiting = {diff["id"]: diff, **self._waiting}
         self._ask()
 
     def _ask(self) -> None:
@@ -171,7 +223,7 @@ class _Person:
         if self._asked or self._swallow or not self._waiting:
             return
         self._asked, diff = next(iter(self._waiting.items()))
-        say(shown(diff, whole=True))
+        say(shown(diff))
         sys.stdout.write(f"accept {self._asked}? [y/N] ")
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.bridge_call import ask_bridge
 from vaultbridge.cli.common import OK, Parser, emit, run, say
+
+if TYPE_CHECKING:
+    from vaultbridge.cli.proposal import Proposal
+    from vaultbridge.errors import EditRefused
 
 
 def main(argv: list[str]) -> int:
@@ -19,6 +25,9 @@ def main(argv: list[str]) -> int:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", action="store_true", help="the assistant may write it")
     decision.add_argument("--reject", action="store_true", help="it may not")
+    parser.add_argument(
+        "--seen", metavar="HASH", default="", help="with --accept: the changed note that you were shown"
+    )
     decision.add_argument("--watch", action="store_true", help="show each diff as it comes, and ask")
     return run(parser, argv, _diffs)
 
@@ -30,34 +39,75 @@ def _diffs(args: argparse.Namespace) -> int:
         from vaultbridge.cli.diff_watch import watch_diffs
 
         return watch_diffs(args.vault, as_json=args.json)
-    if args.accept or args.reject:
-        if not args.id:
-            raise InvalidArgument("Which diff? Give its ID.", argument="usage")
-        ask_bridge(args.vault, "acceptDiff" if args.accept else "rejectDiff", {"id": args.id})
-        emit({"id": args.id, "accepted": args.accept}) if args.json else say(
-            "accepted" if args.accept else "rejected"
-        )
-        return OK
+    if (args.accept or args.reject) and not args.id:
+        raise InvalidArgument("Which diff? Give its ID.", argument="usage")
     waiting = ask_bridge(args.vault, "diffs", {})["diffs"]
     if args.id:
-        waiting = [diff for diff in waiting if str(diff["id"]) == args.id]
-        if not waiting:
-            raise InvalidArgument(f"No diff {args.id} is waiting.", argument="id")
+        return _one(args, next((diff for diff in waiting if diff["id"] == args.id), None))
     for diff in waiting:
-        if args.json:
-            emit(diff)
-        else:
-            say(shown(diff, whole=bool(args.id)))
+        emit(diff) if args.json else say(heading(diff))
     if not waiting and not args.json:
         say("No diff is waiting.")
     return OK
 
 
-def shown(diff: dict[str, str], *, whole: bool) -> str:
-    """One diff as a person reads it: a line, or the change itself."""
+def _one(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
+    from vaultbridge.cli.proposal import as_of_now
+    from vaultbridge.errors import InvalidArgument
+
+    if diff is None:
+        raise InvalidArgument(f"No diff {args.id!r} is waiting.", argument="id")
+    if args.reject:
+        ask_bridge(args.vault, "rejectDiff", {"id": args.id})
+        return _decided(args, accepted=False)
+    proposal = as_of_now(args.vault, diff)
+    if args.accept:
+        if args.seen != proposal.hash if args.seen else proposal.notice:
+            raise _unseen(args, proposal)
+        ask_bridge(args.vault, "acceptDiff", {"id": args.id, "text": proposal.diff["newText"]})
+        return _decided(args, accepted=True)
+    if args.json:
+        emit(diff)
+        return OK
+    say(shown(proposal.diff))
+    if proposal.notice:
+        sys.stderr.write(f"note: {proposal.notice}\n")
+    return OK
+
+
+def _unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
+    """Shows what accepting would do now, and says how to accept just that."""
+    from shlex import quote
+
+    from vaultbridge.errors import EditRefused
+
+    if not args.json:
+        say(shown(proposal.diff))
+    again = f"vaultbridge diffs {quote(args.vault)} {args.id} --accept --seen {proposal.hash}"
+    return EditRefused(
+        f"{args.id} was not accepted. {proposal.notice or 'The note is not the one that you were shown.'}",
+        hint=f"`{again}` accepts what is shown.",
+        hash=proposal.hash,
+        oldText=proposal.diff["oldText"],
+        newText=proposal.diff["newText"],
+    )
+
+
+def _decided(args: argparse.Namespace, *, accepted: bool) -> int:
+    if args.json:
+        emit({"id": args.id, "accepted": accepted})
+    else:
+        say("accepted" if accepted else "rejected")
+    return OK
+
+
+def heading(diff: dict[str, Any]) -> str:
+    return f"{diff['id']}  {diff['path']}  ({diff['tabName']})"
+
+
+def shown(diff: dict[str, Any]) -> str:
+    """One diff as a person reads it."""
     from vaultbridge.note.unified_diff import make_diff
 
-    head = f"{diff['id']}  {diff['path']}  ({diff['tabName']})"
-    if not whole:
-        return head
-    return f"{head}\n{make_diff(diff['oldText'], diff['newText'], diff['path'])}".rstrip("\n")
+    change = make_diff(diff["oldText"], diff["newText"], diff["path"])
+    return f"{heading(diff)}\n{change or 'This leaves the note as it is.'}".rstrip("\n")
