@@ -38,6 +38,7 @@ def fault(text: str) -> InvalidArgument:
         ("[tools]\nprofile = 'half'", 2, "tools.profile", 'should be "core" or "full" or "read-only".'),
         ("[tools]\ndisable = [\n'a',\n3,\n]", 2, "tools.disable[1]", "text in quotes"),
         ("[scope]\ndeny = ['../x']", 2, "scope.deny", "contains '..'"),
+        ("[scope]\ndeny = ['C:\\Notes\\Private']", 2, "scope.deny", "Write it from the vault's top"),
         ("[[vaults]]\npath = 'a'\nallow = ['']", 3, "vaults[0].allow", ""),
         ("[server]\ntls_key = 'k'", 2, "server.tls_key", "belong together"),
         ("[server]\nhosts = ['a.b', 'http://a']", 2, "server.hosts[1]", "Such as vault.home.arpa"),

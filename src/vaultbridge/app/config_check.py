@@ -188,7 +188,7 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
             Scope(allow=scope.allow, deny=scope.deny)
         except InvalidArgument as error:
             key = f"{place}.{error.argument}"
-            raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error.message}") from None
+            raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error}") from None
     _check_vaults(config, file_name, lines)
     _check_names(config.server, file_name, lines)
     server = config.server
