@@ -61,7 +61,7 @@ def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "argument"), [({}, "name"), ({"name": 3}, "name"), ({"name": "a", "more": 1}, "more")]
+    ("arguments", "argument"), [({}, "name"), ({"name": [3]}, "name"), ({"name": "a", "more": 1}, "more")]
 )
 def test_arguments_are_checked_before_the_function_runs(arguments: dict[str, Any], argument: str) -> None:
     ran = []

@@ -29,15 +29,17 @@ class Wanted(Arguments, frozen=True, kw_only=True):
     ("given_", "argument", "said"),
     [
         ({}, "name", "name is missing. It should be text."),
-        ({"name": 1}, "name", "name is 1. It should be text."),
+        ({"name": 1.5}, "name", "name is 1.5. It should be text."),
         ({"name": "x", "size": 10}, "size", "size is 10. It should be a whole number from 1 to 9."),
-        ({"name": "x", "size": "3"}, "size", 'size is "3". It should be a whole number from 1 to 9.'),
+        ({"name": "x", "size": "3rd"}, "size", 'size is "3rd". It should be a whole number from 1 to 9.'),
+        ({"name": "x", "size": 2.5}, "size", "size is 2.5. It should be a whole number from 1 to 9."),
         ({"name": "x", "size": True}, "size", "size is true. It should be a whole number from 1 to 9."),
         ({"name": "x", "least": 0}, "least", "least is 0. It should be a whole number of at least 1."),
         ({"name": "x", "mode": "c"}, "mode", 'mode is "c". It should be one of: a, b.'),
         ({"name": "x", "mode": 3}, "mode", "mode is 3. It should be one of: a, b."),
         ({"name": "x", "some": [1, 2, 3]}, "some", "some is [1,2,3]. It should be a list of at most 2."),
         ({"name": "x", "some": [1, "b"]}, "some[1]", 'some[1] is "b". It should be a whole number.'),
+        ({"name": "x", "some": '[1, "b"]'}, "some[1]", 'some[1] is "b". It should be a whole number.'),
         ({"name": "x", "deep": "yes"}, "deep", 'deep is "yes". It should be true or false.'),
         ({"name": "x", "thing": []}, "thing", "thing is []. It should be an object."),
         (
@@ -68,6 +70,26 @@ def test_null_is_a_value_only_where_any_value_is() -> None:
     assert (filled.size, filled.mode, filled.value) == (1, "a", None)
     with pytest.raises(InvalidArgument, match="no argument other"):
         converted({"name": "x", "other": None}, Wanted)
+
+
+def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() -> None:
+    assert converted({"name": "x", "thing": None}, Wanted).thing is UNSET
+
+
+def test_a_value_of_the_wrong_kind_is_taken_where_it_has_one_reading() -> None:
+    filled = converted(
+        {"name": 2026, "size": "3", "least": 4.0, "some": '[1, "2"]', "deep": "True", "thing": '{"a": 1}'},
+        Wanted,
+    )
+    assert (filled.name, filled.size, filled.least, filled.some) == ("2026", 3, 4, (1, 2))
+    assert (filled.deep, filled.thing) == (True, {"a": 1})
+
+
+def test_an_empty_name_beside_a_path_and_the_other_way_round_names_nothing() -> None:
+    assert one_note_name({"path": "p", "name": ""}, "name") == {"name": "p"}
+    assert one_note_name({"path": "", "name": "n"}, "name") == {"name": "n"}
+    assert one_note_name({"path": None, "name": "n"}, "name") == {"name": "n"}
+    assert one_note_name({"path": "", "name": ""}, "name") == {"name": ""}
 
 
 def test_path_is_another_word_for_the_note() -> None:

@@ -106,7 +106,7 @@ def test_the_journal_knows_who_asked(small: Small) -> None:
         ({"op": "append"}, "content", "append takes: content, heading, block"),
         ({"op": "append", "content": "x", "line": 3}, "line", "does not belong to the op append"),
         ({"op": "insert", "content": "x"}, "line", "needs it"),
-        ({"op": "insert", "content": "x", "line": "3"}, "line", "a whole number"),
+        ({"op": "insert", "content": "x", "line": "third"}, "line", "a whole number"),
         ({"op": "set_property", "property": "p"}, "value", "needs it"),
         ({"op": "replace_section", "content": "x"}, "heading", "heading or block"),
         ({"op": "append", "content": "x", "heading": "One", "block": "b1"}, "block", "not both"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, TypeVar, get_args
+from types import UnionType
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Struct, UnsetType
@@ -41,17 +42,26 @@ def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: 
     kept = {key: value for key, value in given.items() if value is not None or _takes_null(wanted, key)}
     try:
         return msgspec.convert(kept, wanted)
+    except msgspec.ValidationError:
+        # Few calls come here, so only they pay for the import.
+        from vaultbridge.tools.meant import meant
+
+    read = meant(kept, wanted)
+    try:
+        return msgspec.convert(read, wanted)
     except msgspec.ValidationError as error:
-        raise _explained(str(error), kept, wanted, where, also) from None
+        raise _explained(str(error), read, wanted, where, also) from None
 
 
 def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
-    """`path` taken as another word for the argument `note`. Raises InvalidArgument when the two disagree;
-    `where` names the place of `given` in the call."""
+    """`path` taken as another word for the argument `note`; of the two, an empty one is left out. Raises
+    InvalidArgument when they disagree; `where` names the place of `given` in the call."""
     if not note or "path" not in given:
         return given
     rest = {key: value for key, value in given.items() if key != "path"}
-    if given.get(note) is None:
+    if given["path"] in (None, "") and given.get(note):
+        return rest
+    if given.get(note) in (None, ""):
         return {note: given["path"], **{key: value for key, value in rest.items() if key != note}}
     if given[note] != given["path"]:
         raise InvalidArgument(
@@ -77,8 +87,17 @@ def _takes_null(wanted: type[Struct], key: str) -> bool:
     field = next((field for field in msgspec.structs.fields(wanted) if field.name == key), None)
     if field is None:
         return True
-    kinds = get_args(field.type) or (field.type,)
+    kinds = _alternatives(field.type)
     return Any in kinds or type(None) in kinds
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """The kinds that a type admits. What stands inside of one of them, as in dict[str, Any], is none."""
+    if get_origin(kind) is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return tuple(one for part in get_args(kind) for one in _alternatives(part))
+    return (kind,)
 
 
 def _explained(
