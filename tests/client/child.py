@@ -4,7 +4,7 @@
 
 MODE is `good`, or how it misbehaves: `dies` (on a call), `noise` (prints what is no JSON), `stubborn`
 (ignores the end of its input and SIGTERM), `mute` (never answers), `endless` (answers a call with a line that
-does not end), `crash` (ends at once).
+does not end), `crash` (ends at once), `deaf` (reads nothing more after the handshake).
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def main(mode: str) -> None:
         print("welcome to the server")
         say({"jsonrpc": "2.0", "id": 99, "result": {}})
     for line in sys.stdin:
-        answer(mode, json.loads(line))
+        message = json.loads(line)
+        answer(mode, message)
+        if mode == "deaf" and message.get("method") == "notifications/initialized":
+            signal.pause()
     while mode == "stubborn":
         time.sleep(60)
 

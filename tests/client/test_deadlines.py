@@ -23,6 +23,17 @@ def test_answered_requests_are_passed_over() -> None:
     assert deadlines.next_due(set()) is None
 
 
+def test_an_id_that_is_used_again_has_the_time_of_its_new_request() -> None:
+    deadlines = Deadlines(5.0)
+    deadlines.add(1, 100.0)
+    deadlines.add(1, 104.0)
+    assert deadlines.next_due({1}) == 109.0
+    again = Deadlines(5.0)
+    again.add(1, 100.0)
+    again.add(1, 104.0)
+    assert again.take_due(105.0) == [] and again.take_due(109.0) == [1]
+
+
 def test_without_a_timeout_nothing_is_ever_due() -> None:
     deadlines = Deadlines(None)
     deadlines.add(1, 100.0)

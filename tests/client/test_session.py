@@ -11,6 +11,7 @@ import pytest
 from client.servers import core_server, running, sdk_server, serve_sdk, until
 from client.test_stdio import command
 from vaultbridge.client.errors import RpcError, TransportClosed
+from vaultbridge.client.http import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.websocket import WebSocketTransport
@@ -78,6 +79,61 @@ async def test_a_request_without_an_answer_times_out_and_is_cancelled() -> None:
             await session.request("slow", timeout=0.05)
         await until(lambda: seen[-1]["method"] == "notifications/cancelled")
         assert seen[-1]["params"]["requestId"] == next(m for m in seen if m["method"] == "slow")["id"]
+
+
+async def test_a_server_that_has_stopped_reading_cannot_hold_up_a_timeout() -> None:
+    """The cancellation cannot be sent either, and is not waited for."""
+    async with asyncio.timeout(30):
+        async with Session(StdioTransport(command("deaf")), version="2025-11-25") as session:
+            with pytest.raises(TimedOut, match=r"No answer to 'tools/call' within 0.2 s"):
+                await session.request("tools/call", {"text": "x" * 2_000_000}, timeout=0.2)
+
+
+async def test_a_refused_cancellation_does_not_hide_the_timeout() -> None:
+    from aiohttp import web
+
+    from client.test_http import serving
+
+    released = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        message = await request.json()
+        if message["method"] == "initialize":
+            result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            return web.json_response({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        if message["method"] == "slow":
+            await released.wait()
+        return web.Response(status=400 if message["method"] == "notifications/cancelled" else 202)
+
+    async with serving(handle) as url:
+        async with Session(StreamableHttpTransport(url), version="2025-11-25") as session:
+            with pytest.raises(TimedOut):
+                await session.request("slow", timeout=0.05)
+        released.set()
+
+
+@pytest.mark.parametrize(
+    "discovered",
+    [
+        {"supportedVersions": None},
+        {"supportedVersions": 7, "_meta": []},
+        {"supportedVersions": ["2026-07-28"], "_meta": ["x"], "capabilities": [], "serverInfo": 3},
+        "text",
+    ],
+)
+async def test_a_discovery_of_another_shape_is_no_reason_to_fail(discovered: Any) -> None:
+    async def odd(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            result = discovered
+            if message.get("method") == "initialize":
+                result = {"protocolVersion": "2025-11-25", "capabilities": None, "serverInfo": "x"}
+            if "id" in message:
+                await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    async with running(odd) as server, Session(WebSocketTransport(server.url)) as session:
+        assert session.protocol_version in VERSIONS
+        assert session.server_info == {} and session.server_capabilities == {}
 
 
 async def test_what_a_server_asks_is_answered_ping_with_nothing_and_the_rest_with_a_refusal() -> None:

@@ -526,6 +526,8 @@ async def test_an_answer_to_a_request_of_a_lost_line_is_not_given_to_another() -
         await asyncio.sleep(1)
         with pytest.raises(LineLost, match="no asker"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})
+        with pytest.raises(LineLost, match="no asker"):
+            await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # nor at the second try
         world.line.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
         await asyncio.sleep(1)
         await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # the new line asked it too
@@ -551,6 +553,43 @@ async def test_the_handshake_is_repeated_before_the_queue_is_flushed() -> None:
         assert world.log[0]["params"]["protocolVersion"] == "2025-11-25"
         assert len([m for m in user.messages if "protocolVersion" in (m.get("result") or {})]) == 1
         assert world.wrong == []
+
+
+@virtually
+async def test_a_confirmation_that_waited_in_the_queue_is_not_sent_twice() -> None:
+    world = World(handshake=True)
+    async with User(world, reconnect_delay=1) as user:
+        await user.send("initialize", "init", protocolVersion="2025-11-25")
+        await asyncio.sleep(1)
+        world.log.clear()
+        world.refusals = 1
+        world.line.break_off()
+        await asyncio.sleep(0.1)
+        await user.send("notifications/initialized")
+        await asyncio.sleep(10)
+        assert [m["method"] for m in world.log] == ["initialize", "notifications/initialized"]
+
+
+@virtually
+async def test_a_handshake_that_waited_in_the_queue_while_a_line_was_lost_is_followed() -> None:
+    world = World(handshake=True)
+    user = User(world, reconnect_delay=1)
+    lost: list[str] = []
+
+    def on_state(state: str) -> None:
+        if state == "connected" and not lost:
+            lost.append(state)
+            world.line.break_off()
+
+    user.transport.on_state = on_state
+    await user.send("initialize", "init", protocolVersion="2025-11-25")
+    async with user:
+        await asyncio.sleep(5)
+        assert "result" in user.answer("init") and world.dials == 2
+        world.log.clear()
+        world.line.break_off()
+        await asyncio.sleep(10)
+        assert [m["method"] for m in world.log] == ["initialize"]
 
 
 @virtually
@@ -723,6 +762,26 @@ async def test_a_server_that_answers_pings_is_left_alone() -> None:
     async with User(World(), heartbeat=1, heartbeat_timeout=1) as user:
         await asyncio.sleep(100)
         assert user.errors == [] and user.world.dials == 1
+
+
+@virtually
+async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
+    """While the user holds back the next message, pongs are not read either: nobody has listened."""
+    world = World()
+    async with User(world, heartbeat=1, heartbeat_timeout=1) as user:
+
+        async def slow(message: dict[str, Any]) -> None:
+            await asyncio.sleep(60)
+            user.messages.append(message)
+
+        user.transport.on_message = slow
+        await user.send(request_id=1)
+        await asyncio.sleep(61)
+        assert "result" in user.answer(1)
+        assert user.errors == [] and world.dials == 1
+        world.line.half_open = True
+        await asyncio.sleep(10)
+        assert "heartbeat" in str(user.error(LineLost)), "and listening again, silence counts again"
 
 
 @virtually

@@ -16,28 +16,45 @@ these is at worst reported as unknown."""
 class Deadlines:
     """All requests wait equally long, so the first sent is the first due."""
 
-    __slots__ = ("_late", "_waiting", "seconds")
+    __slots__ = ("_due", "_late", "_waiting", "seconds")
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self._waiting: deque[tuple[float, RequestId]] = deque()
+        self._due: dict[RequestId, float] = {}
+        """The newest deadline of each id: an id may be used again once its request was answered, and the
+        entry of the earlier request must not end the later one."""
         self._late: dict[RequestId, None] = {}
 
     def add(self, request_id: RequestId, now: float) -> None:
         if self.seconds is not None:
-            self._waiting.append((now + self.seconds, request_id))
+            due_at = self._due[request_id] = now + self.seconds
+            self._waiting.append((due_at, request_id))
 
     def next_due(self, open_ids: Container[RequestId]) -> float | None:
         """When the next open request is due. Entries of answered requests fall away here."""
-        while self._waiting and self._waiting[0][1] not in open_ids:
-            self._waiting.popleft()
-        return self._waiting[0][0] if self._waiting else None
+        while self._waiting:
+            due_at, request_id = self._waiting[0]
+            if request_id in open_ids and self._due.get(request_id) == due_at:
+                return due_at
+            self._drop_first()
+        return None
 
     def take_due(self, now: float) -> list[RequestId]:
         due: list[RequestId] = []
         while self._waiting and self._waiting[0][0] <= now:
-            due.append(self._waiting.popleft()[1])
+            request_id = self._drop_first()
+            if request_id is not None:
+                due.append(request_id)
         return due
+
+    def _drop_first(self) -> RequestId | None:
+        """Remove the first entry; its id when the entry was the newest of that id."""
+        due_at, request_id = self._waiting.popleft()
+        if self._due.get(request_id) != due_at:
+            return None
+        del self._due[request_id]
+        return request_id
 
     def give_up(self, request_id: RequestId) -> None:
         self._late[request_id] = None

@@ -9,11 +9,15 @@ is nothing to repeat.
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Final
 
+from vaultbridge.client import standing
 from vaultbridge.client.errors import ConnectFailed, NotRenewed
 from vaultbridge.client.messages import Kind, Message, RequestId
 from vaultbridge.client.standing import Standing
+
+WATCHED: Final = frozenset({"initialize", "notifications/initialized", "initialized"}) | standing.METHODS
+"""The methods that `sent` must see whole."""
 
 REPLAY_ID = "vaultbridge-replay-"
 """Ids of repeated requests: strings that no other party uses, so that their answers can be kept back."""
@@ -48,7 +52,11 @@ class Handshake:
         return self._request is not None
 
     def sent(self, kind: Kind, message: Message) -> None:
-        """Watch what goes to the server."""
+        """Watch one of `WATCHED` go to the line.
+
+        Not when it is queued: a confirmation that waits would be repeated with the handshake, and go out again
+        from the queue.
+        """
         method = message.get("method")
         if kind is Kind.REQUEST:
             self._standing.sent(message)
@@ -56,6 +64,10 @@ class Handshake:
                 self._asked, self._asked_id = message, message["id"]
         elif kind is Kind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
             self._confirmation = message
+
+    def reused(self, request_id: RequestId) -> None:
+        """Another request goes to the line under an id that one of `WATCHED` may have had."""
+        self._standing.reused(request_id)
 
     def received(self, kind: Kind, message: Message) -> None:
         """Watch what the server answers."""

@@ -38,7 +38,12 @@ class Inbox:
         self._max_message_bytes = max_message_bytes
         self._deliver = deliver
         self._report = report
+        self._delivering = False
         self._waiters: set[asyncio.Future[None]] = set()
+
+    def last_sign(self) -> float:
+        """When the server was last known to live: now, while the user's callback keeps us from listening."""
+        return asyncio.get_running_loop().time() if self._delivering else self.heard_at
 
     async def next_pong(self) -> None:
         """Wait for the server's next pong; bounding the wait is the caller's duty."""
@@ -80,8 +85,17 @@ class Inbox:
             self._outbox.handshake.check(kind, message)
             return True
         if self._admit(kind, message):
-            await self._deliver(message)
+            await self._hand_on(message)
         return False
+
+    async def _hand_on(self, message: Message) -> None:
+        """Deliver. What came meanwhile has not been heard yet: the silence is counted from the end."""
+        self._delivering = True
+        try:
+            await self._deliver(message)
+        finally:
+            self._delivering = False
+            self.heard_at = asyncio.get_running_loop().time()
 
     def _admit(self, kind: Kind, message: Message) -> bool:
         """Enter a message in the books; False for an answer that nobody waits for."""
@@ -109,4 +123,4 @@ class Inbox:
         request_id = answered_id(frame)
         if request_id is not None and self._outbox.answer(request_id) is not None:
             text = f"The server's answer was refused: {error.message}"
-            await self._deliver(error_answer(request_id, CONNECTION_LOST, text, reason=error.reason))
+            await self._hand_on(error_answer(request_id, CONNECTION_LOST, text, reason=error.reason))

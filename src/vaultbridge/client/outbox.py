@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from vaultbridge.client.errors import InvalidMessage, LineLost
-from vaultbridge.client.handshake import Handshake
+from vaultbridge.client.handshake import WATCHED, Handshake
 from vaultbridge.client.ledger import InDoubt, Ledger, Open
 from vaultbridge.client.line import Line
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, decode, encode, plain
@@ -69,7 +69,7 @@ class Outbox:
             request_id in self.ledger.open or request_id in self.queue
         )
 
-    def prepare(self, message: object) -> tuple[Outgoing, Message]:
+    def prepare(self, message: object) -> Outgoing:
         """Check and encode. Raises InvalidMessage, or LineLost for an answer whose asker is gone."""
         value = plain(message)
         kind = classify(value)
@@ -84,20 +84,18 @@ class Outbox:
         if kind in (Kind.RESPONSE, Kind.ERROR) and item.id is not None:
             self._asked.pop(item.id, None)
             if item.id in self._orphaned:
-                del self._orphaned[item.id]
                 raise LineLost(
                     f"The request {item.id!r} came over a connection that is gone; it has no asker."
                 )
-        return item, value
+        return item
 
-    async def post(self, item: Outgoing, message: Message, now: float) -> None:
+    async def post(self, item: Outgoing, now: float) -> None:
         """Send or queue. Raises QueueFull; nothing was accepted then."""
         if self._held:
             self._release_before(item)
         line = self._line
         if line is not None and not self._handing and not self.queue and self._has_slot(item):
             filed = self._filed(item, handed=True)
-            self.handshake.sent(item.kind, message)
             try:
                 await self._hand(line, self._give(line, filed, now))
             finally:
@@ -106,7 +104,6 @@ class Outbox:
         else:
             self.queue.check_room(len(item.data))
             self.queue.push(self._filed(compact(item), handed=False))
-            self.handshake.sent(item.kind, message)
             self._wake.set()
         if self._held and item.method == "notifications/initialized":
             self.release()
@@ -282,6 +279,10 @@ class Outbox:
         forgotten = self.ledger.hand(item, now)
         if forgotten:
             self._unfile(forgotten)
+        if item.method in WATCHED:
+            self.handshake.sent(item.kind, item.message())
+        elif item.kind is Kind.REQUEST and item.id is not None:
+            self.handshake.reused(item.id)
         self._metrics.messages_sent += 1
         self._metrics.bytes_sent += len(item.data)
         await line.send(item.data)

@@ -7,17 +7,18 @@ to the server (no roots, sampling or elicitation): what a server asks for is ref
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
 from vaultbridge.client.callbacks import Transport
-from vaultbridge.client.errors import RpcError, TransportClosed
+from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http_headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, error_answer
 from vaultbridge.client.states import State
-from vaultbridge.errors import InvalidArgument, TimedOut
+from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc.messages import METHOD_NOT_FOUND
 from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, VERSIONS
@@ -25,6 +26,9 @@ from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, VERSIO
 PROBE_SECONDS: Final = 5.0
 """How long `server/discover` may take before the server is taken for one of the handshake era: some old
 servers do not answer what they do not know."""
+
+COURTESY_SECONDS: Final = 1.0
+"""How long telling the server that nobody waits any more may hold up the one who waited."""
 
 FOREVER: Final = float("inf")
 """For a request that is answered when it ends, as `subscriptions/listen` is."""
@@ -108,11 +112,14 @@ class Session:
             if self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING):
                 raise
             return False
-        if version not in result.get("supportedVersions", ()):
+        supported = result.get("supportedVersions")
+        if not isinstance(supported, list) or version not in supported:
             if self._wanted == "auto":
                 return False
             raise RpcError(-32022, f"The server does not speak MCP {version}.")
-        self._learn(result, (result.get("_meta") or {}).get(SERVER_INFO_KEY) or result.get("serverInfo"))
+        meta = result.get("_meta")
+        named = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
+        self._learn(result, named or result.get("serverInfo"))
         return True
 
     async def _initialize(self) -> None:
@@ -164,7 +171,10 @@ class Session:
     async def _cancel(self, request_id: RequestId, method: str) -> None:
         if method in ("initialize", "server/discover") or not self.transport.is_connected:
             return
-        await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
+        # A courtesy, which must neither hide the timeout nor outlast it: the server may read no more.
+        with contextlib.suppress(TimeoutError, VaultbridgeError):
+            async with asyncio.timeout(COURTESY_SECONDS):
+                await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
 
     async def notify(self, method: str, params: dict[str, Any] | None = None) -> None:
         await self.transport.send(
@@ -243,10 +253,9 @@ class Session:
         else:
             text = f"This client does not answer {request['method']!r}."
             answer = error_answer(request["id"], METHOD_NOT_FOUND, text)
-        try:
+        # Nobody is left to be answered, or the transport has told `on_error` why the answer was not sent.
+        with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
-        except TransportClosed:
-            return  # nobody is left to be answered
 
     def _closed(self, also: Callable[[], object] | None) -> None:
         for request_id, waiter in self._waiting.items():

@@ -13,7 +13,7 @@ from vaultbridge.client.messages import Kind, Message, RequestId
 SUBSCRIPTIONS: Final = 10_000
 """The most that are asked for again: a client watches files, not a whole disk."""
 
-_METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
+METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
 
 class Standing:
@@ -26,11 +26,14 @@ class Standing:
         self._held: dict[tuple[str, object], Message] = {}
 
     def sent(self, request: Message) -> None:
-        if self._asked:
-            # An id may be used again once its request was answered or has failed.
-            self._asked.pop(request["id"], None)
-        if request["method"] in _METHODS and len(self._asked) < SUBSCRIPTIONS:
+        self.reused(request["id"])
+        if request["method"] in METHODS and len(self._asked) < SUBSCRIPTIONS:
             self._asked[request["id"]] = request
+
+    def reused(self, request_id: RequestId) -> None:
+        """An id may be used again once its request was answered or has failed."""
+        if self._asked:
+            self._asked.pop(request_id, None)
 
     def received(self, kind: Kind, message: Message) -> None:
         request = self._asked.pop(message["id"], None) if self._asked else None

@@ -155,12 +155,12 @@ class WebSocketTransport(Callbacks):
         try:
             if self._ending or self._life.ended:
                 raise TransportClosed("The transport is closed.")
-            item, value = self._outbox.prepare(message)
+            item = self._outbox.prepare(message)
             now = asyncio.get_running_loop().time()
             if self._deadlines.seconds is not None and item.kind is Kind.REQUEST and item.id is not None:
                 self._deadlines.add(item.id, now)
                 self._deadline_set.set()
-            await self._outbox.post(item, value, now)
+            await self._outbox.post(item, now)
         except VaultbridgeError as error:
             self._report(error)
             raise
@@ -333,7 +333,7 @@ class WebSocketTransport(Callbacks):
             line,
             interval=interval,
             patience=self.settings.heartbeat_timeout,
-            heard_at=lambda: self._inbox.heard_at,
+            heard_at=self._inbox.last_sign,
             place=lambda: self._outbox.ledger.place,
         )
         line.abort()
