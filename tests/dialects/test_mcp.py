@@ -243,6 +243,15 @@ async def test_an_unknown_tool_is_invalid_params(version: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["Test_Echo", "test-echo", "testEcho", "mcp__notes__test_echo", "echo", "test_ecko"]
+)
+async def test_an_unknown_tool_is_told_what_was_meant(name: str) -> None:
+    error = await (await fixture_wire("2025-11-25")).error("tools/call", {"name": name, "arguments": {}})
+    assert error["code"] == -32602
+    assert error["message"] == f"Unknown tool: {name}. Did you mean test_echo?"
+
+
+@pytest.mark.parametrize(
     ("params", "argument"),
     [({}, "name"), ({"name": 5}, "name"), ({"name": "test_echo", "arguments": [1]}, "arguments")],
 )

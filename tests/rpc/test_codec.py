@@ -82,6 +82,14 @@ def test_invalid_utf8_is_a_parse_error_and_never_replaced(data: bytes) -> None:
     assert error_of(codec.decode(data)) == (None, PARSE_ERROR)
 
 
+def test_invalid_utf8_is_told_to_the_request_that_held_it() -> None:
+    """Our choice: with a null id its sender would wait in vain."""
+    data = b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":"caf\xe9"}}'
+    assert error_of(codec.decode(data)) == (7, PARSE_ERROR)
+    assert error_of(codec.decode(b'{"jsonrpc":"2.0","id":"\xe9","method":"m"}')) == (None, PARSE_ERROR)
+    assert error_of(codec.decode(b'{"jsonrpc":"2.0","id":7,"m\xff')) == (None, PARSE_ERROR)
+
+
 @pytest.mark.parametrize("text", ['"\\ud800"', '"x\\udc80y"', '"\\uD83D\\u0041"'])
 def test_half_a_surrogate_pair_is_refused_with_the_id_of_its_request(text: str) -> None:
     """Our choice: it is JSON by the grammar, so the caller gets its answer; but it must not reach a note."""

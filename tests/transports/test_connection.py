@@ -109,6 +109,26 @@ async def test_a_cancelled_handler_is_stopped_and_not_answered() -> None:
     assert wire.messages == []
 
 
+async def test_the_id_of_a_cancelled_request_may_be_used_again_at_once() -> None:
+    _, wire = gated()
+    id_ = await wire.start("gate")
+    await wire.settle()
+    await wire.notify("notifications/cancelled", requestId=id_)
+    await wire.post({"jsonrpc": "2.0", "id": id_, "method": "ping"})
+    assert (await wire.until(lambda message: message["id"] == id_))["result"] == {}
+
+
+async def test_a_waiting_request_that_was_cancelled_does_not_run_under_an_id_used_again() -> None:
+    gate, wire = gated()
+    for _ in range(MAX_RUNNING):
+        await wire.start("gate")
+    waiting = await wire.start("gate")
+    await wire.notify("notifications/cancelled", requestId=waiting)
+    await wire.post({"jsonrpc": "2.0", "id": waiting, "method": "ping"})
+    gate.opened.set()
+    assert (await wire.until(lambda message: message["id"] == waiting))["result"] == {}
+
+
 async def test_a_handler_beyond_its_time_is_stopped_and_answered() -> None:
     gate = Gate()
     wire = Wire(lambda _: MethodTable({"gate": gate}), call_seconds=0.02)

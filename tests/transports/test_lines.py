@@ -21,6 +21,11 @@ def test_empty_lines_are_no_messages() -> None:
     assert split(b"\n\r\n  \na\n\n") == [b"a"]
 
 
+def test_a_byte_order_mark_before_a_message_is_no_part_of_it() -> None:
+    """Shells and writers of Windows put one before the first text, some before every text."""
+    assert split(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n\xef\xbb\xbf\r\n") == [b"a", b"b"]
+
+
 def test_a_last_line_without_its_end_is_a_message() -> None:
     assert split(b"a\nb") == [b"a", b"b"]
 

@@ -134,7 +134,7 @@ async def test_bad_input_gets_its_error_and_the_next_message_is_served() -> None
     async with Process() as process:
         for data, id_, code in (
             (b"not json\n", None, -32700),
-            (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}\n', None, -32700),
+            (b'{"jsonrpc":"2.0","id":1,"method":"\xff"}\n', 1, -32700),
             (b'{"jsonrpc":"2.0","id":5}\n', 5, -32600),
             (b"[]\n", None, -32600),
             (b'{"jsonrpc":"2.0","id":6,"method":"tools/list"}\n', 6, -32600),
@@ -146,6 +146,16 @@ async def test_bad_input_gets_its_error_and_the_next_message_is_served() -> None
         assert (await process.ask("no/such"))["error"]["code"] == -32601
         assert (await process.ask("tools/call", {"name": 5}))["error"]["code"] == -32602
         assert (await process.ask("tools/call", {"name": "test_crash"}))["error"]["code"] == -32603
+
+
+async def test_a_client_that_frames_by_length_is_told_how_messages_are_framed() -> None:
+    async with Process() as process:
+        await process.write(b"Content-Length: %d\r\n\r\n" % len(INITIALIZE) + INITIALIZE)
+        refused = await process.read()
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        assert "one line" in refused["error"]["message"]
+        assert "Content-Length" in refused["error"]["message"]
+        assert (await process.read())["id"] == 0
 
 
 async def test_a_message_beyond_the_bound_is_refused_and_the_next_one_served() -> None:
@@ -215,6 +225,19 @@ def test_input_from_dev_null_or_a_file_ends_by_itself(source: str, tmp_path: Pat
         )
     assert done.returncode == 0
     assert len(done.stdout.splitlines()) == (0 if source == "null" else 2)
+
+
+@pytest.mark.parametrize("closed", ["<&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_started_without_streams_it_ends_at_once_and_quietly(closed: str) -> None:
+    """A supervisor may close them: there is no client then, and nothing to complain of."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *FIXTURE],
+        capture_output=True,
+        env=environment(),
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_output_to_a_file_works(tmp_path: Path) -> None:

@@ -28,6 +28,13 @@ from vaultbridge.rpc.messages import INVALID_PARAMS, Refused
 MAX_COMPLETIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
 
+NAME_CHARS: Final = 128
+"""How much of an unknown tool's name is compared and repeated: twice what a model's API lets a name have, for
+the prefixes of clients."""
+
+NEAR_CHARS: Final = 3
+"""A shorter name is the beginning or end of too many to be one of them."""
+
 Result = dict[str, Any]
 Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
 
@@ -44,11 +51,30 @@ async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
 async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
     name = mcp_params.text(call.params, "name")
     arguments = mcp_params.mapping(call.params, "arguments")
-    if name not in await server.tools() and name not in server.offer.unlisted_tools:
-        raise Refused(INVALID_PARAMS, f"Unknown tool: {name}", {"argument": "name"})
+    tools = await server.tools()
+    if name not in tools and name not in server.offer.unlisted_tools:
+        raise Refused(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
     context = McpContext(call, client, server.seal)
     result = await (await server.provider()).call_tool(name, arguments, context)
     return mcp_wire.tool_result(result, client.version)
+
+
+def _unknown_tool(name: str, known: Iterable[str]) -> str:
+    """With the tool that was meant, if one is near: models change the case, leave our prefix out, or keep the
+    one that their client put before the name."""
+    from difflib import get_close_matches
+
+    name = name[:NAME_CHARS]
+    asked, letters = _letters(name), {_letters(one): one for one in known}
+    near = [
+        key for key in letters if asked.endswith(key) or (len(asked) >= NEAR_CHARS and key.endswith(asked))
+    ]
+    near = near or get_close_matches(asked, letters, n=1)
+    return f"Unknown tool: {name}" + (f". Did you mean {letters[near[0]]}?" if near else "")
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).lower()
 
 
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:

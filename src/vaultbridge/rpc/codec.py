@@ -45,7 +45,8 @@ def decode(data: bytes) -> Message | Batch | Malformed:
     try:
         value = _decoder.decode(data)
     except UnicodeDecodeError as problem:
-        return _parse_error(f"not UTF-8 (byte {problem.start} of a string)")
+        what = f"not UTF-8 (byte {problem.start} of a string)"
+        return _parse_error(what, _id_in(data.decode("utf-8", "replace")))
     except RecursionError:
         return _parse_error("nested too deeply")
     except msgspec.MsgspecError as problem:
@@ -179,8 +180,8 @@ def _invalid(id_: RequestId | None, what: str) -> Malformed:
     return Malformed(id_, ErrorObject(INVALID_REQUEST, f"Invalid Request: {what}"))
 
 
-def _parse_error(what: str) -> Malformed:
-    return Malformed(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+def _parse_error(what: str, id_: RequestId | None = None) -> Malformed:
+    return Malformed(id_, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
 
 
 def _unreadable(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
@@ -190,23 +191,40 @@ def _unreadable(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
     grammar. A JavaScript client can produce the first by cutting a string in two, and waits for an answer
     to its id: so the slow decoder of the standard library is asked for the id, and only for that.
     """
-    import json
-
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)
+        value = _slowly_decoded(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return _parse_error(str(problem).removeprefix("JSON is malformed: "))
-    id_ = value.get("id") if isinstance(value, dict) else None
-    known_id = id_ if _is_id(id_) and _encodable(id_) else None
+    known_id = _echoed_id(value)
     if b"\\ud" in data.lower():
         return _invalid(known_id, "a string holds half of a surrogate pair, which is not Unicode text")
     return _invalid(known_id, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})")
 
 
+def _id_in(text: str) -> RequestId | None:
+    """The id of a request that was read with replaced characters, for the refusal that it gets: without it
+    the sender would wait in vain."""
+    try:
+        return _echoed_id(_slowly_decoded(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _slowly_decoded(text: str) -> Any:
+    import json
+
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _echoed_id(value: Any) -> RequestId | None:
+    id_ = value.get("id") if isinstance(value, dict) else None
+    return id_ if _is_id(id_) and _encodable(id_) else None
+
+
 def _encodable(id_: Any) -> bool:
-    """Whether an id can be echoed: neither infinite nor half a character."""
+    """Whether an id can be echoed: neither infinite nor with a character that was cut or replaced."""
     if isinstance(id_, str):
-        return not any("\ud800" <= character <= "\udfff" for character in id_)
+        return not any("\ud800" <= character <= "\udfff" or character == "\ufffd" for character in id_)
     return bool(abs(id_) < 2**63)
 
 

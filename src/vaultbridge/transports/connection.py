@@ -281,7 +281,9 @@ class Connection:
         try:
             outcome = await self._outcome(call, handler)
         except asyncio.CancelledError:
-            self._session.cancel(request.id)
+            # One that the peer cancelled is out of the books, and its id may be another's by now.
+            if self._running.get(request.id) is asyncio.current_task():
+                self._session.cancel(request.id)
             raise
         if isinstance(outcome, ErrorObject):
             self._session.fail(request.id, outcome)
@@ -314,6 +316,8 @@ class Connection:
         task = self._running.pop(id_, None)
         if task is not None:
             task.cancel()
+            return
+        self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
 
     def _answered(self, id_: RequestId, outcome: Response | ErrorResponse) -> None:
         future = self._asked.get(id_)

@@ -1,7 +1,8 @@
 """Bytes into lines, with a bound: the framing of the stdio transport, without I/O.
 
-A message is a line; its end is a newline, with or without a carriage return before it. A line longer than the
-bound is thrown away as it comes, reported once as `TooLong`, and reading goes on after its end.
+A message is a line; its end is a newline, with or without a carriage return before it. A byte order mark
+before it is no part of it (RFC 8259, section 8.1, lets a reader ignore one). A line longer than the bound is
+thrown away as it comes, reported once as `TooLong`, and reading goes on after its end.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from vaultbridge.limits import MIB
 LINE_BYTES: Final = 16 * MIB
 """The longest message on stdio: an attachment of some ten megabytes as base64 still fits, and it equals
 the most that one write may put into a note."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class TooLong:
@@ -60,5 +63,5 @@ class LineSplitter:
         self._skipping = False
         if skipped:
             return [TOO_LONG]
-        line = line.removesuffix(b"\r")
+        line = line.removeprefix(_BYTE_ORDER_MARK).removesuffix(b"\r")
         return [line] if line.strip() else []

@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from vaultbridge.dialects.dialect import Dialect, Peer
 from vaultbridge.limits import CALL_SECONDS
@@ -27,6 +28,10 @@ from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.descriptors import DescriptorOutlet, DescriptorReader
 from vaultbridge.transports.lines import LINE_BYTES, LineSplitter, TooLong
 
+_STANDARD_ERROR: Final = 2
+_LENGTH_HEADER: Final = b"content-length:"
+"""How a client begins that frames messages as language servers do."""
+
 
 def take_streams() -> tuple[int, int]:
     """Move the protocol's descriptors to safety and give them back as (input, output).
@@ -34,6 +39,7 @@ def take_streams() -> tuple[int, int]:
     Afterwards descriptor 0 is /dev/null, so that no child process eats the client's messages, and
     descriptor 1 is standard error, so that no print reaches the client.
     """
+    _open_missing_streams()
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
@@ -41,6 +47,14 @@ def take_streams() -> tuple[int, int]:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return source, sink
+
+
+def _open_missing_streams() -> None:
+    """Put /dev/null where whoever started us closed a standard stream, so that no file of ours gets its
+    number: the system gives out the lowest free one."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003
+    os.close(descriptor)
 
 
 def serve_stdio(
@@ -109,14 +123,18 @@ async def _feed(line: bytes | TooLong, connection: Connection, outlet: Descripto
         # What comes after `exit` is not for us.
         return
     if isinstance(line, TooLong):
-        outlet.send(_too_long())
+        outlet.send(
+            _unread(f"a message may have {LINE_BYTES} bytes; this one was longer and has been thrown away")
+        )
+    elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
+        outlet.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
     else:
         await connection.receive(line)
 
 
-def _too_long() -> Outgoing:
-    what = f"Parse error: a message may have {LINE_BYTES} bytes; this one was longer and has been thrown away"
-    return Outgoing(codec.encode(ErrorResponse(None, ErrorObject(PARSE_ERROR, what))), None, final=True)
+def _unread(what: str) -> Outgoing:
+    error = ErrorObject(PARSE_ERROR, f"Parse error: {what}")
+    return Outgoing(codec.encode(ErrorResponse(None, error)), None, final=True)
 
 
 def _end_on_signals(connection: Connection) -> None:
