@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from vaultbridge.engine.draft import Draft, DraftFile
-from vaultbridge.engine.operate import Surroundings, operate
+from vaultbridge.engine.naming import Surroundings
+from vaultbridge.engine.operate import operate
 from vaultbridge.engine.operations import ChangedFile, FileChange, Operation, Outcome
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import FileTable

@@ -26,11 +26,12 @@ from vaultbridge.engine.finding import Finder
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.kept import KeptReadings, Reading
-from vaultbridge.engine.operate import Surroundings, concerns_others, takes_others_along
+from vaultbridge.engine.naming import Surroundings
 from vaultbridge.engine.operations import Operation, Outcome
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
+from vaultbridge.engine.reach import concerns_others, takes_others_along
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
 from vaultbridge.errors import NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.limits import KIB, NOTE_READ_BYTES

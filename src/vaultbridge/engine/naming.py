@@ -1,0 +1,115 @@
+"""What the names in an operation mean, as a draft stands: files, folders, and where a new note goes.
+
+Also what operations have to know beyond the draft. Nothing is changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.engine.draft import Draft
+from vaultbridge.engine.moving import LinkSources
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.vault.paths import VaultPath, is_under, join, name_of, new_vault_path, vault_path
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.settings import VaultSettings
+
+FOLDER_FILES: Final = 50_000
+"""The most files one folder operation may carry: above any vault's folder, and what a plan still fits in
+memory."""
+
+TEXT_KINDS: Final = (".md", ".canvas", ".base")
+
+
+class Surroundings(Struct, frozen=True):
+    """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
+    caller used; `stored` asks the disk how a visible file's path is spelled there; `check_named` raises when
+    a file, as it is on disk, may not be used; `is_folder` asks the disk; `expand` gives a template's text for
+    a new note's title."""
+
+    find: Callable[[str], VaultPath]
+    stored: Callable[[VaultPath], VaultPath | None]
+    check_named: Callable[[VaultPath], None]
+    is_folder: Callable[[VaultPath], bool]
+    expand: Callable[[str, str], str]
+    notes_with_tag: Callable[[str], list[VaultPath]]
+    sources: LinkSources
+    settings: VaultSettings
+    scope: Scope
+
+
+def existing(draft: Draft, name: str, around: Surroundings) -> VaultPath:
+    """The file of the draft that a caller names: a path, a path without `.md`, or a name.
+
+    Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
+    path = _named_in_draft(draft, name, around)
+    if path is None:
+        path = around.find(name)
+        if not draft.exists(path):
+            if draft.left(path):
+                raise NoteNotFound(name)
+            draft.notice_file(path)
+    around.check_named(path)
+    return path
+
+
+def _named_in_draft(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
+    for spelled in (name, f"{name}.md"):
+        try:
+            path = vault_path(spelled)
+        except InvalidArgument:
+            continue
+        for found in same_path(draft, path):
+            if around.scope.visible(found):
+                return found
+    made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
+    return made[0] if len(made) == 1 and around.scope.visible(made[0]) else None
+
+
+def same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
+    """The files of this path in any spelling; first the one that is spelled so, should there be several."""
+    return sorted(map(VaultPath, draft.table.same_path(path)), key=lambda found: found != path)
+
+
+def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
+    """Where a new note goes: an exact path, or a bare name in the folder that the settings give."""
+    if not name.strip("/ "):
+        raise InvalidArgument("A new note needs a name.", argument="name")
+    spelled = name if name.lower().endswith(TEXT_KINDS) else f"{name}.md"
+    if "/" not in spelled:
+        spelled = join(settings.new_note_folder(None), spelled)
+    return new_vault_path(spelled)
+
+
+def is_folder(draft: Draft, path: VaultPath, around: Surroundings) -> bool:
+    """Whether there is a folder, as the draft stands; an empty one is known to the disk alone."""
+    on_disk = around.is_folder(path) and not draft.left(path)
+    return on_disk or any(is_under(other, path) for other in draft.table)
+
+
+def as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
+    """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
+    try:
+        folder = vault_path(name)
+    except InvalidArgument:
+        return None
+    if not around.scope.visible(folder) or not is_folder(draft, folder, around):
+        return None
+    if name.endswith("/"):
+        return folder
+    as_file = draft.table.same_path(folder) or draft.table.same_path(f"{folder}.md")
+    return None if as_file else folder
+
+
+def files_under(draft: Draft, folder: VaultPath, around: Surroundings) -> list[VaultPath]:
+    files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
+    if not all(map(around.scope.visible, files)):
+        raise EditRefused(
+            f"{folder}/ holds files that may not be changed from here.", hint="Name single files."
+        )
+    if len(files) > FOLDER_FILES:
+        raise EditRefused(f"{folder}/ holds {len(files)} files; at most {FOLDER_FILES} are changed at once.")
+    return sorted(files)
