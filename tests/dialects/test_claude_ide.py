@@ -610,6 +610,17 @@ async def test_close_tab_rejects_a_waiting_diff_and_always_answers(bridge: Bridg
         assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
 
 
+@pytest.mark.parametrize(("name", "arguments"), [("close_tab", {"tab_name": "t"}), ("closeAllDiffTabs", {})])
+async def test_a_diff_closed_in_the_same_breath_does_not_stay_open(
+    bridge: Bridge, vault: Path, name: str, arguments: dict[str, Any]
+) -> None:
+    async with bridge.client() as client, bridge.editor(diffs=True):
+        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
+        await client.tool(name, **arguments)
+        assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
+    assert bridge.desk.diffs.waiting() == ()
+
+
 async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Bridge, vault: Path) -> None:
     async with bridge.editor(diffs=True) as page, bridge.client() as stays:
         kept = await stays.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="kept"))

@@ -90,7 +90,11 @@ async def test_leaving_takes_back_what_was_asked() -> None:
     from vaultbridge.editor.diffs import FrontEnd, Rejected
 
     desk.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
-    task = asyncio.ensure_future(desk.diffs.ask("one", "tab", A, "", ""))
+
+    async def nothing() -> str:
+        return ""
+
+    task = asyncio.ensure_future(desk.diffs.ask("one", "tab", A, nothing, ""))
     await asyncio.sleep(0)
     one.seat.leave()
     assert await asyncio.wait_for(task, WAIT) == Rejected()

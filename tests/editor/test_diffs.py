@@ -17,7 +17,7 @@ from vaultbridge.editor.diffs import (
     PendingDiffs,
     Rejected,
 )
-from vaultbridge.errors import InvalidArgument, ObsidianNotRunning
+from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDenied
 from vaultbridge.vault.paths import vault_path
 
 NOTE = vault_path("Note.md")
@@ -36,9 +36,13 @@ class Screen:
 async def asked(
     diffs: PendingDiffs, client: str = "c1", tab: str = "tab", new: str = "new"
 ) -> asyncio.Task[Decision]:
-    task = asyncio.ensure_future(diffs.ask(client, tab, NOTE, "old", new))
+    task = asyncio.ensure_future(diffs.ask(client, tab, NOTE, _old, new))
     await asyncio.sleep(0)
     return task
+
+
+async def _old() -> str:
+    return "old"
 
 
 async def outcome(task: asyncio.Task[Decision]) -> Decision:
@@ -57,6 +61,56 @@ async def test_a_person_accepts_perhaps_after_changing_it() -> None:
     assert diffs.waiting() == ()
 
 
+@pytest.mark.parametrize("how", ["tab", "all"])
+async def test_a_tab_closed_while_the_note_is_still_read_is_never_shown(how: str) -> None:
+    """The client sends both in one breath when a person decides in the terminal at once."""
+    diffs, read = PendingDiffs(), asyncio.Event()
+    screen = Screen(diffs)
+
+    async def slowly() -> str:
+        await read.wait()
+        return "old"
+
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    await asyncio.sleep(0)
+    assert diffs.waiting() == ()
+    closed = diffs.close_tab("c1", "tab") if how == "tab" else diffs.close_all("c1") == 1
+    assert closed
+    read.set()
+    assert await outcome(task) == Rejected()
+    assert (screen.shown, screen.gone) == ([], [])
+
+
+async def test_a_note_that_cannot_be_read_leaves_nothing_behind() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+
+    async def fails() -> str:
+        raise PermissionDenied("It leads out.")
+
+    with pytest.raises(PermissionDenied):
+        await diffs.ask("c1", "tab", NOTE, fails, "new")
+    assert (screen.shown, screen.gone, diffs.close_all("c1")) == ([], [], 0)
+
+
+async def test_a_front_end_that_comes_while_the_note_is_read_is_told_once() -> None:
+    diffs, read = PendingDiffs(), asyncio.Event()
+    Screen(diffs)
+
+    async def slowly() -> str:
+        await read.wait()
+        return "old"
+
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    await asyncio.sleep(0)
+    shown: asyncio.Queue[Diff] = asyncio.Queue()
+    diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))
+    read.set()
+    diffs.decide((await asyncio.wait_for(shown.get(), WAIT)).id, Rejected())
+    assert await outcome(task) == Rejected()
+    assert shown.empty()
+
+
 async def test_a_person_rejects() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
@@ -69,7 +123,7 @@ async def test_a_person_rejects() -> None:
 async def test_with_nobody_to_see_it_the_client_is_told_at_once() -> None:
     diffs = PendingDiffs()
     with pytest.raises(ObsidianNotRunning):
-        await diffs.ask("c1", "tab", NOTE, "", "")
+        await diffs.ask("c1", "tab", NOTE, _old, "")
     assert diffs.waiting() == ()
 
 
@@ -194,6 +248,6 @@ async def test_how_many_may_wait_is_bounded() -> None:
     Screen(diffs)
     tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]
     with pytest.raises(InvalidArgument):
-        await diffs.ask("c1", "one more", NOTE, "", "")
+        await diffs.ask("c1", "one more", NOTE, _old, "")
     diffs.shut_down()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from editor.views import VaultView
-from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
+from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, PermissionDenied
 from vaultbridge.index.owner import Keeper
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
@@ -38,6 +38,14 @@ def view(vault: Path) -> Iterator[VaultView]:
 async def test_text_is_read_without_bom_and_always_sendable(view: VaultView) -> None:
     assert await view.read_text(vault_path("Note.md")) == "one\r\ntwo\r\n"
     assert await view.read_text(vault_path("Bad.md")) == "caf\ufffd [[Gone]]\n"
+
+
+async def test_a_file_that_is_no_text_is_refused_and_not_shown_with_replaced_bytes(
+    view: VaultView, vault: Path
+) -> None:
+    (vault / "whole.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    with pytest.raises(EngineFailure, match="not text"):
+        await view.read_text(vault_path("whole.png"))
 
 
 async def test_missing_and_private_notes_are_the_same(view: VaultView) -> None:

@@ -110,15 +110,20 @@ async def open_diff(asked: ToolCall) -> Blocks:
     path = asked.paths.inside(asked.text("old_file_path"))
     if not asked.view.visible(path):
         raise NoteNotFound(path)
+
+    async def read_old() -> str:
+        try:
+            old_text = await asked.view.read_text(path)
+        except NoteNotFound:
+            old_text = ""
+        # From here on a person is waited for.
+        asked.call.lift_time_limit()
+        # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all
+        # new.
+        return old_text.replace("\r\n", "\n")
+
     try:
-        old_text = await asked.view.read_text(path)
-    except NoteNotFound:
-        old_text = ""
-    # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all new.
-    old_text = old_text.replace("\r\n", "\n")
-    asked.call.lift_time_limit()
-    try:
-        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, old_text, new_text)
+        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, read_old, new_text)
     except ObsidianNotRunning:
         log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.seat.name)
         raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -59,8 +59,12 @@ class FrontEnd(Struct):
 
 
 class _Pending(Struct):
-    diff: Diff
+    """`diff` is None until the note has been read: nobody has seen it, but its client may close it."""
+
+    client: str
+    tab_name: str
     decision: asyncio.Future[Decision]
+    diff: Diff | None = None
     reason: CloseReason = "withdrawn"
 
 
@@ -75,9 +79,15 @@ class PendingDiffs:
     # for clients
 
     async def ask(
-        self, client: str, tab_name: str, path: VaultPath, old_text: str, new_text: str
+        self,
+        client: str,
+        tab_name: str,
+        path: VaultPath,
+        read_old: Callable[[], Awaitable[str]],
+        new_text: str,
     ) -> Decision:
-        """Show the diff to every front end and wait for a person, however long it takes.
+        """Show the diff to every front end and wait for a person, however long it takes. `read_old` gives the
+        note as it is; what it raises is raised.
 
         Raises ObsidianNotRunning when nobody could see it, at once or after the last front end has been
         gone for the grace time. Cancelling the call withdraws the diff.
@@ -88,35 +98,43 @@ class PendingDiffs:
             raise InvalidArgument(f"{PENDING_DIFFS} diffs are waiting already.", hint="Decide on some first.")
         # The same tab opened again replaces the older question, which nobody will answer now.
         self.close_tab(client, tab_name)
-        diff = Diff(f"d{next(self._numbers)}", client, tab_name, path, old_text, new_text)
-        pending = _Pending(diff, asyncio.get_running_loop().create_future())
-        self._pending[diff.id] = pending
-        for front_end in tuple(self._front_ends.values()):
-            front_end.opened(diff)
+        id_ = f"d{next(self._numbers)}"
+        pending = _Pending(client, tab_name, asyncio.get_running_loop().create_future())
+        self._pending[id_] = pending
         try:
+            old_text = await read_old()
+            if not pending.decision.done():
+                pending.diff = Diff(id_, client, tab_name, path, old_text, new_text)
+                for front_end in tuple(self._front_ends.values()):
+                    front_end.opened(pending.diff)
             return await pending.decision
         finally:
-            self._pending.pop(diff.id, None)
-            for front_end in tuple(self._front_ends.values()):
-                front_end.closed(diff, pending.reason)
+            self._pending.pop(id_, None)
+            if pending.diff is not None:
+                for front_end in tuple(self._front_ends.values()):
+                    front_end.closed(pending.diff, pending.reason)
 
     def close_tab(self, client: str, tab_name: str) -> bool:
         """Reject `client`'s diff of that name; False when it has none."""
-        return self._reject(lambda diff: diff.client == client and diff.tab_name == tab_name) > 0
+        return self._reject(lambda one: one.client == client and one.tab_name == tab_name) > 0
 
     def close_all(self, client: str) -> int:
         """Reject everything `client` asked, and say how many that was."""
-        return self._reject(lambda diff: diff.client == client)
+        return self._reject(lambda one: one.client == client)
 
     # for people
 
     def waiting(self) -> tuple[Diff, ...]:
-        return tuple(pending.diff for pending in self._pending.values() if not pending.decision.done())
+        return tuple(
+            pending.diff
+            for pending in self._pending.values()
+            if pending.diff is not None and not pending.decision.done()
+        )
 
     def decide(self, diff_id: str, decision: Decision) -> None:
         """Raises InvalidArgument when that diff is not waiting (any more)."""
         pending = self._pending.get(diff_id)
-        if pending is None or pending.decision.done():
+        if pending is None or pending.diff is None or pending.decision.done():
             raise InvalidArgument(f"No diff {diff_id!r} is waiting.", argument="id")
         pending.reason = "accepted" if isinstance(decision, Accepted) else "rejected"
         pending.decision.set_result(decision)
@@ -153,10 +171,10 @@ class PendingDiffs:
             if not pending.decision.done():
                 pending.decision.set_exception(_nobody_there())
 
-    def _reject(self, wanted: Callable[[Diff], bool]) -> int:
+    def _reject(self, wanted: Callable[[_Pending], bool]) -> int:
         count = 0
         for pending in tuple(self._pending.values()):
-            if wanted(pending.diff) and not pending.decision.done():
+            if wanted(pending) and not pending.decision.done():
                 pending.reason = "rejected"
                 pending.decision.set_result(Rejected())
                 count += 1

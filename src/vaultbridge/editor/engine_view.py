@@ -13,7 +13,7 @@ from vaultbridge.editor.ports import FindingsOf
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.parsing import parse_file
-from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode, displayable
@@ -64,7 +64,11 @@ class EngineView:
         return self._engine.find(name)
 
     async def read_text(self, path: VaultPath) -> str:
-        return displayable(decode(await asyncio.to_thread(self._engine.read_bytes, path)).text)
+        data = await asyncio.to_thread(self._engine.read_bytes, path)
+        if b"\0" in data and not path.lower().endswith(_NOTES):
+            # A client would write back what it was shown, and the file would be lost.
+            raise EngineFailure(f"{path} is not text.", hint="obsidian_attachment gives it as it is.")
+        return displayable(decode(data).text)
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> None:
         await asyncio.to_thread(self._write, path, text, actor)
