@@ -85,9 +85,9 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
 
 
 def is_folder(draft: Draft, path: VaultPath, around: Surroundings) -> bool:
-    """Whether there is a folder, as the draft stands; an empty one is known to the disk alone."""
+    """Whether there is a folder, as the draft stands: the disk knows empty ones too, the draft its own."""
     on_disk = around.is_folder(path) and not draft.left(path)
-    return on_disk or any(is_under(other, path) for other in draft.table)
+    return on_disk or any(is_under(made, path) for made in draft.made())
 
 
 def as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
