@@ -276,3 +276,161 @@ async def test_closing_fails_what_is_open_and_says_so_once(monkeypatch: pytest.M
 def test_a_url_of_another_kind_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="must start with http"):
         StreamableHttpTransport("ws://x")
+
+
+async def test_a_stream_that_is_cut_without_a_goodbye_is_resumed_too() -> None:
+    asked: list[str | None] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await request.read()
+        await response.prepare(request)
+        if request.method == "POST":
+            await response.write(b'id: 7\nretry: 1\ndata: {"jsonrpc":"2.0","method":"n"}\n\n')
+            assert request.transport is not None
+            request.transport.abort()
+            return response
+        asked.append(request.headers.get("Last-Event-ID"))
+        await response.write(b'id: 8\ndata: {"jsonrpc":"2.0","id":1,"result":{"late":true}}\n\n')
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert (await user.ask(1))["result"] == {"late": True}
+    assert asked == ["7"]
+
+
+async def test_a_stream_may_end_more_often_than_attempts_are_made_while_the_server_is_there() -> None:
+    ends = 0
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        nonlocal ends
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await request.read()
+        await response.prepare(request)
+        ends += 1
+        await response.write(b"id: 7\nretry: 1\ndata:\n\n")
+        if ends > 3 * http.RESUMES:
+            await response.write(b'data: {"jsonrpc":"2.0","id":1,"result":{"late":true}}\n\n')
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert (await user.ask(1))["result"] == {"late": True}
+
+
+async def test_a_message_that_is_refused_ends_no_stream() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await request.read()
+        await response.prepare(request)
+        await response.write(b'data: {"jsonrpc":\n\ndata: [1]\n\n')
+        await response.write(b'data: {"jsonrpc":"2.0","id":1,"result":{"good":true}}\n\n')
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert (await user.ask(1))["result"] == {"good": True}
+        assert [type(error).__name__ for error in user.errors] == ["InvalidMessage", "InvalidMessage"]
+
+
+async def test_an_answer_that_is_refused_fails_its_request_in_a_stream_too() -> None:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await request.read()
+        await response.prepare(request)
+        await response.write(b'data: {"jsonrpc":"2.0","id":1,"result":{},"error":{}}\n\n')
+        await asyncio.Event().wait()
+        return response
+
+    async with serving(handle) as url, User(url) as user:
+        assert "refused" in (await user.ask(1))["error"]["message"]
+
+
+def session_server(
+    stream: Callable[[web.Request, int], Awaitable[web.StreamResponse]],
+) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """A server of the handshake era; `stream` answers its GETs, which it counts."""
+    gets = 0
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        nonlocal gets
+        if request.method == "GET":
+            gets += 1
+            return await stream(request, gets)
+        if request.method == "DELETE":
+            return web.Response()
+        message = await request.json()
+        if "id" not in message:
+            return web.Response(status=202)
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return web.json_response(answer, headers={"Mcp-Session-Id": "s1"})
+
+    return handle
+
+
+async def test_the_server_s_own_stream_is_taken_up_again_as_often_as_it_ends() -> None:
+    """Its events need no ids; a gateway that ends quiet streams must not end the notifications."""
+
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b'retry: 1\ndata: {"jsonrpc":"2.0","method":"n%d"}\n\n' % number)
+        return response
+
+    heard: list[str] = []
+    async with serving(session_server(stream)) as url:
+        session = Session(StreamableHttpTransport(url), version="2025-11-25")
+        session.on_notification = lambda message: heard.append(message["method"])
+        async with session:
+            await until(lambda: f"n{3 * http.RESUMES}" in heard)
+
+
+@pytest.mark.parametrize("ending", ["refused", "gone"])
+async def test_the_loss_of_the_server_s_own_stream_is_told(
+    ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "RESUME_DELAY", 0.001)
+
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        if number > 1:
+            if ending == "refused":
+                return web.Response(status=404)
+            assert request.transport is not None
+            request.transport.abort()
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        return response
+
+    async with serving(session_server(stream)) as url:
+        user = User(url)
+        async with Session(user.transport, version="2025-11-25"):
+            await until(lambda: any(isinstance(error, LineLost) for error in user.errors))
+
+
+async def test_a_server_without_a_stream_of_its_own_is_no_error() -> None:
+    asked = asyncio.Event()
+
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        asked.set()
+        return web.Response(status=405)
+
+    async with serving(session_server(stream)) as url:
+        user = User(url)
+        async with Session(user.transport, version="2025-11-25") as session:
+            await asked.wait()
+            await session.request("ping")
+            assert user.errors == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"url": "http://[::1/mcp"}, "Invalid HTTP URL"),
+        ({"url": "http://localhost:99999/mcp"}, "Invalid HTTP URL"),
+        ({"url": "http:///mcp"}, "names no host"),
+        ({"url": "http://localhost", "headers": {"A B": "x"}}, "cannot name a header"),
+        ({"url": "http://localhost", "headers": {"A": "x\r\nB: y"}}, "line break"),
+    ],
+)
+def test_a_url_or_a_header_that_cannot_be_one_is_refused(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidArgument, match=reason):
+        StreamableHttpTransport(**options)

@@ -104,3 +104,10 @@ def test_wrong_targets_are_refused(folder: Path) -> None:
         open_target("python 'unfinished")
     with pytest.raises(InvalidArgument, match="a command has none"):
         open_target("python x.py", headers={"A": "b"})
+
+
+@pytest.mark.parametrize("headers", [None, ["A: b"], "A: b"])
+def test_headers_of_another_shape_are_refused(folder: Path, headers: Any) -> None:
+    config = write(folder / "c.json", w={"url": "ws://x", "headers": headers})
+    with pytest.raises(InvalidArgument, match="headers of the server 'w' must be an object"):
+        open_target("w", config=config)

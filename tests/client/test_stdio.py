@@ -78,6 +78,25 @@ async def test_a_program_that_does_not_exist_is_told() -> None:
         StdioTransport([])
 
 
+async def test_a_folder_that_does_not_exist_is_not_taken_for_the_program(tmp_path: Path) -> None:
+    transport = StdioTransport(command("good"), cwd=str(tmp_path / "missing"))
+    with pytest.raises(ConnectFailed, match="no such folder to start it in") as failed:
+        await transport.start()
+    assert str(tmp_path) not in str(failed.value)
+    await transport.close()
+
+
+@pytest.mark.parametrize("env", [{"A=B": "x"}, {"": "x"}, {"A": "x\0"}, {"A\0": "x"}])
+def test_an_environment_that_no_process_can_have_is_told(env: dict[str, str]) -> None:
+    with pytest.raises(ConnectFailed, match="cannot be set in the environment"):
+        StdioTransport(command("good"), env=env)
+
+
+def test_a_command_without_a_program_is_told() -> None:
+    with pytest.raises(ConnectFailed, match="names no program"):
+        StdioTransport(["", "x"])
+
+
 async def test_a_server_that_dies_fails_the_call_and_says_its_last_words() -> None:
     user = User("dies")
     await user.transport.start()

@@ -54,8 +54,8 @@ class Handshake:
     def sent(self, kind: Kind, message: Message) -> None:
         """Watch one of `WATCHED` go to the line.
 
-        Not when it is queued: a confirmation that waits would be repeated with the handshake, and go out again
-        from the queue.
+        Not when it is queued: a confirmation that waits would be repeated with the handshake, and go out
+        again from the queue.
         """
         method = message.get("method")
         if kind is Kind.REQUEST:

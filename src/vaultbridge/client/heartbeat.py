@@ -19,8 +19,8 @@ async def watch(
 ) -> LineLost:
     """Ping after `interval` seconds of silence; returns when nothing at all was heard for `patience` more.
 
-    Any message or pong counts as a sign of life. The ping's payload is `place()`, so that its pong also confirms what
-    was sent before. Cutting the line is the caller's duty.
+    Any message or pong counts as a sign of life. The ping's payload is `place()`, so that its pong also
+    confirms what was sent before. Cutting the line is the caller's duty.
     """
     now = asyncio.get_running_loop().time
     while True:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import ssl
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from vaultbridge.client import http_headers
-from vaultbridge.client.backoff import delays
+from vaultbridge.client import http_headers, redirects
+from vaultbridge.client.backoff import LONGEST_DELAY, delays
 from vaultbridge.client.callbacks import ALIVE_SECONDS, Callbacks
 from vaultbridge.client.errors import (
     ConnectFailed,
@@ -26,9 +27,15 @@ from vaultbridge.client.errors import (
     UnknownAnswer,
 )
 from vaultbridge.client.http_headers import SESSION_HEADER, VERSION_HEADER, Marked
-from vaultbridge.client.messages import Kind, Message, RequestId, decode
+from vaultbridge.client.messages import Kind, Message, RequestId, answered_id, decode
 from vaultbridge.client.open_requests import OpenRequests
-from vaultbridge.client.settings import CLOSE_SECONDS, CONNECT_SECONDS, MESSAGE_BYTES
+from vaultbridge.client.settings import (
+    CLOSE_SECONDS,
+    CONNECT_SECONDS,
+    MESSAGE_BYTES,
+    check_headers,
+    split_url,
+)
 from vaultbridge.client.sse import EventReader
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 
@@ -58,8 +65,10 @@ class StreamableHttpTransport(Callbacks):
         max_message_bytes: int = MESSAGE_BYTES,
     ) -> None:
         super().__init__()
-        if not url.lower().startswith(("http://", "https://")) or not urlsplit(url).hostname:
+        if not url.lower().startswith(("http://", "https://")):
             raise InvalidArgument("Invalid HTTP URL: must start with http:// or https://", argument="url")
+        split_url(url, "HTTP")
+        check_headers(headers or {})
         self.url = url
         self.session_id: str | None = None
         self._headers = dict(headers or {})
@@ -89,6 +98,7 @@ class StreamableHttpTransport(Callbacks):
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=POSTS + 8, ssl=self._ssl or True),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
+            trace_configs=[redirects.guard()],
         )
         self._move("opened")
 
@@ -121,7 +131,8 @@ class StreamableHttpTransport(Callbacks):
         if self._http is None or not self.is_connected:
             return False
         try:
-            async with asyncio.timeout(patience), self._http.options(self.url, headers=self._headers):
+            check = self._http.options(self.url, headers=self._headers, allow_redirects=False)
+            async with asyncio.timeout(patience), check:
                 return True
         except (TimeoutError, aiohttp.ClientError, OSError):
             return False
@@ -155,7 +166,7 @@ class StreamableHttpTransport(Callbacks):
 
         if self.session_id is None:
             return
-        with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError):
+        with contextlib.suppress(TimeoutError, aiohttp.ClientError, OSError, ConnectFailed):
             async with asyncio.timeout(CLOSE_SECONDS), http.delete(self.url, headers=self._common_headers()):
                 pass
 
@@ -202,6 +213,9 @@ class StreamableHttpTransport(Callbacks):
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             why = f"Cannot post to {self._host()}: {_cause(error)}"
             self._report(ConnectFailed(f"{why}."))
+        except ConnectFailed as error:  # a redirect that is not followed
+            why = error.message.rstrip(".")
+            self._report(error)
         except InvalidMessage as error:
             why = f"The server's answer was refused: {error.message}"
             self._report(error)
@@ -226,10 +240,9 @@ class StreamableHttpTransport(Callbacks):
         if kind != "text/event-stream":
             return f"The server answered with {_status(response)} and {kind!r} instead of JSON"
         reader = EventReader(self._max_message_bytes)
-        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
-            await self._read_events(response, reader, request_id)
+        await self._read_events(response, reader, request_id)
         if request_id in self._requests and reader.last_id is not None:
-            await self._resume(reader, request_id)
+            return await self._resume(reader, request_id, opened=True)
         return "The server's stream ended before the answer came"
 
     async def _read_refusal(self, response: aiohttp.ClientResponse, request_id: RequestId) -> None:
@@ -252,43 +265,78 @@ class StreamableHttpTransport(Callbacks):
     async def _read_events(
         self, response: aiohttp.ClientResponse, reader: EventReader, request_id: RequestId | None
     ) -> None:
-        """Deliver the events of a stream until it ends, or until the answer to `request_id` has come."""
-        async for chunk in response.content.iter_any():
-            for event in reader.feed(chunk):
-                if event.name == "message" and event.data:
-                    await self._take(event.data)
-            if request_id is not None and request_id not in self._requests:
-                return
-
-    async def _resume(self, reader: EventReader, request_id: RequestId | None) -> None:
-        """Go on with an event stream where it ended (2025-11-25, Resumability and Redelivery)."""
+        """Deliver the events of a stream until it ends, however, or until `request_id` has its answer."""
         import aiohttp
 
+        # An end without a goodbye is an end too: whoever reads on resumes.
+        with contextlib.suppress(aiohttp.ClientError, OSError):
+            async for chunk in response.content.iter_any():
+                for event in reader.feed(chunk):
+                    if event.name == "message" and event.data:
+                        await self._take_event(event.data)
+                if self._has_answer(request_id):
+                    return
+
+    async def _take_event(self, data: str) -> None:
+        """A message that is refused ends no stream, but the request it may have meant to answer fails."""
+        try:
+            await self._take(data)
+        except InvalidMessage as error:
+            self._report(error)
+            answered = answered_id(data)
+            why = f"The server's answer was refused: {error.message}"
+            failed = self._requests.fail(answered, why) if answered is not None else None
+            if failed is not None:
+                await self._deliver(failed)
+
+    def _has_answer(self, request_id: RequestId | None) -> bool:
+        return request_id is not None and request_id not in self._requests
+
+    async def _resume(self, reader: EventReader, request_id: RequestId | None, *, opened: bool) -> str:
+        """Go on with an event stream where it ended, as often as it ends (2025-11-25, Resumability).
+
+        `opened` says that there has been one. Returns why it cannot go on; empty when the answer has come, or
+        when the server has never had such a stream.
+        """
+        import aiohttp
+
+        tries: Iterator[float] = delays(RESUMES, RESUME_DELAY)
+        while (delay := next(tries, None)) is not None:
+            await asyncio.sleep(delay if reader.retry is None else min(reader.retry / 1000, LONGEST_DELAY))
+            try:
+                refusal = await self._reopen(reader, request_id)
+            except (aiohttp.ClientError, OSError, ConnectFailed):
+                continue
+            if self._has_answer(request_id):
+                return ""
+            if refusal:
+                return f"The server's stream cannot be resumed: {refusal}" if opened else ""
+            opened = True
+            # A server that is there may end its stream as often as it likes; not at once again, though.
+            tries = itertools.islice(delays(RESUMES + 1, RESUME_DELAY), 1, None)
+        return f"The server's stream was lost, and {RESUMES} attempts to resume it failed"
+
+    async def _reopen(self, reader: EventReader, request_id: RequestId | None) -> str:
+        """Open the stream and read it to its end; returns the server's refusal, or nothing."""
         assert self._http is not None
-        for delay in delays(RESUMES, RESUME_DELAY):
-            await asyncio.sleep(reader.retry / 1000 if reader.retry is not None else delay)
-            headers = {**self._common_headers(), "Accept": "text/event-stream"}
-            if reader.last_id is not None:
-                headers["Last-Event-ID"] = reader.last_id
-            with contextlib.suppress(aiohttp.ClientError, OSError):
-                async with self._http.get(self.url, headers=headers) as response:
-                    if response.status >= 400 or response.content_type != "text/event-stream":
-                        return
-                    await self._read_events(response, reader, request_id)
-            if request_id is not None and request_id not in self._requests:
-                return
+        headers = {**self._common_headers(), "Accept": "text/event-stream"}
+        if reader.last_id is not None:
+            headers["Last-Event-ID"] = reader.last_id
+        async with self._http.get(self.url, headers=headers) as response:
+            if response.status >= 400 or response.content_type != "text/event-stream":
+                return _status(response)
+            await self._read_events(response, reader, request_id)
+        return ""
 
     async def _listen(self) -> None:
         """The server's own stream; a server without one answers 405, and that is that."""
-        reader = EventReader(self._max_message_bytes)
         try:
-            while self.is_connected:
-                before = reader.last_id
-                await self._resume(reader, None)
-                if reader.last_id == before:
-                    return  # refused, or nothing came in RESUMES attempts
+            why = await self._resume(EventReader(self._max_message_bytes), None, opened=False)
         except InvalidMessage as error:
             self._report(error)
+            why = "The server's stream held an event above the limit"
+        if why:
+            self._report(LineLost(f"{why}: no notification comes any more."))
 
     async def _take(self, data: str | bytes) -> None:
         self._metrics.messages_received += 1

@@ -12,6 +12,7 @@ import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from vaultbridge.client import redirects
 from vaultbridge.client.errors import ConnectFailed, LineLost, SubprotocolRefused
 from vaultbridge.client.line import Dial, Frame, Line, Pong
 from vaultbridge.client.settings import OVERSIZE_FACTOR, WebSocketSettings
@@ -114,6 +115,7 @@ def aiohttp_dial(settings: WebSocketSettings) -> Dial:
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=1, force_close=True),
             timeout=aiohttp.ClientTimeout(total=None),
+            trace_configs=[redirects.guard()],
         )
         try:
             ws = await session.ws_connect(

@@ -88,7 +88,10 @@ def _from_entry(name: str, entry: Mapping[str, Any], headers: dict[str, str], ti
         values.pop("type", None)
         return StdioPlugin().make(values)
     url = str(values.get("url", ""))
-    all_headers = {**values.get("headers", {}), **headers}
+    own_headers = values.get("headers", {})
+    if not isinstance(own_headers, dict):
+        raise InvalidArgument(f"The headers of the server {name!r} must be an object of names and values.")
+    all_headers = {**own_headers, **headers}
     kind = values.get("type")
     if kind == "sse":
         raise InvalidArgument(

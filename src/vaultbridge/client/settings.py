@@ -10,7 +10,7 @@ import os
 import ssl
 from collections.abc import Mapping
 from typing import Any, Final, TypedDict
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -126,10 +126,7 @@ class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
                 raise _wrong(name, "1 or more", getattr(self, name))
         if self.ssl_context is not None and self.ca_file is not None:
             raise InvalidArgument("ssl_context and ca_file exclude each other.", argument="ca_file")
-        for name, value in self.headers.items():
-            if any(c in name or c in value for c in "\r\n\0"):
-                # The value may be a token: it is not shown.
-                raise InvalidArgument(f"The header {name!r} holds a line break.", argument="headers")
+        check_headers(self.headers)
 
 
 def make_settings(url: str, options: Mapping[str, Any]) -> WebSocketSettings:
@@ -168,25 +165,45 @@ def from_mapping(config: Mapping[str, Any]) -> WebSocketSettings:
 def check_url(url: str) -> None:
     if not isinstance(url, str) or not url.lower().startswith(("ws://", "wss://")):
         raise InvalidArgument("Invalid WebSocket URL: must start with ws:// or wss://", argument="url")
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise InvalidArgument(f"Invalid WebSocket URL: {error}", argument="url") from None
-    if not host:
-        raise InvalidArgument("Invalid WebSocket URL: it names no host", argument="url")
+    parts = split_url(url, "WebSocket")
     if parts.fragment:
         # RFC 6455 section 3: fragment identifiers are meaningless and must not be used on these URIs.
         raise InvalidArgument("Invalid WebSocket URL: it must have no fragment", argument="url")
 
 
+def split_url(url: str, kind: str) -> SplitResult:
+    """The parts of a URL that names a host. Raises InvalidArgument."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidArgument(f"Invalid {kind} URL: {error}", argument="url") from None
+    if not host:
+        raise InvalidArgument(f"Invalid {kind} URL: it names no host", argument="url")
+    return parts
+
+
+def check_headers(headers: Mapping[str, str]) -> None:
+    """RFC 9110 section 5: a name is a token, a value one line. Raises InvalidArgument."""
+    for name, value in headers.items():
+        if not _is_token(name):
+            raise InvalidArgument(f"{name!r} cannot name a header.", argument="headers")
+        if any(c in value for c in "\r\n\0"):
+            # The value may be a token: it is not shown.
+            raise InvalidArgument(f"The header {name!r} holds a line break.", argument="headers")
+
+
 def check_protocols(protocols: tuple[str, ...]) -> None:
     """RFC 6455 section 4.1: each a token, none twice."""
     for protocol in protocols:
-        if not protocol or any(c in _SEPARATORS or not "!" <= c <= "~" for c in protocol):
+        if not _is_token(protocol):
             raise InvalidArgument(f"{protocol!r} cannot name a WebSocket subprotocol.", argument="protocols")
     if len(set(protocols)) != len(protocols):
         raise InvalidArgument("A subprotocol is offered twice.", argument="protocols")
+
+
+def _is_token(text: str) -> bool:
+    return bool(text) and all("!" <= c <= "~" and c not in _SEPARATORS for c in text)
 
 
 _SEPARATORS: Final = frozenset('()<>@,;:\\"/[]?={} \t')

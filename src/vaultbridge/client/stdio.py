@@ -54,6 +54,11 @@ class StdioTransport(Callbacks):
         super().__init__()
         if not command or not all(isinstance(part, str) and "\0" not in part for part in command):
             raise ConnectFailed("The command is empty or holds a null character.")
+        if not command[0]:
+            raise ConnectFailed("The command names no program.")
+        for name, value in (env or {}).items():
+            if not name or "=" in name or "\0" in name + value:
+                raise ConnectFailed(f"{name!r} cannot be set in the environment: it or its value is wrong.")
         self.command = tuple(command)
         self.on_stderr: Callable[[str], object] | None = None
         self._env = {**os.environ, **env} if env else None
@@ -88,18 +93,22 @@ class StdioTransport(Callbacks):
             )
         except OSError as error:
             self._move("failed")
-            why = (
-                "no such program"
-                if isinstance(error, FileNotFoundError)
-                else (error.strerror or "failed").lower()
-            )
-            failed = ConnectFailed(f"Cannot start {PurePath(self.command[0]).name!r}: {why}.")
+            failed = ConnectFailed(f"Cannot start {PurePath(self.command[0]).name!r}: {self._cause(error)}.")
             self._report(failed)
             raise failed from None
         self._metrics.connects += 1
         self._move("opened")
         self._logging = asyncio.create_task(self._read_stderr(self._process))
         self._reading = asyncio.create_task(self._read_stdout(self._process))
+
+    def _cause(self, error: OSError) -> str:
+        if self._cwd is not None and error.filename == self._cwd:
+            return "there is no such folder to start it in"
+        return (
+            "no such program"
+            if isinstance(error, FileNotFoundError)
+            else (error.strerror or "failed").lower()
+        )
 
     async def send(self, message: object) -> None:
         """Raises InvalidMessage, TransportClosed (and tells `on_error`); nothing was accepted then."""

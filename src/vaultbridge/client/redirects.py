@@ -1,0 +1,56 @@
+"""Which redirects of a server are followed. A redirect repeats the request, with its headers and its message.
+
+Followed within one origin, and only when the message goes along: a server that moves `/mcp` to `/mcp/`. To
+another origin a token in a header of its own would be handed to whoever the server names, and a POST that
+turns into a GET loses its message while the status looks like success.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.client.errors import ConnectFailed
+
+if TYPE_CHECKING:
+    import aiohttp
+    from yarl import URL
+
+KEEPING: Final = (307, 308)
+"""RFC 9110 section 15.4: the method and the body stay what they were."""
+
+_PLAIN: Final = {"ws": "http", "wss": "https"}
+
+
+def guard() -> aiohttp.TraceConfig:
+    """For a client session: raises ConnectFailed at a redirect that is not to be followed."""
+    from aiohttp import TraceConfig
+
+    trace = TraceConfig()
+    trace.on_request_redirect.append(_check)
+    return trace
+
+
+async def _check(_: aiohttp.ClientSession, __: object, redirect: aiohttp.TraceRequestRedirectParams) -> None:
+    response = redirect.response
+    wanted = response.headers.get("Location", "")
+    host = f"{redirect.url.host}:{redirect.url.port}"
+    try:
+        target = redirect.url.join(type(redirect.url)(wanted))
+        is_near = _origin(target) == _origin(redirect.url)
+    except ValueError:
+        raise ConnectFailed(f"{host} redirects to something that is no URL.") from None
+    if not is_near:
+        raise ConnectFailed(
+            f"{host} redirects to {target.host}:{target.port}, which is not followed.",
+            hint="Use that server's URL, if you trust it.",
+        )
+    if redirect.method != "GET" and response.status not in KEEPING:
+        raise ConnectFailed(
+            f"{host} redirects to {target.path} in a way that would lose the message"
+            f" (HTTP {response.status}).",
+            hint="Use the URL it points to.",
+        )
+
+
+def _origin(url: URL) -> tuple[str, str | None, int | None]:
+    return _PLAIN.get(url.scheme, url.scheme), url.host, url.port
