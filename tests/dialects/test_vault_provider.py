@@ -14,6 +14,7 @@ import pytest
 from mcp_support.vault import WITHOUT_KEEPING, sample_vault, small_vault, surroundings, vault_wire
 from mcp_support.wire import BOUND, EVERY_VERSION, MODERN, Wire
 from vaultbridge.app.wiring import open_engine
+from vaultbridge.dialects import vault_provider
 from vaultbridge.dialects.mcp import mcp_dialect
 from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.dialects.vault_provider import ProviderSettings
@@ -51,6 +52,19 @@ def with_tool(run: Any) -> Any:
         return catalog
 
     return {"make_catalog": make, "settings": ProviderSettings(keep=False, quick_list=False)}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("list_files", {}), ("search", {"query": "needle"}), ("tags", {})]
+)
+async def test_the_first_question_of_a_program_that_does_not_wait_is_answered_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, Any]
+) -> None:
+    """Some clients start a process for every call: the index is then being built for the first time."""
+    monkeypatch.setattr(vault_provider, "FIRST_BUILD_SECONDS", BOUND)
+    vault = small_vault(tmp_path, {"A.md": "needle #tag"})
+    async with vault_wire(tmp_path, vault, settings=ProviderSettings()) as wire:
+        assert "still being built" not in await wire.text(tool, **arguments)
 
 
 @pytest.mark.parametrize("version", EVERY_VERSION)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -63,9 +64,35 @@ def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest
     desk = small({"A.md": "needle"})
     with monkeypatch.context() as nobody_compares:
         nobody_compares.setattr(Freshness, "settle", lambda self: None)
-        assert building(desk.engine) == ["(index is still being built: 0 of 0 notes so far)"]
+        assert building(desk.shop.bench()) == ["(index is still being built: 0 of 0 notes so far)"]
     assert desk.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
-    assert building(desk.engine) == []
+    assert building(desk.shop.bench()) == []
+
+
+@pytest.mark.parametrize(
+    ("patience", "rows"),
+    [
+        (60.0, ["A.md", "(files: 1)"]),
+        (0.01, ["(files: none)", "(index is still being built: 0 of 0 notes so far)"]),
+    ],
+)
+def test_a_question_waits_for_a_first_build_as_long_as_it_may(
+    small: Small, monkeypatch: pytest.MonkeyPatch, patience: float, rows: list[str]
+) -> None:
+    desk = small({"A.md": "needle"}).with_shop(patience=patience)
+    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    builder = threading.Thread(target=desk.engine.freshness.refresh)
+    asked = Queries._index
+
+    def build_once_somebody_asks(self: Queries) -> Index:
+        if patience > 1 and builder.ident is None:
+            builder.start()
+        return asked(self)
+
+    monkeypatch.setattr(Queries, "_index", build_once_somebody_asks)
+    assert desk.rows("list_files") == rows
+    if builder.ident is not None:
+        builder.join(60)
 
 
 @pytest.mark.parametrize(

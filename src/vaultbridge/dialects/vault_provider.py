@@ -63,6 +63,10 @@ requests within a few milliseconds, and loading must not get between."""
 CLOSE_SECONDS: Final = 5.0
 """How long the end waits for the vaults to close: they have files and a thread to let go of."""
 
+FIRST_BUILD_SECONDS: Final = 1.0
+"""How long a question waits for the first build of an index. Programs ask right after the start: most vaults
+are indexed by then, and "no files" is not what they hear of them. A large one answers in part after it."""
+
 log = logging.getLogger(__name__)
 
 
@@ -343,7 +347,9 @@ class _Loaded:
         from vaultbridge.tools.workshop import Workshop
 
         self.catalog: Catalog = (make_catalog or standard_catalog)()
-        self.shop: Workshop = Workshop(engines=engines, profile=settings.profile)
+        self.shop: Workshop = Workshop(
+            engines=engines, profile=settings.profile, patience=FIRST_BUILD_SECONDS
+        )
         self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
         self.completions: Completions = Completions(engines)
         self.limit(settings)

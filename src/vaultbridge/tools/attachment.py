@@ -46,7 +46,7 @@ def run(bench: Bench, arguments: Attachment) -> Answer:
     path = bench.engine.find(arguments.name)
     size, kind = size_of(bench.engine, path), media_type(path)
     if arguments.action == "info":
-        notes = building(bench.engine)
+        notes = building(bench)
         links = len({link.source for link in bench.engine.ask.backlinks(path)})
         return read("\n".join((f"{path}  {kind}  {size} bytes  linked from {links} notes", *notes)))
     if kind.startswith("text/") or kind in _TEXTS:

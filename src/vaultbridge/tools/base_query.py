@@ -43,7 +43,7 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
         base, text, where = base_of(bench.engine, _file(bench, named.name), block=arguments.block)
     this = bench.engine.find(arguments.this) if arguments.this else where
     progress = bench.shop.progress
-    unfinished = building(bench.engine)
+    unfinished = building(bench)
     result = query(
         bench.engine,
         base,

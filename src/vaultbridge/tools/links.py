@@ -30,7 +30,7 @@ class Links(Arguments, frozen=True, kw_only=True):
 
 def run(bench: Bench, arguments: Links) -> Answer:
     ask = bench.engine.ask
-    unfinished = building(bench.engine)
+    unfinished = building(bench)
     match arguments.kind:
         case "backlinks":
             path = _note(bench, arguments)

@@ -36,7 +36,7 @@ def run(bench: Bench, arguments: ListFiles) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     engine = bench.engine
-    notes = building(engine)
+    notes = building(bench)
     folder = vault_folder(arguments.folder)
     files = engine.ask.files(folder or None)
     if folder and not files and not (engine.scope.visible(folder) and engine.is_folder(folder)):

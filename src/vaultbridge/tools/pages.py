@@ -5,6 +5,7 @@ Every list ends with how to go on, so that a caller never takes a part for the w
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.note.text import displayable
 
 if TYPE_CHECKING:
-    from vaultbridge.engine import Engine
+    from vaultbridge.tools.workshop import Bench
 
 PAGE_CHARS: Final = 30_000
 """The most that one list fills, about 8,000 tokens: a third of what assistants accept as one result. Rows
@@ -20,6 +21,9 @@ that do not fit are what the next page begins with."""
 
 ROW_CHARS: Final = 2_000
 """The longest row: a longer one is cut, because a row is for finding, not for reading."""
+
+LOOK_SECONDS: Final = 0.02
+"""How often a question looks whether a first build is done: another process may be the one that builds."""
 
 
 def page(
@@ -65,10 +69,15 @@ def sliced(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
     return rows[offset : offset + limit]
 
 
-def building(engine: Engine) -> list[str]:
+def building(bench: Bench) -> list[str]:
     """The line that tells of an answer from an index that is not complete yet; none when it is. To be made
-    before the question is asked: see `status_to_ask`."""
-    status = engine.ask.status_to_ask()
+    before the question is asked: see `status_to_ask`. Waits for a first build as long as the caller may."""
+    status = bench.engine.ask.status_to_ask()
+    if not status.complete and bench.shop.patience:
+        deadline = time.monotonic() + bench.shop.patience
+        while not bench.engine.ask.status.complete and time.monotonic() < deadline:
+            time.sleep(LOOK_SECONDS)
+        status = bench.engine.ask.status_to_ask()
     if status.complete:
         return []
     return [f"(index is still being built: {status.done} of {status.total} notes so far)"]

@@ -41,7 +41,7 @@ def run(bench: Bench, arguments: Properties) -> Answer:
         return _change(bench, arguments)
     if arguments.name:
         return _of_note(bench, arguments)
-    notes = building(bench.engine)
+    notes = building(bench)
     rows = _values(bench, arguments.property) if arguments.property else _names(bench)
     what = "notes" if arguments.property else "properties"
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Offset
-from vaultbridge.tools.pages import PAGE_CHARS, page
+from vaultbridge.tools.pages import PAGE_CHARS, building, page
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -27,6 +27,8 @@ class Search(Arguments, frozen=True, kw_only=True):
 
 
 def run(bench: Bench, arguments: Search) -> Answer:
+    # Only for its wait: the page itself tells whether it is whole.
+    building(bench)
     found = bench.engine.ask.search(
         arguments.query,
         limit=arguments.limit,

@@ -40,7 +40,7 @@ def run(bench: Bench, arguments: Tags) -> Answer:
             return _notes(bench, arguments)
         case "list":
             # A single note is read from disk, whatever the index knows yet.
-            notes = [] if arguments.name else building(bench.engine)
+            notes = [] if arguments.name else building(bench)
             rows = _tags(bench, arguments)
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
     return read(page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
@@ -51,7 +51,7 @@ def _notes(bench: Bench, arguments: Tags) -> Answer:
 
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
-    notes = building(bench.engine)
+    notes = building(bench)
     found = bench.engine.ask.search(
         f"tag:#{tag_name(arguments.tag)}",
         limit=arguments.limit,

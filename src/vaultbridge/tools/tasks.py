@@ -48,7 +48,7 @@ def run(bench: Bench, arguments: Tasks) -> Answer:
     if arguments.action == "set":
         return _set(bench, arguments)
     _check(arguments)
-    notes = building(bench.engine)
+    notes = building(bench)
     found = bench.engine.ask.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
         text=arguments.text,

@@ -56,7 +56,7 @@ def _list(bench: Bench, arguments: Template) -> Answer:
     folder = bench.engine.settings.template_folder
     if not folder:
         return read("(the vault has no templates folder; any note can serve as a template)")
-    notes = building(bench.engine)
+    notes = building(bench)
     files = bench.engine.ask.files(vault_folder(folder))
     rows = [file.path for file in files if file.kind == "note"]
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)

@@ -41,7 +41,7 @@ def run(bench: Bench, arguments: VaultInfo) -> Answer:
     engine = bench.engine
     if arguments.section == "summary":
         return read("\n".join(_summary(bench)))
-    notes = building(engine)
+    notes = building(bench)
     if arguments.section == "settings":
         rows, what = _settings(engine.settings, engine.scope.visible), "settings"
     elif arguments.section == "links":
@@ -80,7 +80,7 @@ def _summary(bench: Bench) -> list[str]:
     from vaultbridge.vault.running import obsidian_runs
 
     engine = bench.engine
-    unfinished = building(engine)
+    unfinished = building(bench)
     counts, found = engine.ask.counts(), _health(bench)
     unresolved = engine.ask.unresolved()
     other = len(found.problems) - found.count(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")

@@ -76,7 +76,8 @@ class Workshop(Struct, frozen=True, kw_only=True):
     """`engines` by the vault's name, in the order they are listed; a mapping that opens an engine when it is
     asked for one will do. `editor` None: what is open comes from the app's workspace file, as long as
     `shares_open` says so; an editor decides for itself. `app` None: the app of this machine. `read_only`
-    refuses every change whatever the engines' scopes allow."""
+    refuses every change whatever the engines' scopes allow. `patience` is how many seconds a question may
+    wait for a first build of the index before it is answered in part."""
 
     engines: Mapping[str, Engine]
     actor: str = "tools"
@@ -86,6 +87,7 @@ class Workshop(Struct, frozen=True, kw_only=True):
     progress: Progress = no_progress
     profile: Profile = "full"
     read_only: bool = False
+    patience: float = 0.0
 
     @property
     def vaults(self) -> tuple[str, ...]:
