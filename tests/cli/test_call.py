@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from client.http_fixture import fixture_over_http
 from client.servers import core_server, running, sdk_server, serve_sdk
+from client.test_http import serving, session_server
 from vaultbridge.cli.call import main
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +104,19 @@ async def test_a_failed_tool_is_one_line_on_stderr_and_exit_code_1() -> None:
         ([f"{CHILD} good", "--header", "nonsense"], 2, "'NAME: VALUE'"),
         ([f"{CHILD} good", "--mcp", "1999"], 2, "not a version of MCP"),
         ([f"{CHILD} good", "--timeout", "0"], 2, "above 0"),
+        ([f"{CHILD} good", "--watch", "--count", "-1"], 2, "--count must be"),
+        ([f"{CHILD} good", "--count", "1"], 2, "--count belongs to --watch"),
+        ([f"{CHILD} good", "--resource", "a:b"], 2, "--resource belongs to --watch"),
+        ([f"{CHILD} good", "echo", "{}", "--read", "a:b"], 2, "--read calls no tool. Leave out 'echo'"),
+        ([f"{CHILD} good", "echo", "--watch"], 2, "--watch calls no tool"),
+        ([f"{CHILD} good", "--read", "a:b", "--watch"], 2, "exclude each other"),
+        ([f"{CHILD} good", "--read", ""], 2, "--read is empty"),
+        ([f"{CHILD} good", "", "{}"], 2, "The tool is empty"),
+        ([f"{CHILD} good", "--prompt", "p", "{}", "x"], 2, "one JSON object"),
+        (["http://[::1/mcp"], 2, "Invalid HTTP URL"),
+        (["http://127.0.0.1:99999/mcp"], 2, "Invalid HTTP URL"),
+        (["http://127.0.0.1:1/mcp", "--header", "A: b\nC: d"], 2, "line break"),
+        (["ws://127.0.0.1:1", "--header", "A B: c"], 2, "cannot name a header"),
         (["x", "--config", "missing.json"], 2, "cannot be read"),
     ],
 )
@@ -271,6 +286,124 @@ async def test_watching_ends_also_when_the_connection_does_after_a_quiet_while(v
         shown.set()
         _, err = await process.communicate()
     assert process.returncode == 1 and b"connection" in err
+
+
+def modern(*answers: dict[str, Any]) -> Any:
+    """A server of 2026-07-28 that says `answers` to the first request, and leaves after notifications."""
+
+    async def handle(ws: Any, request: Any) -> None:
+        async for frame in ws:
+            message = frame.json()
+            if message["method"] == "server/discover":
+                result = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+                await ws.send_json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+                continue
+            for answer in answers:
+                own = {} if "method" in answer else {"id": message["id"]}
+                await ws.send_json({"jsonrpc": "2.0", **answer, **own})
+            if any("method" in answer for answer in answers):
+                await ws.close()
+                return
+
+    return handle
+
+
+async def test_what_came_before_the_connection_ended_is_shown_all_the_same() -> None:
+    notes = [{"method": "notifications/x", "params": {"n": n}} for n in range(50)]
+    async with running(modern(*notes)) as server:
+        code, out, err = await call(server.url, "--watch", "--json")
+        assert code == 1 and "closed the connection" in err
+        assert [json.loads(line)["params"]["n"] for line in out.splitlines()] == list(range(50))
+        code, out, err = await call(server.url, "--watch", "--count", "50")
+        assert (code, err, len(out.splitlines())) == (0, "", 50)
+
+
+async def test_watching_over_http_ends_when_the_stream_cannot_be_had_again() -> None:
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        if number > 1:
+            return web.Response(status=404)  # the server was started anew, and knows no such session
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b'retry: 1\ndata: {"jsonrpc":"2.0","method":"notifications/x"}\n\n')
+        return response
+
+    async with serving(session_server(stream)) as url:
+        code, out, err = await call(url, "--watch", "--mcp", "2025-11-25")
+        assert code == 1 and out == "notifications/x {}\n" and "connection has ended" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "result", "shown"),
+    [
+        ([], {"tools": [{"description": "x"}]}, "an entry without a name"),
+        ([], {"tools": ["x"]}, "an entry without a name"),
+        ([], {"tools": "x"}, "It offers nothing"),
+        ([], {"tools": [{"name": "t", "inputSchema": {"properties": [1], "required": 3}}]}, "t"),
+        (["t"], {"content": "plain"}, "plain"),
+        (["t"], {"content": [7, {"type": "resource", "resource": "x"}]}, "7\n[resource]"),
+        (["t"], {"content": [{"type": "image", "data": 5}]}, "[image"),
+        (["--read", "a:b"], {"contents": [{"uri": "a:b", "blob": "not base64!"}]}, "not base64"),
+        (["--read", "a:b"], {"contents": {"text": "alone"}}, "alone"),
+        (["--prompt", "p"], {"messages": [{"role": "user", "content": "bare"}, 5]}, "[user] bare"),
+    ],
+)
+async def test_a_server_with_results_of_another_shape_gets_no_traceback(
+    args: list[str], result: Any, shown: str
+) -> None:
+    async with running(modern({"result": result})) as server:
+        _, out, err = await call(server.url, *args)
+        assert shown in out + err and "Traceback" not in err
+
+
+async def shell(line: str) -> tuple[int, str, str]:
+    """Run a line of the shell in which `$CALL` is the command."""
+    process = await asyncio.create_subprocess_exec(
+        "bash", "-c", line, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "CALL": f"{sys.executable} -m vaultbridge call", "CHILD": f"{CHILD} good"},
+    )  # fmt: skip
+    async with asyncio.timeout(BOUND):
+        out, err = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ('$CALL "$CHILD" | true; exit ${PIPESTATUS[0]}', 1, ""),
+        ('$CALL "$CHILD" >&-', 1, "no standard output"),
+        ('$CALL "$CHILD" echo - <&-', 2, "not JSON"),
+        ('PYTHONIOENCODING=ascii $CALL "$CHILD"', 0, ""),
+        ('$CALL "no-such-program" --trace 2>&-', 1, ""),
+        pytest.param(
+            '$CALL "$CHILD" >/dev/full', 1, "no space left",
+            marks=pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here"),
+        ),
+    ],
+)  # fmt: skip
+async def test_a_closed_or_full_or_old_stream_is_no_traceback(line: str, code: int, told: str) -> None:
+    got, _, err = await shell(line)
+    assert got == code and told in err and err.count("\n") == (1 if told else 0), err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+async def test_one_interrupt_ends_the_reading_of_arguments() -> None:
+    """Nothing was connected yet; a person who forgot the arguments presses Ctrl-C once."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "vaultbridge", "call", f"{CHILD} good", "echo", "-", cwd=ROOT,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None and process.stderr is not None
+    async with asyncio.timeout(BOUND):
+        # More than a pipe holds: when all of it is gone, the command is reading.
+        process.stdin.transport.set_write_buffer_limits(0)
+        process.stdin.write(b" " * 300_000)
+        await process.stdin.drain()
+        process.send_signal(signal.SIGINT)
+        assert await process.stderr.read() == b"vaultbridge call: interrupted\n"
+        await process.wait()
+    assert process.returncode == 1
 
 
 def test_main_gives_back_its_code_in_process_too(capsys: pytest.CaptureFixture[str]) -> None:

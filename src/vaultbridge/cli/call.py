@@ -84,29 +84,56 @@ def main(argv: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
-        return asyncio.run(_run(args))
+        output.prepare()
+        _check(args)
+        # Here and not in the event loop, whose first interrupt would not end the reading of stdin.
+        arguments = _arguments(args)
+        code = asyncio.run(_run(args, arguments))
+        output.finish()
+        return code
     except InvalidArgument as error:
         return _complain(str(error), 2)
     except VaultbridgeError as error:
         return _complain(str(error), 1)
     except KeyboardInterrupt:
         return _complain("interrupted", 1)
-    except BrokenPipeError:
-        # The reader of our output has gone; what would be flushed at exit must not complain again.
-        sys.stdout = None
-        return 1
+    except OSError as error:
+        # Of our own output: transports tell theirs in our words. What would be flushed at exit must not
+        # complain again.
+        output.abandon()
+        if isinstance(error, BrokenPipeError):
+            return 1  # the reader has gone, as `head` does
+        return _complain((error.strerror or "the output cannot be written").lower(), 1)
 
 
 def _complain(text: str, code: int) -> int:
     one_line = " ".join(text.split())
-    sys.stderr.write(f"vaultbridge call: {one_line}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"vaultbridge call: {one_line}\n")
     return code
 
 
-async def _run(args: argparse.Namespace) -> int:
-    arguments = _arguments(args)
+def _check(args: argparse.Namespace) -> None:
+    """One thing at a time: an option that would be passed over is a mistake. Raises InvalidArgument."""
     if not args.timeout > 0:
         raise InvalidArgument("--timeout must be a number of seconds above 0.")
+    asked = [name for name in ("read", "prompt", "watch") if getattr(args, name) not in (None, False)]
+    if len(asked) > 1:
+        raise InvalidArgument(f"--{asked[0]} and --{asked[1]} exclude each other.")
+    for name in ("read", "prompt", "tool"):
+        if getattr(args, name) == "":
+            raise InvalidArgument(f"{'The tool' if name == 'tool' else f'--{name}'} is empty.")
+    if args.tool is not None and asked and asked[0] != "prompt":
+        raise InvalidArgument(f"--{asked[0]} calls no tool.", hint=f"Leave out {args.tool!r}.")
+    if args.prompt is not None and args.arguments != "{}":
+        raise InvalidArgument("A prompt's arguments are one JSON object.", hint='Like \'{"a": "b"}\'.')
+    if args.count < 0:
+        raise InvalidArgument("--count must be a number of notifications, or 0 for no end.")
+    if not args.watch and (args.count or args.resource):
+        raise InvalidArgument(f"--{'count' if args.count else 'resource'} belongs to --watch.")
+
+
+async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
     transport: Transport = open_target(
         args.target,
         config=args.config,
@@ -114,7 +141,7 @@ async def _run(args: argparse.Namespace) -> int:
         timeout=min(args.timeout, CALL_SECONDS),
     )
     if args.trace:
-        transport = TracedTransport(transport, lambda line: print(line, file=sys.stderr), time.monotonic)
+        transport = TracedTransport(transport, output.trace, time.monotonic)
     is_ide = args.target == IDE and args.config is None
     # An IDE server speaks up only to who has shaken hands with it: selections and mentions come after that.
     version = HANDSHAKE_VERSIONS[-1] if is_ide and args.mcp == "auto" else args.mcp
@@ -123,14 +150,22 @@ async def _run(args: argparse.Namespace) -> int:
     if args.watch:
         session.on_notification = lambda message: _keep(seen, message)
     ends: list[Exception] = []
-    transport.on_error = lambda error: (
-        ends.append(error) if isinstance(error, LineLost | ConnectFailed) else None
-    )
+    lost = asyncio.Event()
+
+    def on_error(error: Exception) -> None:
+        if isinstance(error, LineLost | ConnectFailed):
+            ends.append(error)
+        if isinstance(error, LineLost):
+            lost.set()
+
+    transport.on_error = on_error
     try:
         async with session:
             if is_ide and not session.is_modern:
                 await session.notify("ide_connected", {"pid": os.getpid()})
-            return await _act(session, args, arguments, seen)
+            if args.watch:
+                return await _watch(session, args, seen, lost)
+            return await _act(session, args, arguments)
     except (RpcError, TransportClosed) as error:
         # An answer made up here says only that the line ended; what ended it says more.
         if ends and (isinstance(error, TransportClosed) or error.rpc_code == CONNECTION_LOST):
@@ -138,11 +173,7 @@ async def _run(args: argparse.Namespace) -> int:
         raise
 
 
-async def _act(
-    session: Session, args: argparse.Namespace, arguments: dict[str, Any], seen: asyncio.Queue[Message]
-) -> int:
-    if args.watch:
-        return await _watch(session, args, seen)
+async def _act(session: Session, args: argparse.Namespace, arguments: dict[str, Any]) -> int:
     if args.read:
         result = await session.read_resource(args.read)
         output.show_json(result) if args.json else output.show_resource(result)
@@ -169,11 +200,13 @@ async def _call(session: Session, args: argparse.Namespace, arguments: dict[str,
     return 0
 
 
-async def _watch(session: Session, args: argparse.Namespace, seen: asyncio.Queue[Message]) -> int:
+async def _watch(
+    session: Session, args: argparse.Namespace, seen: asyncio.Queue[Message], lost: asyncio.Event
+) -> int:
+    """Print what comes. Whatever ends the watching, what had come before is printed first."""
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
-    lost = asyncio.Event()
     session.transport.on_state = lambda _: lost.set()  # from connected, no move leads anywhere but away
     if not session.transport.is_connected:
         lost.set()
@@ -182,29 +215,29 @@ async def _watch(session: Session, args: argparse.Namespace, seen: asyncio.Queue
     losing = asyncio.create_task(lost.wait())
     shown = 0
     try:
-        while not args.count or shown < args.count:
+        while True:
             nearest = asyncio.create_task(seen.get())
             waiting = {nearest, stopping, losing, *([] if listening.done() else [listening])}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-            if listening.done():
-                listening.result()
-                if session.is_modern and not nearest.done():
-                    nearest.cancel()
-                    return 0  # the server has ended the stream
             if nearest.done():
                 output.show_notification(nearest.result(), as_json=args.json)
                 shown += 1
             else:
                 nearest.cancel()
-            if stopping.done():
+            if stopping.done() or shown == args.count > 0:
                 return 0
-            if losing.done() and seen.empty():
+            if not seen.empty():
+                continue
+            if listening.done():
+                listening.result()
+                if session.is_modern:
+                    return 0  # the server has ended the stream
+            if losing.done():
                 return _complain("the connection has ended", 1)
     finally:
         for task in (listening, stopping, losing):
             task.cancel()
         await asyncio.gather(listening, stopping, losing, return_exceptions=True)
-    return 0
 
 
 def _keep(seen: asyncio.Queue[Message], message: Message) -> None:
@@ -217,7 +250,7 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     text = (args.tool or "{}") if args.prompt else args.arguments
     try:
         if text == "-":
-            text = sys.stdin.read()
+            text = sys.stdin.read() if sys.stdin is not None else ""
         elif text.startswith("@"):
             text = Path(text[1:]).read_text("utf-8")
         value = msgspec.json.decode(text)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import base64
+import binascii
+import contextlib
+import io
+import os
 import shutil
 import sys
 from typing import Any, Final
@@ -12,6 +16,7 @@ import msgspec
 from vaultbridge.client.messages import Message, encode
 from vaultbridge.client.primitives import Primitive
 from vaultbridge.client.session import Session
+from vaultbridge.errors import EngineFailure
 
 WATCH_BACKLOG: Final = 1000
 """Notifications that wait to be printed; a terminal that is paused longer loses the oldest."""
@@ -25,6 +30,33 @@ HEADINGS: Final = {
     "template": "Resource templates",
     "prompt": "Prompts",
 }
+
+
+def prepare() -> None:
+    """Before anything is written. Raises EngineFailure when there is nowhere to write to."""
+    if sys.stdout is None:
+        raise EngineFailure("There is no standard output to write to.")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal of an old encoding shows what it can.
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def finish() -> None:
+    """Write out what is buffered. Raises OSError when it cannot be."""
+    sys.stdout.flush()
+
+
+def abandon() -> None:
+    """The output has failed: what is still buffered goes nowhere, or the interpreter would try again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def trace(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
 
 
 def show_primitives(session: Session, found: list[Primitive]) -> None:
@@ -56,7 +88,7 @@ def show_json(value: Any) -> None:
 
 
 def show_tool_result(result: Message) -> None:
-    shown = [_content(part) for part in result.get("content") or []]
+    shown = [_content(part) for part in _parts(result.get("content"))]
     if shown:
         _say("\n".join(shown))
     elif "structuredContent" in result:
@@ -64,20 +96,21 @@ def show_tool_result(result: Message) -> None:
 
 
 def show_resource(result: Message) -> None:
-    for part in result.get("contents") or []:
+    for part in _parts(result.get("contents")):
         if "text" in part:
-            _say(part["text"])
+            _say(str(part["text"]))
         elif sys.stdout.isatty():
             _say(_content({"type": "resource", "resource": part}))
         else:
             sys.stdout.flush()
-            sys.stdout.buffer.write(base64.b64decode(part.get("blob", "")))
+            sys.stdout.buffer.write(_bytes(part.get("blob", "")))
             sys.stdout.buffer.flush()
 
 
 def show_prompt(result: Message) -> None:
-    for message in result.get("messages") or []:
-        _say(f"[{message.get('role')}] {_content(message.get('content') or {})}")
+    for message in _parts(result.get("messages")):
+        for part in _parts(message.get("content")):
+            _say(f"[{message.get('role')}] {_content(part)}")
 
 
 def show_notification(message: Message, *, as_json: bool) -> None:
@@ -90,7 +123,20 @@ def show_notification(message: Message, *, as_json: bool) -> None:
 
 
 def text_of(result: Message) -> str:
-    return "\n".join(str(part["text"]) for part in result.get("content") or [] if "text" in part)
+    return "\n".join(str(part["text"]) for part in _parts(result.get("content")) if "text" in part)
+
+
+def _parts(value: Any) -> list[Message]:
+    """The parts of a result; what a careless server sends instead of one is shown as the text it is."""
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    return [item if isinstance(item, dict) else {"type": "text", "text": item} for item in items]
+
+
+def _bytes(blob: object) -> bytes:
+    try:
+        return base64.b64decode(str(blob), validate=True)
+    except (binascii.Error, ValueError):
+        raise EngineFailure("The server's resource is not base64.") from None
 
 
 def _content(part: Message) -> str:
@@ -98,12 +144,14 @@ def _content(part: Message) -> str:
         case "text":
             return str(part.get("text", ""))
         case "image" | "audio" as kind:
-            size = len(part.get("data", "")) * 3 // 4
+            size = len(str(part.get("data", ""))) * 3 // 4
             return f"[{kind} {part.get('mimeType', '')}, about {size} bytes]"
         case "resource_link":
             return f"[resource {part.get('uri')}]"
         case "resource":
-            inner = part.get("resource") or {}
+            inner = part.get("resource")
+            if not isinstance(inner, dict):
+                return "[resource]"
             kind = inner.get("mimeType", "unknown type")
             return str(inner["text"]) if "text" in inner else f"[{kind} {inner.get('uri')}]"
         case other:
@@ -113,11 +161,15 @@ def _content(part: Message) -> str:
 def _arguments(entry: Primitive) -> str:
     """`name*` for a required argument, `name` for another."""
     if entry.type == "prompt":
-        listed = entry.value.get("arguments") or []
+        listed = _parts(entry.value.get("arguments"))
         return " ".join(f"{a.get('name')}{'*' if a.get('required') else ''}" for a in listed)
-    schema = entry.value.get("inputSchema") or {}
-    required = schema.get("required") or []
-    return " ".join(f"{name}{'*' if name in required else ''}" for name in schema.get("properties") or {})
+    schema = entry.value.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(properties, dict):
+        return ""
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    return " ".join(f"{name}{'*' if name in needed else ''}" for name in properties)
 
 
 def _summary(entry: Primitive) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vaultbridge.client.errors import RpcError
-from vaultbridge.rpc.messages import METHOD_NOT_FOUND
+from vaultbridge.rpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 PAGES: Final = 1000
 """Pages of one listing: a server whose cursor never ends must not hang its caller."""
@@ -45,10 +45,14 @@ async def list_primitives(client: Any) -> list[Primitive]:
         if capabilities is not None and capabilities.get(capability) is None:
             continue
         for entry in await _fetch_all(fetch, member):
+            name = entry.get(key) if isinstance(entry, dict) else None
+            if not isinstance(name, str):
+                text = f"The server's list of {member} holds an entry without a {key}."
+                raise RpcError(INTERNAL_ERROR, text)
             found.append(
                 Primitive(
                     kind,
-                    str(entry[key]),
+                    name,
                     str(entry.get("title") or entry.get("name") or ""),
                     str(entry.get("description") or ""),
                     entry,
@@ -73,7 +77,8 @@ async def _fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[
             if _is_missing_method(error):
                 return entries
             raise
-        entries.extend(page.get(member) or [])
+        listed = page.get(member)
+        entries.extend(listed if isinstance(listed, list) else ())
         cursor = page.get("nextCursor")
         if not cursor:
             break
