@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.tools.absolute import in_vault, names_absolute
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.arguments import converted, one_note_name
 from vaultbridge.tools.schema import input_schema, with_path, with_vault
@@ -219,13 +220,15 @@ class Catalog:
 
 def _filled(tool: Tool, arguments: dict[str, Any], shop: Workshop) -> tuple[str, Struct]:
     """The vault that was named, and the tool's own arguments. Raises InvalidArgument."""
-    rest = one_note_name(arguments, tool.note)
-    vault = rest.get("vault") or ""
+    vault = arguments.get("vault") or ""
     if not isinstance(vault, str):
         raise InvalidArgument(
             f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
         )
-    rest = {key: value for key, value in rest.items() if key != "vault"}
+    rest = {key: value for key, value in arguments.items() if key != "vault"}
+    if names_absolute(rest):
+        rest = in_vault(rest, shop.bench(vault).engine.root.folder)
+    rest = one_note_name(rest, tool.note)
     return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
 
 

@@ -1,0 +1,74 @@
+"""Absolute paths into the vault: each tool takes them as the vault's own, and nothing else is touched."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tools_support.desk import Desk
+from vaultbridge.errors import NoteNotFound
+from vaultbridge.tools.absolute import in_vault, names_absolute
+
+Small = Callable[..., Desk]
+VAULT = Path("/home/me/N\u00f6tes")
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"name": f"{VAULT}/A.md"}, {"name": "A.md"}),
+        (
+            {"path": f"{VAULT}/f/A.md", "content": f"{VAULT}/A.md"},
+            {"path": "f/A.md", "content": f"{VAULT}/A.md"},
+        ),
+        ({"names": [f"{VAULT}/A.md", "B"]}, {"names": ["A.md", "B"]}),
+        ({"name": f"{VAULT}/f/", "to": f"{VAULT}/g/"}, {"name": "f/", "to": "g/"}),
+        ({"folder": str(VAULT)}, {"folder": ""}),
+        ({"folder": f"{VAULT}/"}, {"folder": ""}),
+        ({"name": unicodedata.normalize("NFD", f"{VAULT}/A.md")}, {"name": "A.md"}),
+        (
+            {"operations": [{"op": "append", "name": f"{VAULT}/A.md"}, 5]},
+            {"operations": [{"op": "append", "name": "A.md"}, 5]},
+        ),
+    ],
+)
+def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken: dict[str, Any]) -> None:
+    assert names_absolute(given)
+    assert in_vault(given, VAULT) == taken
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"name": "/A.md"},
+        {"name": f"{VAULT}s/A.md"},
+        {"name": f"/mnt{VAULT}/A.md"},
+        {"name": ["/x", 5, None], "to": {}},
+        {"operations": "/x", "name": "/x"},
+    ],
+)
+def test_any_other_path_stays_as_it_came(given: dict[str, Any]) -> None:
+    assert names_absolute(given)
+    assert in_vault(given, VAULT) == given
+
+
+def test_what_is_not_absolute_asks_for_no_vault() -> None:
+    assert not names_absolute({"name": "A", "content": "/x", "to": 5, "operations": [{"content": "/x"}]})
+
+
+def test_tools_take_the_path_of_the_file(small: Small) -> None:
+    desk = small({"A.md": "alpha", "f/B.md": "beta"})
+    root = desk.engine.root.folder
+    assert "alpha" in desk.text("read_note", name=f"{root}/A.md")
+    assert "beta" in desk.text("read_note", path=f"{root}/f/B.md")
+    assert "f/B.md" in desk.text("list_files", folder=f"{root}/f")
+    desk.data("create_note", name=f"{root}/f/New.md", content="x")
+    assert (root / "f" / "New.md").read_text() == "x"
+    desk.data("move_note", name=f"{root}/A.md", to=f"{root}/f/C.md")
+    assert sorted(path.name for path in root.rglob("*.md")) == ["B.md", "C.md", "New.md"]
+    with pytest.raises(NoteNotFound):
+        desk.call("read_note", name=f"{root}x/A.md")
