@@ -64,6 +64,25 @@ def test_the_environment_names_vaults_like_a_path(tmp_path: Path) -> None:
     assert list(planned(StdioOptions(vaults=("/c/Three",)), environ).vaults) == ["Three"]
 
 
+@pytest.mark.parametrize("text", ["$HOME/Notes", "${HOME}/Notes"])
+def test_variables_in_the_name_of_a_vault_are_filled_in(tmp_path: Path, text: str) -> None:
+    """No shell stands between an assistant's list of servers and us."""
+    environ = {"HOME": str(tmp_path)}
+    wanted = {"Notes": f"{tmp_path}/Notes"}
+    plan = planned(StdioOptions(vaults=(text,)), environ)
+    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+    plan = planned(StdioOptions(), {**environ, "VAULTBRIDGE_VAULT": text})
+    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+
+
+def test_a_folder_that_is_there_and_a_variable_that_is_not_are_left_as_they_are(tmp_path: Path) -> None:
+    there = tmp_path / "$HOME"
+    there.mkdir()
+    texts = (str(there), "/x/$NO_SUCH/Notes", "/x/100$")
+    plan = planned(StdioOptions(vaults=texts), {"HOME": str(tmp_path)})
+    assert tuple(one.text for one in plan.vaults.values()) == texts
+
+
 def test_the_configuration_is_followed(tmp_path: Path) -> None:
     environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
     plan = planned(StdioOptions(), environ)

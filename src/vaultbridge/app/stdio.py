@@ -134,6 +134,7 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
 
 def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     """The command line above the environment above the configuration. Raises InvalidArgument."""
+    options = replace(options, vaults=tuple(_filled_in(text, environ) for text in options.vaults))
     config = _config(options, environ) if may_be_configured(environ) else None
     everywhere = VaultPlan(
         text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
@@ -143,7 +144,7 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
         texts = tuple(vault.path for vault in config.vaults)
         configured = {vault.path: vault for vault in config.vaults}
     elif not texts:
-        texts = tuple(text for text in environ.get("VAULTBRIDGE_VAULT", "").split(os.pathsep) if text)
+        texts = tuple(text for text in _vaults_in(environ).split(os.pathsep) if text)
     plans = {
         name: replace(everywhere, text=text, configured=configured.get(text))
         for name, text in named(texts).items()
@@ -168,6 +169,26 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
         call_seconds=config.limits.call_seconds,
         tool_errors=config.tools.errors,
         log_level=config.log.level,
+    )
+
+
+def _vaults_in(environ: Mapping[str, str]) -> str:
+    said = environ.get("VAULTBRIDGE_VAULT", "")
+    return os.pathsep.join(_filled_in(text, environ) for text in said.split(os.pathsep))
+
+
+def _filled_in(text: str, environ: Mapping[str, str]) -> str:
+    """With `$NAME` and `${NAME}` filled in, as a shell would do if one stood between the list of servers that
+    a person wrote and us. A folder that is called so, and a variable that is not set, stay as they are."""
+    if "$" not in text or os.path.isdir(text):  # noqa: PTH112
+        return text
+    import re
+
+    return re.sub(
+        r"\$(?:(\w+)|\{(\w+)\})",
+        lambda found: environ.get(found[1] or found[2], found[0]),
+        text,
+        flags=re.ASCII,
     )
 
 
@@ -302,6 +323,8 @@ def _config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
 
     config = load(config_file(environ))
     others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE or not options.vaults}
+    if VAULT_VARIABLE in others:
+        others[VAULT_VARIABLE] = _vaults_in(environ)
     below = from_environment(config, others)
     return replace(
         below,
