@@ -140,6 +140,33 @@ async def test_a_server_that_is_no_websocket_server_says_so() -> None:
         await runner.cleanup()
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "ended the connection before it answered the upgrade"),
+        (b"HTTP/1.1 101 Sw", "ended the connection before it answered the upgrade"),
+        (b"\x16\x03\x01 not http at all\r\n\r\n", "answered with something that is not HTTP"),
+        (
+            b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n",
+            "accepted the upgrade wrongly",
+        ),
+    ],
+)
+async def test_a_server_that_breaks_the_upgrade_is_told_in_words(answer: bytes, reason: str) -> None:
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ConnectFailed, match=reason) as failed:
+            await User(f"ws://127.0.0.1:{port}").transport.start()
+        assert len(str(failed.value)) < 200
+
+
 async def test_a_missing_token_is_told_without_showing_the_wrong_one() -> None:
     async with running(token="right") as server:
         user = User(server.url, headers={"X-Claude-Code-Ide-Authorization": "wrong-secret"})
@@ -281,6 +308,19 @@ async def test_the_server_s_close_code_is_told() -> None:
         await until(lambda: server.connections == 2)
         (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
         assert lost.close_code == 1012 and "code 1012" in str(lost)
+
+
+async def test_a_close_without_a_code_is_a_goodbye_too() -> None:
+    async def leave(ws: web.WebSocketResponse, request: web.Request) -> None:
+        async for _ in ws:
+            assert request.transport is not None
+            request.transport.write(b"\x88\x00")  # type: ignore[attr-defined]
+
+    async with running(leave) as server, User(server.url) as user:
+        await user.post(None, "n")
+        await until(lambda: server.connections == 2)
+        (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
+        assert lost.close_code == 1005 and "without a code" in str(lost)
 
 
 async def test_closing_says_goodbye_and_learns_that_everything_arrived() -> None:

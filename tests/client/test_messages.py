@@ -138,6 +138,8 @@ def test_the_id_of_a_refused_answer_is_found() -> None:
     assert answered_id('{"jsonrpc":"2.0","id":7,"result":1,"error":{}}') == 7
     assert answered_id(b'{"id":"x","result":1}') == "x"
     assert answered_id('{"id":1,"method":"m"}') is None, "a request is no answer"
+    assert answered_id('{"id":7.0,"result":1}') == 7, "the same number, written as no id may be"
+    assert answered_id('{"id":7.5,"result":1}') is None
     assert answered_id('{"id":[1]}') is None
     assert answered_id("{") is None
 

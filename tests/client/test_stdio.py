@@ -158,6 +158,22 @@ async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.Monke
     assert process.returncode is not None and not is_running(process.pid) and user.closed == 1
 
 
+async def test_a_close_that_is_cancelled_leaves_no_server_behind() -> None:
+    """Somebody presses Ctrl-C because the server does not end."""
+    user = User("stubborn")
+    await user.transport.start()
+    await user.call(1)
+    process = user.transport._process
+    assert process is not None
+    closing = asyncio.create_task(user.transport.close())
+    await until(lambda: "disconnecting" in user.states)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    await until(lambda: not is_running(process.pid))
+    assert user.closed == 1
+
+
 async def test_open_requests_fail_when_the_transport_is_closed() -> None:
     user = User("mute")
     await user.transport.start()

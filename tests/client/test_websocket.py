@@ -239,6 +239,28 @@ async def test_a_request_whose_answer_is_refused_fails_instead_of_hanging() -> N
 
 
 @virtually
+async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_hanging() -> None:
+    async with User(World()) as user:
+        user.world.answer = lambda line, request: None
+        await user.send(request_id=5)
+        user.world.line.push('{"jsonrpc":"2.0","id":5.0,"result":{}}')
+        await asyncio.sleep(1)
+        assert "was refused" in user.answer(5)["error"]["message"]
+
+
+@virtually
+@pytest.mark.parametrize("wrong_id", ["9" * 5000, '"' + "x" * 100_000 + '"'])
+async def test_an_id_of_any_length_ends_nothing_and_fills_no_log(wrong_id: str) -> None:
+    async with User(World()) as user:
+        user.world.line.push('{"jsonrpc":"2.0","id":%s,"result":{}}' % wrong_id)
+        await asyncio.sleep(1)
+        assert len(user.errors) == 1 and len(str(user.errors[0])) < 200
+        await user.send(request_id=1)
+        await asyncio.sleep(1)
+        assert "result" in user.answer(1)
+
+
+@virtually
 async def test_a_request_id_in_use_is_refused_and_free_again_after_the_answer() -> None:
     async with User(World()) as user:
         await user.send(request_id=1)

@@ -11,7 +11,15 @@ from collections.abc import Awaitable, Callable
 from vaultbridge.client.deadlines import Deadlines
 from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
 from vaultbridge.client.line import Frame, Pong
-from vaultbridge.client.messages import CONNECTION_LOST, Kind, Message, answered_id, decode, error_answer
+from vaultbridge.client.messages import (
+    CONNECTION_LOST,
+    Kind,
+    Message,
+    answered_id,
+    decode,
+    error_answer,
+    short,
+)
 from vaultbridge.client.metrics import Metrics
 from vaultbridge.client.outbox import Outbox
 
@@ -112,7 +120,9 @@ class Inbox:
             found = self._outbox.answer(request_id)
             if found is None:
                 if not self._deadlines.was_given_up(request_id):
-                    self._report(UnknownAnswer(f"An answer came to no open request (id {request_id!r})."))
+                    self._report(
+                        UnknownAnswer(f"An answer came to no open request (id {short(request_id)}).")
+                    )
                 return False
             self._metrics.answered(self.heard_at - found.at)
             self._outbox.handshake.received(kind, message)

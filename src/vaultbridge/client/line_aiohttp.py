@@ -24,6 +24,10 @@ DEFLATE_WINDOW = 15
 """Window bits offered for permessage-deflate: the protocol's own default and maximum."""
 
 
+NO_CODE = 1005
+"""RFC 6455 section 7.4.1: stands for a close frame that carries no code."""
+
+
 class AiohttpLine:
     """A connected WebSocket with the client session that owns its socket."""
 
@@ -78,6 +82,8 @@ class AiohttpLine:
         code = self._ws.close_code
         if frame.type is self._types.ERROR:
             return LineLost(f"WebSocket error: {_cause(frame.data)}.", close_code=code)
+        if frame.type is self._types.CLOSE and not frame.data:
+            return LineLost("The server closed the connection without a code.", close_code=NO_CODE)
         if code is None or code == 1006:
             return LineLost("The connection was lost without a goodbye.", close_code=code)
         why = f" ({frame.extra})" if frame.type is self._types.CLOSE and frame.extra else ""
@@ -170,7 +176,13 @@ def _connect_failed(host: str, error: Exception) -> ConnectFailed:
         if error.status in (401, 403):
             hint = "Check the token or the headers."
             return ConnectFailed(f"WebSocket error: {host} refused access (HTTP {error.status}).", hint=hint)
+        if error.status == 101:
+            return ConnectFailed(f"WebSocket error: {host} accepted the upgrade wrongly: {error.message}.")
         return ConnectFailed(f"WebSocket error: {host} did not accept the upgrade (HTTP {error.status}).")
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return ConnectFailed(f"WebSocket error: {host} ended the connection before it answered the upgrade.")
+    if isinstance(error, aiohttp.ClientResponseError):
+        return ConnectFailed(f"WebSocket error: {host} answered with something that is not HTTP.")
     if isinstance(error, aiohttp.ClientConnectorError):
         return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_cause(error.os_error)}.")
     return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_cause(error)}.")

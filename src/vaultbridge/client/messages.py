@@ -12,6 +12,7 @@ unchanged. Hence two readers.
 from __future__ import annotations
 
 import enum
+import reprlib
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +42,7 @@ class Kind(enum.Enum):
 
 
 class _IdOnly(msgspec.Struct):
-    id: str | int | None = None
+    id: str | int | float | None = None
     method: str | None = None
 
 
@@ -138,12 +139,22 @@ def plain(message: object) -> Any:
 
 
 def answered_id(data: str | bytes) -> RequestId | None:
-    """The id of an answer too large to be delivered, read without building the rest, or None."""
+    """The id of an answer that is refused, read without building the rest, or None."""
     try:
         outline = msgspec.json.decode(data, type=_IdOnly)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
-    return None if outline.method is not None else outline.id
+    if outline.method is not None:
+        return None
+    # The number is the same, though no id of MCP's may be written so.
+    if isinstance(outline.id, float):
+        return int(outline.id) if outline.id.is_integer() else None
+    return outline.id
+
+
+def short(request_id: object) -> str:
+    """A peer's id for an error's text; it may be as long as a message."""
+    return reprlib.repr(request_id)
 
 
 def error_answer(request_id: RequestId, code: int, text: str, **data: Any) -> Message:

@@ -12,6 +12,7 @@ from vaultbridge.client.messages import (
     encode,
     error_answer,
     plain,
+    short,
 )
 
 
@@ -51,7 +52,7 @@ class OpenRequests:
             return None
         found = self._open.pop(message["id"], None)
         if found is None:
-            raise UnknownAnswer(f"An answer came to no open request (id {message['id']!r}).")
+            raise UnknownAnswer(f"An answer came to no open request (id {short(message['id'])}).")
         return found[1]
 
     def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:

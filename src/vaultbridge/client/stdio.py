@@ -39,6 +39,10 @@ LINE_FACTOR: Final = 4
 whole, to learn which request it answers: only that one fails."""
 
 
+KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
+"""What no process can refuse; Windows knows only the one way."""
+
+
 class StdioTransport(Callbacks):
     """See `callbacks.Transport` for the promises. `on_stderr` is called for each line the server logs."""
 
@@ -158,19 +162,24 @@ class StdioTransport(Callbacks):
             self._say_closed()
 
     async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        """End the process: by the end of its input, by a request, by force. Cancelled, by force at once."""
         if process.stdin is not None:
             process.stdin.close()
-        for ending in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        try:
+            for ending in (signal.SIGTERM, KILL):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(EXIT_SECONDS):
+                        await process.wait()
+                if process.returncode is not None:
+                    return
+                _signal_group(process.pid, ending)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(EXIT_SECONDS):
                     await process.wait()
-            if process.returncode is not None:
-                return
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                _signal_group(process.pid, ending)
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(EXIT_SECONDS):
-                await process.wait()
+        finally:
+            # Nobody may come back to a server whose owner was interrupted while it waited.
+            if process.returncode is None:
+                _signal_group(process.pid, KILL)
 
     async def _read_stdout(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -259,7 +268,8 @@ async def _discard(process: asyncio.subprocess.Process) -> None:
 
 def _signal_group(pid: int, number: int) -> None:
     """To the server and what it started: it leads its own process group."""
-    if hasattr(os, "killpg"):
-        os.killpg(pid, number)
-    else:
-        os.kill(pid, number)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
