@@ -251,6 +251,14 @@ async def test_an_unknown_tool_is_told_what_was_meant(name: str) -> None:
     assert error["message"] == f"Unknown tool: {name}. Did you mean test_echo?"
 
 
+async def test_an_empty_array_is_an_empty_object_and_null_is_no_argument() -> None:
+    """As languages with one kind of container, and forms with an empty field, write them."""
+    wire = await fixture_wire("2025-11-25")
+    assert await wire.result("tools/call", {"name": "test_simple_text", "arguments": []})
+    for nothing in ([], {"left_out": None}):
+        assert await wire.result("prompts/get", {"name": "test_simple_prompt", "arguments": nothing})
+
+
 @pytest.mark.parametrize(
     ("params", "argument"),
     [({}, "name"), ({"name": 5}, "name"), ({"name": "test_echo", "arguments": [1]}, "arguments")],

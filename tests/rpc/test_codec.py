@@ -135,8 +135,10 @@ def test_positional_params_are_invalid_params() -> None:
     assert error_of(decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": [1]})) == (3, INVALID_PARAMS)
 
 
-def test_null_params_are_no_params() -> None:
-    assert decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": None}) == Request(3, "m", {})
+@pytest.mark.parametrize("nothing", [None, []])
+def test_null_and_empty_params_are_no_params(nothing: object) -> None:
+    """PHP writes an empty object as an empty array."""
+    assert decode({"jsonrpc": "2.0", "id": 3, "method": "m", "params": nothing}) == Request(3, "m", {})
 
 
 def test_answers_are_read() -> None:

@@ -1,5 +1,5 @@
 """Parameters of MCP requests, read strictly: a wrong one is refused with its name, what came and what is
-wanted."""
+wanted. Only an empty array is taken for an empty object, because PHP and others write it so."""
 
 from __future__ import annotations
 
@@ -29,14 +29,17 @@ def mapping(params: Params, name: str, *, required: bool = False) -> dict[str, A
     value = params.get(name)
     if value is None and not required:
         return {}
+    if value == []:
+        return {}
     if not isinstance(value, dict):
         raise wrong(name, value, "an object")
     return value
 
 
 def texts(params: Params, name: str) -> dict[str, str]:
-    """An object whose values are all strings; empty when it is not there."""
-    value = mapping(params, name)
+    """An object whose values are all strings; empty when it is not there. Null stands for a value that was
+    left out."""
+    value = {key: member for key, member in mapping(params, name).items() if member is not None}
     for key, member in value.items():
         if not isinstance(member, str):
             raise wrong(f"{name}.{key}", member, "a string")

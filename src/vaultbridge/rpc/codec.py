@@ -134,7 +134,8 @@ def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Messag
     params = value.get("params")
     if id_ is not msgspec.UNSET and known_id is None:
         return _invalid(None, f'"id" must be a string or a number, not {_kind(id_)}')
-    if params is None:
+    if params is None or params == []:
+        # Nothing by position is nothing at all, and PHP writes an empty object so.
         params = {}
     elif not isinstance(params, dict):
         if isinstance(params, list):
