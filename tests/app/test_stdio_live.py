@@ -50,6 +50,19 @@ async def told(process: VaultProcess, *, has: str = "", lacks: str = "") -> None
             return
 
 
+async def test_a_vault_named_from_a_folder_that_was_deleted_is_not_found_and_nothing_breaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    with monkeypatch.context() as there:
+        there.chdir(gone)
+        async with VaultProcess(tmp_path, "Notes") as process:
+            await process.begin()
+            gone.rmdir()
+            assert "There is no vault 'Notes'" in await process.text("read_note", name="A")
+
+
 async def test_a_tool_file_that_comes_changes_and_goes_is_followed(tmp_path: Path) -> None:
     folder = tmp_path / "config" / "vaultbridge"
     (folder / "tools").mkdir(parents=True)

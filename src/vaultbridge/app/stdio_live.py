@@ -6,6 +6,7 @@ the client of other tools. What a change means is `config_follow`'s to say.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -116,8 +117,10 @@ class StdioLive:
             try:
                 found.append(Path(find_vault(text, environ=self._environ)))
             except VaultbridgeError:
-                # Not mounted, perhaps; it is asked for again with every look.
-                found.append(Path(text).expanduser())
+                # Not mounted, perhaps; it is asked for again with every look. One that was named from a
+                # folder which is gone lies nowhere.
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(Path(text).expanduser().absolute())
         return found
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:
