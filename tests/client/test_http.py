@@ -434,3 +434,49 @@ async def test_a_server_without_a_stream_of_its_own_is_no_error() -> None:
 def test_a_url_or_a_header_that_cannot_be_one_is_refused(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(InvalidArgument, match=reason):
         StreamableHttpTransport(**options)
+
+
+async def test_a_new_session_begins_without_the_id_of_a_lost_one() -> None:
+    """2025-11-25, Session Management: after 404 the client starts anew, without a session id."""
+    ids: list[str | None] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request.method != "POST":
+            return web.Response(status=405)
+        given = request.headers.get("Mcp-Session-Id")
+        ids.append(given)
+        message = await request.json()
+        if given is not None:
+            return web.Response(status=404)
+        result = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return web.json_response(answer, headers={"Mcp-Session-Id": f"s{len(ids)}"})
+
+    async with serving(handle) as url, User(url) as user:
+        assert "result" in await user.ask(1, "initialize")
+        assert "404" in (await user.ask(2))["error"]["message"]
+        assert "result" in await user.ask(3, "initialize")
+    assert ids == [None, "s1", None]
+
+
+async def test_a_cancellation_gets_through_when_all_places_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "POSTS", 1)
+    arrived: list[str] = []
+    released = asyncio.Event()
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        message = await request.json()
+        arrived.append(message["method"])
+        if "id" in message:
+            await released.wait()
+        return web.Response(status=202)
+
+    async with serving(handle) as url, User(url) as user:
+        await user.transport.send({"jsonrpc": "2.0", "id": 1, "method": "slow"})
+        with pytest.raises(QueueFull):
+            await user.transport.send({"jsonrpc": "2.0", "id": 2, "method": "slow"})
+        await user.transport.send({"jsonrpc": "2.0", "method": "notifications/progress"})
+        assert "notifications/progress" in arrived
+        released.set()
+        await until(lambda: bool(user.messages))
+        await user.transport.send({"jsonrpc": "2.0", "id": 2, "method": "slow"})  # the id was not used up

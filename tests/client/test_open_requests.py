@@ -45,3 +45,10 @@ def test_failing_gives_each_open_request_one_answer() -> None:
     assert requests.fail(0, "Gone") is not None and requests.fail(0, "Gone") is None
     assert [a["id"] for a in requests.fail_all("Gone")] == [1, 2]
     assert requests.fail_all("Gone") == []
+
+
+def test_a_request_that_is_not_accepted_after_all_frees_its_id() -> None:
+    requests = OpenRequests(1000)
+    requests.outgoing({"jsonrpc": "2.0", "id": 1, "method": "m"}, 0.0)
+    requests.forget(1)
+    assert len(requests) == 0 and requests.fail_all("gone") == []

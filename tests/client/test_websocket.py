@@ -252,7 +252,7 @@ async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_han
 @pytest.mark.parametrize("wrong_id", ["9" * 5000, '"' + "x" * 100_000 + '"'])
 async def test_an_id_of_any_length_ends_nothing_and_fills_no_log(wrong_id: str) -> None:
     async with User(World()) as user:
-        user.world.line.push('{"jsonrpc":"2.0","id":%s,"result":{}}' % wrong_id)
+        user.world.line.push(f'{{"jsonrpc":"2.0","id":{wrong_id},"result":{{}}}}')
         await asyncio.sleep(1)
         assert len(user.errors) == 1 and len(str(user.errors[0])) < 200
         await user.send(request_id=1)
@@ -932,6 +932,23 @@ async def test_a_queue_survives_the_process_and_goes_out_after_the_new_handshake
         assert user.transport.restored[new_id]["id"] == 1
         assert user.answer(new_id)["result"]["echo"] == {"n": 2}
         assert world.wrong == []
+
+
+@virtually
+async def test_the_handshake_of_an_earlier_process_is_reported_and_never_sent(tmp_path: Path) -> None:
+    """It would begin a second session in the middle of the new one."""
+    file = tmp_path / "queue.sqlite"
+    first = User(World(), queue_file=file)
+    await first.send("initialize", 1, protocolVersion="2025-11-25")
+    await first.send("notifications/initialized")
+    await first.send("note")
+    await first.transport.close(keep_queue=True)
+    world = World(handshake=True)
+    async with User(world, queue_file=file) as user:
+        told = user.error(MessagesUnconfirmed).messages
+        assert [m["method"] for m in told] == ["initialize", "notifications/initialized"]
+        await user.initialize()
+        assert [m["method"] for m in world.log] == ["initialize", "notifications/initialized", "note"]
 
 
 @virtually

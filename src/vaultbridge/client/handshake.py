@@ -16,7 +16,10 @@ from vaultbridge.client.errors import ConnectFailed, NotRenewed
 from vaultbridge.client.messages import Kind, Message, RequestId
 from vaultbridge.client.standing import Standing
 
-WATCHED: Final = frozenset({"initialize", "notifications/initialized", "initialized"}) | standing.METHODS
+OPENING: Final = frozenset({"initialize", "notifications/initialized", "initialized"})
+"""What begins a session, and belongs to it alone."""
+
+WATCHED: Final = OPENING | standing.METHODS
 """The methods that `sent` must see whole."""
 
 REPLAY_ID = "vaultbridge-replay-"

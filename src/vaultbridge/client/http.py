@@ -111,10 +111,12 @@ class StreamableHttpTransport(Callbacks):
         try:
             if not self.is_connected:
                 raise TransportClosed("The transport is not open.")
-            if len(self._posts) >= POSTS:
-                raise QueueFull(f"{POSTS} requests are under way.", hint="Wait for an answer.")
             kind, value, data = self._requests.outgoing(message, asyncio.get_running_loop().time())
             if kind is Kind.REQUEST:
+                # Requests only: what ends one must get through.
+                if len(self._posts) >= POSTS:
+                    self._requests.forget(value["id"])
+                    raise QueueFull(f"{POSTS} requests are under way.", hint="Wait for an answer.")
                 self._watch_request(value)
                 task = self._spawn(self._post_request(value, data))
                 self._posts[value["id"]] = task
@@ -172,7 +174,8 @@ class StreamableHttpTransport(Callbacks):
 
     def _watch_request(self, message: Message) -> None:
         if message["method"] == "initialize":
-            self._initialize_id, self._version = message["id"], None
+            # 2025-11-25, Session Management: a new session begins without the id of a lost one.
+            self._initialize_id, self._version, self.session_id = message["id"], None, None
         elif message["method"] == "tools/list":
             self._listings.add(message["id"])
 

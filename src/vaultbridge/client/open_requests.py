@@ -55,6 +55,10 @@ class OpenRequests:
             raise UnknownAnswer(f"An answer came to no open request (id {short(message['id'])}).")
         return found[1]
 
+    def forget(self, request_id: RequestId) -> None:
+        """The request is not accepted after all: its caller is told otherwise."""
+        del self._open[request_id]
+
     def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:
         """The answer for a request that will not get the server's; None when it has had one."""
         found = self._open.pop(request_id, None)

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 from vaultbridge.client.errors import InvalidMessage, LineLost
-from vaultbridge.client.handshake import WATCHED, Handshake
+from vaultbridge.client.handshake import OPENING, WATCHED, Handshake
 from vaultbridge.client.ledger import InDoubt, Ledger, Open
 from vaultbridge.client.line import Line
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, decode, encode, plain
@@ -187,7 +187,9 @@ class Outbox:
         """
         for row, data in file.waiting():
             kind, message = decode(data)
-            if kind is Kind.REQUEST:
+            if message.get("method") in OPENING:
+                file.hand(row)  # the session it began ended with the earlier process: only to be reported
+            elif kind is Kind.REQUEST:
                 new_id = f"{RESTORED_ID}{row}"
                 self.restored[new_id] = message
                 data = encode({**message, "id": new_id})
