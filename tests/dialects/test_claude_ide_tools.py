@@ -219,6 +219,24 @@ async def test_what_to_select_is_found_by_its_text(
         await client.end(waiting)
 
 
+async def test_lines_to_select_are_found_in_a_note_with_other_line_ends(
+    bridge: Bridge, client: Client, vault: Path
+) -> None:
+    """The client knows every file with LF."""
+    (vault / "Crlf.md").write_bytes("😀one\r\ntwo\r\nthree\r\n".encode())
+    async with bridge.editor(open=True) as page:
+        arguments = {"filePath": str(vault / "Crlf.md"), "startText": "one\ntwo", "endText": "\nthree"}
+        waiting = await client.begin("tools/call", name="openFile", arguments=arguments)
+        id_, params = await page.next_request("openFile")
+        assert params["selection"] == {
+            "start": {"line": 0, "character": 2},
+            "end": {"line": 2, "character": 5},
+            "text": "one\r\ntwo\r\nthree",
+        }
+        await page.send(id=id_, result={"done": True})
+        await client.end(waiting)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

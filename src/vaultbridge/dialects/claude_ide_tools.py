@@ -220,6 +220,11 @@ def _found(text: str, start_text: str, end_text: str, *, to_line_end: bool) -> S
     """The range from `start_text` to the end of the next `end_text`; None when nothing is to be selected."""
     if not start_text:
         return None
+    if "\r\n" in text:
+        # The client knows every file with LF.
+        start_text, end_text = (
+            wanted.replace("\r\n", "\n").replace("\n", "\r\n") for wanted in (start_text, end_text)
+        )
     start = text.find(start_text)
     if start < 0:
         return None
