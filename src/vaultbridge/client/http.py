@@ -26,6 +26,7 @@ from vaultbridge.client.errors import (
     TransportClosed,
     UnknownAnswer,
 )
+from vaultbridge.client.http_causes import cause_of, status_of
 from vaultbridge.client.http_headers import SESSION_HEADER, VERSION_HEADER, Marked
 from vaultbridge.client.messages import Kind, Message, RequestId, answered_id, decode
 from vaultbridge.client.open_requests import OpenRequests
@@ -197,10 +198,10 @@ class StreamableHttpTransport(Callbacks):
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 if response.status >= 400:
                     raise LineLost(
-                        f"The server refused {message.get('method', 'an answer')!r}: {_status(response)}."
+                        f"The server refused {message.get('method', 'an answer')!r}: {status_of(response)}."
                     )
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise ConnectFailed(f"Cannot post to {self._host()}: {_cause(error)}.") from None
+            raise ConnectFailed(f"Cannot post to {self._host()}: {cause_of(error)}.") from None
         if message.get("method") == "notifications/initialized" and self.session_id is not None:
             self._spawn(self._listen())
 
@@ -214,7 +215,7 @@ class StreamableHttpTransport(Callbacks):
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 why = await self._read_answer(response, request_id)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            why = f"Cannot post to {self._host()}: {_cause(error)}"
+            why = f"Cannot post to {self._host()}: {cause_of(error)}"
             self._report(ConnectFailed(f"{why}."))
         except ConnectFailed as error:  # a redirect that is not followed
             why = error.message.rstrip(".")
@@ -234,14 +235,14 @@ class StreamableHttpTransport(Callbacks):
         kind = response.content_type
         if response.status >= 400:
             await self._read_refusal(response, request_id)
-            return f"The server refused the request: {_status(response)}"
+            return f"The server refused the request: {status_of(response)}"
         if request_id == self._initialize_id:
             self.session_id = response.headers.get(SESSION_HEADER)
         if kind == "application/json":
             await self._take(await self._body(response))
             return "The server's answer belongs to another request"
         if kind != "text/event-stream":
-            return f"The server answered with {_status(response)} and {kind!r} instead of JSON"
+            return f"The server answered with {status_of(response)} and {kind!r} instead of JSON"
         reader = EventReader(self._max_message_bytes)
         await self._read_events(response, reader, request_id)
         if request_id in self._requests and reader.last_id is not None:
@@ -327,7 +328,7 @@ class StreamableHttpTransport(Callbacks):
             headers["Last-Event-ID"] = reader.last_id
         async with self._http.get(self.url, headers=headers) as response:
             if response.status >= 400 or response.content_type != "text/event-stream":
-                return _status(response)
+                return status_of(response)
             await self._read_events(response, reader, request_id)
         return ""
 
@@ -383,16 +384,3 @@ class StreamableHttpTransport(Callbacks):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _status(response: aiohttp.ClientResponse) -> str:
-    return f"HTTP {response.status} {response.reason or ''}".rstrip()
-
-
-def _cause(error: BaseException) -> str:
-    cause = getattr(error, "os_error", error)
-    if isinstance(cause, ConnectionRefusedError):
-        return "connection refused"
-    if isinstance(cause, OSError) and cause.strerror:
-        return cause.strerror.lower()
-    return "timed out" if isinstance(error, TimeoutError) else type(error).__name__

@@ -236,7 +236,8 @@ class StdioTransport(Callbacks):
         except (InvalidMessage, UnknownAnswer) as error:
             self._report(error)
             request_id = answered_id(line)
-            failed = None if request_id is None else self._requests.fail(request_id, "The answer was refused")
+            why = f"The server's answer was refused: {error.message}"
+            failed = None if request_id is None else self._requests.fail(request_id, why)
             if failed is not None:
                 await self._deliver(failed)
             return
