@@ -73,6 +73,10 @@ def test_null_is_a_value_only_where_any_value_is() -> None:
 
 
 def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() -> None:
+    class Made(Arguments, frozen=True, kw_only=True):
+        properties: dict[str, Any] = {}
+
+    assert converted({"properties": None}, Made).properties == {}
     assert converted({"name": "x", "thing": None}, Wanted).thing is UNSET
 
 
