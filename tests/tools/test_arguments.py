@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.arguments import converted, one_note_name, shown
@@ -74,7 +74,7 @@ def test_null_is_a_value_only_where_any_value_is() -> None:
 
 def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() -> None:
     class Made(Arguments, frozen=True, kw_only=True):
-        properties: dict[str, Any] = {}
+        properties: dict[str, Any] = field(default_factory=dict)
 
     assert converted({"properties": None}, Made).properties == {}
     assert converted({"name": "x", "thing": None}, Wanted).thing is UNSET
