@@ -18,7 +18,7 @@ from vaultbridge.client import http
 from vaultbridge.client.errors import ConnectFailed, LineLost, QueueFull, RpcError, TransportClosed
 from vaultbridge.client.http import StreamableHttpTransport
 from vaultbridge.client.session import Session
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, TimedOut
 
 
 @asynccontextmanager
@@ -480,3 +480,31 @@ async def test_a_cancellation_gets_through_when_all_places_are_taken(monkeypatch
         released.set()
         await until(lambda: bool(user.messages))
         await user.transport.send({"jsonrpc": "2.0", "id": 2, "method": "slow"})  # the id was not used up
+
+
+async def test_a_cancelled_request_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer comes to what was cancelled; the places would be used up one by one."""
+    monkeypatch.setattr(http, "POSTS", 1)
+    heard: list[str] = []
+
+    async def stream(request: web.Request, number: int) -> web.StreamResponse:
+        return web.Response(status=405)
+
+    answer = session_server(stream)
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        if request.method == "POST":
+            heard.append((await request.json())["method"])
+            if heard[-1] == "slow":
+                await asyncio.Event().wait()
+        return await answer(request)
+
+    async with (
+        serving(handle) as url,
+        Session(StreamableHttpTransport(url), version="2025-11-25") as session,
+    ):
+        for _ in range(3):
+            with pytest.raises(TimedOut):
+                await session.request("slow", timeout=0.05)
+        await until(lambda: heard.count("notifications/cancelled") == 3)
+        assert await session.request("ping") is not None

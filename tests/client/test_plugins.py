@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +119,16 @@ async def test_the_primitives_of_the_official_server_are_filtered_by_type() -> N
             assert [p.name for p in found if p.type == "tool"] == ["add", "fail"]
             assert [p.name for p in found if p.type == "resource"] == ["test://note"]
             assert [p.name for p in found if p.type == "prompt"] == ["greet"]
+
+
+async def test_a_plugin_may_connect_again_with_the_same_queue_file(tmp_path: Path) -> None:
+    async with running() as server:
+        plugin = WebSocketPlugin()
+        await plugin.initialize({"url": server.url, "queue_file": str(tmp_path / "queue.sqlite")})
+        first = await plugin.connect()
+        second = await plugin.connect()
+        assert second is not first and plugin.is_connected() and not first.is_connected
+        with pytest.raises(InvalidArgument):
+            await plugin.connect({"reconnectDelay": "soon"})
+        assert plugin.is_connected(), "a wrong configuration closes nothing"
+        await plugin.disconnect()

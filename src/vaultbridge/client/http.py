@@ -121,7 +121,7 @@ class StreamableHttpTransport(Callbacks):
                 self._watch_request(value)
                 task = self._spawn(self._post_request(value, data))
                 self._posts[value["id"]] = task
-            elif not self._cancels_post(value):
+            else:
                 await self._post_other(value, data)
         except VaultbridgeError as error:
             self._report(error)
@@ -180,17 +180,24 @@ class StreamableHttpTransport(Callbacks):
         elif message["method"] == "tools/list":
             self._listings.add(message["id"])
 
-    def _cancels_post(self, message: Message) -> bool:
-        """From 2026-07-28 a request is cancelled by ending its POST, and the notification is not sent."""
-        if message.get("method") != "notifications/cancelled" or self._version is not None:
-            return False
-        request_id: Any = (message.get("params") or {}).get("requestId")
-        post = self._posts.get(request_id)
+    async def _post_other(self, message: Message, data: bytes) -> None:
+        """Post what has no answer. From 2026-07-28 a request is cancelled by ending its POST, without a word;
+        before, by the word, after which no answer has to come: the POST would keep its place for ever."""
+        is_cancellation = message.get("method") == "notifications/cancelled"
+        try:
+            if not is_cancellation or self._version is not None:
+                await self._post_unanswered(message, data)
+        finally:
+            if is_cancellation:
+                self._end_post(message.get("params"))
+
+    def _end_post(self, params: Any) -> None:
+        request_id = params.get("requestId") if isinstance(params, dict) else None
+        post = self._posts.pop(request_id, None) if isinstance(request_id, str | int) else None
         if post is not None:
             post.cancel()
-        return True
 
-    async def _post_other(self, message: Message, data: bytes) -> None:
+    async def _post_unanswered(self, message: Message, data: bytes) -> None:
         import aiohttp
 
         assert self._http is not None

@@ -57,9 +57,10 @@ class _Plugin(Generic[T]):
         Raises InvalidArgument, ConnectFailed, TimedOut.
         """
         merged = {**self._config, **(config or {})}
-        transport = self.make(merged)
+        self.check(merged)
+        # Before the new one is made: the two may want the same queue file.
         await self.disconnect()
-        self._transport = transport
+        transport = self._transport = self.make(merged)
         await transport.start()
         return transport
 
