@@ -10,6 +10,7 @@ import pytest
 
 from vaultbridge.errors import AmbiguousName, VaultNotFound
 from vaultbridge.vault.known import app_folders, find_vault, known_vaults
+from vaultbridge.vault.paths import Root
 
 
 def register(folder: Path, vaults: Any) -> None:
@@ -76,6 +77,19 @@ def test_a_vault_is_found_by_path_name_id_or_a_name_in_another_case(
 
 def test_a_folder_needs_no_registration(environ: dict[str, str], folder: Path) -> None:
     assert find_vault(str(folder), environ=environ, platform="linux") == folder
+
+
+def test_what_is_told_of_a_missing_folder_names_none_above_it(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "File").write_text("")
+    for name, words in (("Gone", "There is no folder 'Gone' at the path"), ("File", "'File' is a file")):
+        for ask in (lambda text: find_vault(text, environ=environ, platform="linux"), Root):
+            with pytest.raises(VaultNotFound) as caught:
+                ask(str(tmp_path / name))
+            assert str(tmp_path) not in str(caught.value) and repr(name) in str(caught.value)
+        with pytest.raises(VaultNotFound, match=words):
+            find_vault(str(tmp_path / name), environ=environ, platform="linux")
 
 
 def test_a_missing_vault_lists_the_known_ones_by_name(

@@ -106,8 +106,12 @@ def find_vault(
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
     hint = "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_listed(known)}."
+    # Assistants are told this too, and the folders above a vault are not their business.
+    name = Path(text).name or text
     if place is not None and place.exists():
-        raise VaultNotFound(f"{text!r} is a file, not the folder of a vault.", hint=hint)
+        raise VaultNotFound(f"{name!r} is a file, not the folder of a vault.", hint=hint)
+    if name != text:
+        raise VaultNotFound(f"There is no folder {name!r} at the path that was given.", hint=hint)
     raise VaultNotFound(f"There is no vault {text!r}.", hint=hint)
 
 

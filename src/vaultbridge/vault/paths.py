@@ -139,9 +139,9 @@ class Root:
         try:
             real = Path(folder).expanduser().resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
-            raise VaultNotFound(f"There is no vault at {str(folder)!r}: no such folder.") from error
+            raise VaultNotFound(f"There is no vault {Path(folder).name!r}: no such folder.") from error
         if not real.is_dir():
-            raise VaultNotFound(f"There is no vault at {str(folder)!r}: that is a file, not a folder.")
+            raise VaultNotFound(f"There is no vault {real.name!r}: that is a file, not a folder.")
         self.folder = real
         self._identity = identity_of(real.stat())
         self.allow_outside_links = allow_outside_links
