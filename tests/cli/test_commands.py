@@ -245,6 +245,8 @@ def test_a_mistyped_option_is_told_with_the_right_one(run: Run, words: tuple[str
     assert f"Did you mean {meant}?" in done.stderr
     unlike = run("search", "V", "x", "--qqqqqqq")
     assert unlike.returncode == 2 and "Did you mean" not in unlike.stderr
+    wrong = run("search", "V", "x", "--limit", "many")
+    assert wrong.returncode == 2 and "--limit" in wrong.stderr and "Did you mean" not in wrong.stderr
 
 
 def test_help_of_a_command_is_asked_for_by_the_word_too(run: Run) -> None:

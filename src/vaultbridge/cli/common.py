@@ -31,7 +31,7 @@ class SuggestingParser(argparse.ArgumentParser):
 
         options = self._options()
         for word in message.split():
-            name = word.partition("=")[0]
+            name = word.partition("=")[0].rstrip(":,")
             if name.startswith("--") and name not in options:
                 closest = get_close_matches(name, options, n=1)
                 super().error(message + (f". Did you mean {closest[0]}?" if closest else ""))
