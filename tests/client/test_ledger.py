@@ -91,3 +91,17 @@ def test_a_ping_is_wanted_once_after_every_so_many_messages() -> None:
     assert wanted == 3
     books.hand(request(1), 0)
     assert not books.wants_ping(), "a request confirms by itself"
+
+
+def test_cancelled_requests_are_not_awaited_and_only_the_newest_are_kept() -> None:
+    books = Ledger()
+    for n in range(module.CANCELLED + 2):
+        books.hand(request(n), 0)
+        books.cancel(n)
+    books.cancel(-1)  # never sent
+    books.hand(request(-2), 0)
+    assert (books.awaited, len(books.open)) == (1, module.CANCELLED + 1)
+    assert books.answer(0) == (None, ())
+    assert books.answer(2)[0] is not None and books.awaited == 1
+    assert len(books.drop().requests) == module.CANCELLED
+    assert (books.awaited, len(books.open)) == (0, 0)

@@ -539,6 +539,24 @@ async def test_requests_beyond_the_limit_in_flight_wait_for_answers() -> None:
 
 
 @virtually
+async def test_a_cancelled_request_without_an_answer_keeps_no_place() -> None:
+    world = World()
+    world.answer = lambda line, request: None
+    async with User(world, max_in_flight=2, heartbeat=None) as user:
+        for n in range(3):
+            await user.send(request_id=n)
+        assert user.transport.queue_size == 1
+        params = {"requestId": 0, "reason": "no longer needed"}
+        await user.transport.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+        await asyncio.sleep(1)
+        assert user.transport.queue_size == 0
+        # Should the server answer all the same, that is an answer like any other.
+        world.line.say({"jsonrpc": "2.0", "id": 0, "result": {}})
+        await asyncio.sleep(1)
+        assert "result" in user.answer(0) and user.transport.metrics().in_flight == 2
+
+
+@virtually
 async def test_an_answer_to_a_request_of_a_lost_line_is_not_given_to_another() -> None:
     world = World()
     async with User(world) as user:

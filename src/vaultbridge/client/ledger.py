@@ -32,6 +32,11 @@ IN_FLIGHT: Final = 10_000
 """Open requests; further ones wait in the queue, whose bound then tells the caller."""
 
 
+CANCELLED: Final = 4096
+"""Requests that their sender cancelled and that are kept for an answer all the same; MCP allows a server to
+give none. Of older ones an answer is at worst reported as unknown."""
+
+
 class Open(msgspec.Struct, frozen=True, gc=False):
     """A request that waits for its answer. `place` is its number in the order of handing over."""
 
@@ -53,10 +58,11 @@ NOTHING_IN_DOUBT: Final = InDoubt((), (), 0)
 
 
 class Ledger:
-    __slots__ = ("_bytes", "_forgotten", "_others", "_place", "_since_ping", "open")
+    __slots__ = ("_bytes", "_cancelled", "_forgotten", "_others", "_place", "_since_ping", "open")
 
     def __init__(self) -> None:
         self.open: dict[RequestId, Open] = {}
+        self._cancelled: dict[RequestId, None] = {}
         self._others: deque[tuple[int, Outgoing]] = deque()
         self._bytes = 0
         self._forgotten = 0
@@ -67,6 +73,11 @@ class Ledger:
     def place(self) -> int:
         """The number of the last message handed over: what a ping sent now would confirm."""
         return self._place
+
+    @property
+    def awaited(self) -> int:
+        """How many open requests somebody still waits for."""
+        return len(self.open) - len(self._cancelled)
 
     def hand(self, item: Outgoing, now: float) -> tuple[Outgoing, ...]:
         """Enter `item`, just before it goes to the line. Returns what is no longer kept for it."""
@@ -97,9 +108,21 @@ class Ledger:
         self._since_ping = 0
         return True
 
+    def cancel(self, request_id: RequestId) -> None:
+        """Nobody waits for the request any more: an answer may come or not."""
+        if request_id in self.open:
+            self._cancelled[request_id] = None
+            if len(self._cancelled) > CANCELLED:
+                self.take(next(iter(self._cancelled)))
+
+    def take(self, request_id: RequestId) -> Open | None:
+        """Close a request, whatever becomes of it."""
+        self._cancelled.pop(request_id, None)
+        return self.open.pop(request_id, None)
+
     def answer(self, request_id: RequestId) -> tuple[Open | None, tuple[Outgoing, ...]]:
         """The request that an answer closes (None: no such), and what it proves to have arrived."""
-        found = self.open.pop(request_id, None)
+        found = self.take(request_id)
         return (found, ()) if found is None or not self._others else (found, self.confirm(found.place))
 
     def confirm(self, place: int) -> tuple[Outgoing, ...]:
@@ -122,6 +145,7 @@ class Ledger:
             self._forgotten,
         )
         self.open.clear()
+        self._cancelled.clear()
         self._others.clear()
         self._bytes = self._forgotten = self._since_ping = 0
         return doubt

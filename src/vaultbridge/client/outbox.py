@@ -93,6 +93,8 @@ class Outbox:
         """Send or queue. Raises QueueFull; nothing was accepted then."""
         if self._held:
             self._release_before(item)
+        if item.method == "notifications/cancelled":
+            self._cancel(item)
         line = self._line
         if line is not None and not self._handing and not self.queue and self._has_slot(item):
             filed = self._filed(item, handed=True)
@@ -107,6 +109,15 @@ class Outbox:
             self._wake.set()
         if self._held and item.method == "notifications/initialized":
             self.release()
+
+    def _cancel(self, item: Outgoing) -> None:
+        """Its request gives its place to another at once: the word to the server may itself wait behind one
+        that waits for a place."""
+        params = item.message().get("params")
+        request_id = params.get("requestId") if isinstance(params, dict) else None
+        if isinstance(request_id, str | int):
+            self.ledger.cancel(request_id)
+            self._wake.set()
 
     def attach(self, line: Line) -> None:
         """The line is ready for ordinary messages: empty the queue into it."""
@@ -159,7 +170,7 @@ class Outbox:
         if waiting is not None:
             self._unfile([waiting])
             return waiting, False
-        found = self.ledger.open.pop(request_id, None)
+        found = self.ledger.take(request_id)
         if found is None:
             return None
         self._unfile([found.item])
@@ -262,7 +273,7 @@ class Outbox:
             self.release()
 
     def _has_slot(self, item: Outgoing) -> bool:
-        return item.kind is not Kind.REQUEST or len(self.ledger.open) < self._settings.max_in_flight
+        return item.kind is not Kind.REQUEST or self.ledger.awaited < self._settings.max_in_flight
 
     async def _hand(self, line: Line, work: Awaitable[None]) -> None:
         """Let one at a time use the line, so that the order is kept."""
