@@ -46,7 +46,8 @@ def fault(file: Path, text: str) -> str:
     ],
 )
 def test_a_fault_is_told_with_its_line(file: Path, text: str, says: str) -> None:
-    assert fault(file, text).startswith(says)
+    # Before 3.11.4 Python calls a null byte a wrong value, not wrong syntax.
+    assert fault(file, text).removeprefix("ValueError: ").startswith(says)
     assert module_name(file.name) not in sys.modules
 
 

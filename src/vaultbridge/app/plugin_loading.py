@@ -95,11 +95,13 @@ def described(error: BaseException, file: Path) -> str:
     beside it counts: nobody looks for their mistake in a library. A file that is not this one is named."""
     if isinstance(error, SyntaxError):
         return f"{_place(error.filename, error.lineno, file)}{error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    # What called us, we ourselves and the import system are not where the fault is.
+    called = max((number for number, frame in enumerate(frames, 1) if frame.filename == __file__), default=0)
     places = [
         (frame.filename, frame.lineno)
-        for frame in traceback.extract_tb(error.__traceback__)
-        # Ours and the import system's are not where the fault is.
-        if not frame.filename.startswith("<frozen") and frame.filename != __file__
+        for frame in frames[called:]
+        if not frame.filename.startswith("<frozen")
     ]
     near = [place for place in places if Path(place[0]).parent == file.parent] or places
     at = _place(*near[-1], file) if near else ""
