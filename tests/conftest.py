@@ -9,6 +9,7 @@ each time; `--hypothesis-profile explore` looks for new ones.
 from __future__ import annotations
 
 import os
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -21,3 +22,6 @@ settings.load_profile("same-verdict")
 # What tests write is for others to read only, whoever started them: files that everybody may change are not
 # trusted, and most tests are not about that.
 os.umask(0o022)
+
+# A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import signal
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -275,15 +275,7 @@ class Watch:
 
 
 @pytest.fixture
-def interruptible() -> Iterator[None]:
-    """A shell that runs the tests in the background makes whatever they start deaf to Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture
-async def watches(server: Served, vault: Path, interruptible: None) -> AsyncIterator[Any]:
+async def watches(server: Served, vault: Path) -> AsyncIterator[Any]:
     opened: list[asyncio.subprocess.Process] = []
 
     async def watch(*options: str) -> Watch:
