@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.conftest import Serving
-from mcp_support.node import NotInstallable, beside, installed, node
+from mcp_support.node import clients_with, node
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 90.0
@@ -19,13 +19,7 @@ SCRIPT = Path(__file__).parent / "http_session.mjs"
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    try:
-        folder = installed("clients")
-        node(folder)
-    except NotInstallable as reason:
-        pytest.skip(str(reason))
-    beside(folder, SCRIPT)
-    return folder
+    return clients_with(SCRIPT)
 
 
 @pytest.mark.parametrize(

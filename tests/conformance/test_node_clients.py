@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcp_support.http import http_server
-from mcp_support.node import NotInstallable, beside, installed, node
+from mcp_support.node import clients_with, node
 from mcp_support.process import FIXTURE, environment
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
@@ -22,13 +22,7 @@ SCRIPT = Path(__file__).parent / "session.mjs"
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    try:
-        folder = installed("clients")
-        node(folder)
-    except NotInstallable as reason:
-        pytest.skip(str(reason))
-    beside(folder, SCRIPT)
-    return folder
+    return clients_with(SCRIPT)
 
 
 async def run(folder: Path, *args: str) -> tuple[int, str, str]:

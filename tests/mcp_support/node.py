@@ -13,6 +13,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 PINS = Path(__file__).parents[1] / "conformance" / "npm"
 INSTALL_SECONDS = 300.0
 UNREACHABLE = (
@@ -90,3 +92,14 @@ def node(folder: Path) -> str:
     if not brought.exists():
         raise NotInstallable("there is no Node of version 22 or newer")
     return str(brought)
+
+
+def clients_with(script: Path) -> Path:
+    """The folder with the official clients, and our script beside them. Skips where they cannot be had."""
+    try:
+        folder = installed("clients")
+        node(folder)
+    except NotInstallable as reason:
+        pytest.skip(str(reason))
+    beside(folder, script)
+    return folder

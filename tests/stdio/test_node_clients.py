@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_support.node import NotInstallable, beside, installed, node
+from mcp_support.node import clients_with, node
 from mcp_support.process import ROOT, environment
 from mcp_support.vault import command, sample_vault, surroundings
 
@@ -22,13 +22,7 @@ INSPECTOR = Path("node_modules/@modelcontextprotocol/inspector/clients/launcher/
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    try:
-        folder = installed("clients")
-        node(folder)
-    except NotInstallable as reason:
-        pytest.skip(str(reason))
-    beside(folder, SCRIPT)
-    return folder
+    return clients_with(SCRIPT)
 
 
 async def run(base: Path, folder: Path, *args: str) -> Any:

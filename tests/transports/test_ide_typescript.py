@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from editor.bridge import TOKEN, running
-from mcp_support.node import NotInstallable, beside, installed, node
+from mcp_support.node import clients_with, node
 from mcp_support.process import environment
 from vaultbridge.editor.model import Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
@@ -23,13 +23,7 @@ BOUND = 60.0
 
 @pytest.fixture(scope="module")
 def clients() -> Path:
-    try:
-        folder = installed("clients")
-        node(folder)
-    except NotInstallable as reason:
-        pytest.skip(str(reason))
-    beside(folder, SCRIPT)
-    return folder
+    return clients_with(SCRIPT)
 
 
 async def test_the_typescript_websocket_transport_does_a_whole_session(clients: Path, tmp_path: Path) -> None:

@@ -41,20 +41,20 @@ class FileLock:
         self.release()
         try:
             handle = self._open()
+            taken = False
             try:
-                if not _lock(handle) or not self._is_ours(handle):
+                taken = _lock(handle) and self._is_ours(handle)
+            finally:
+                if not taken:
                     os.close(handle)
-                    return False
-            except BaseException:
-                os.close(handle)
-                raise
         except OSError as error:
             raise EngineFailure(
                 f"The lock file {self.path.name} cannot be used: {os.strerror(error.errno or 0)}.",
                 hint="May its folder be written?",
             ) from error
-        self._handle = handle
-        return True
+        if taken:
+            self._handle = handle
+        return taken
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
