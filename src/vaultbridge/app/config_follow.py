@@ -22,13 +22,12 @@ from msgspec import Struct
 
 from vaultbridge.app.config import Config
 from vaultbridge.app.config_change import differences, merged
+from vaultbridge.app.stamps import Stamp, stamp_of
 from vaultbridge.errors import InvalidArgument
 
 STILL_SECONDS: Final = 0.1
 """How long a changed file must stay the same before it is read. Many editors empty a file and then write it:
 read in between, it would for a moment show everything that it hides."""
-
-Stamp = tuple[int, int, int]
 
 log = logging.getLogger("vaultbridge.config")
 
@@ -65,7 +64,7 @@ class FollowedConfig:
 
     def differs(self) -> bool:
         """Whether the file is another than the one that was read last."""
-        self._noticed = stamp(self._file)
+        self._noticed = stamp_of(self._file)
         if self._noticed is None and self._stamp == "unread":
             return False
         return self._noticed != self._stamp
@@ -73,7 +72,7 @@ class FollowedConfig:
     def read(self) -> FollowedChange | None:
         """After `differs` and a wait: what is in force now; None when nothing changes, or when the file is
         still being written: `differs` then says so again."""
-        if stamp(self._file) != self._noticed:
+        if stamp_of(self._file) != self._noticed:
             return None
         self._stamp = self._noticed
         if self._noticed is None:
@@ -112,12 +111,3 @@ def warn_of_vaults(file: Path, vaults: Iterable[Path]) -> None:
                 file.name,
                 root.name,
             )
-
-
-def stamp(file: Path) -> Stamp | None:
-    """What tells that a file is another than before; None when it is not there."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -16,11 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from vaultbridge.app.stamps import Stamp, stamp_of
+
 ASKED: Final = 1000
 """How many names are remembered. Libraries ask for dozens of modules with an underscore that are nowhere;
 a program that asks for ever new ones is not followed for ever."""
-
-Stamp = tuple[int, int, int]
 
 
 class Siblings(MetaPathFinder):
@@ -82,12 +82,3 @@ class _Source(Loader):
     def exec_module(self, module: ModuleType) -> None:
         module.__file__ = str(self._file)
         exec(compile(self._file.read_bytes(), str(self._file), "exec"), module.__dict__)
-
-
-def stamp_of(file: Path) -> Stamp | None:
-    """What tells that a file is another than before; None when it is not there."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

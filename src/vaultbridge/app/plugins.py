@@ -25,7 +25,8 @@ from vaultbridge.app.plugin_loading import (
     package_tools,
     within,
 )
-from vaultbridge.app.plugin_siblings import Siblings, Stamp, stamp_of
+from vaultbridge.app.plugin_siblings import Siblings
+from vaultbridge.app.stamps import Stamp, stamp_of
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.tool import AnyTool, ForeignTool
