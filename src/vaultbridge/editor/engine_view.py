@@ -11,22 +11,21 @@ from typing import Final
 from vaultbridge.editor.findings import findings
 from vaultbridge.editor.ports import FindingsOf
 from vaultbridge.engine import Engine
+from vaultbridge.engine.naming import TEXT_KINDS, holds_text
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.parsing import parse_file
-from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode, displayable
+from vaultbridge.vault.file_pattern import file_filter
 from vaultbridge.vault.paths import VaultPath
-from vaultbridge.vault.scope import Scope
 
 NOTES_WITH_FINDINGS: Final = 100
 """Notes told when the whole vault is asked for: the client reads them all into a prompt."""
 
 FINDINGS_SECONDS: Final = 2.0
 """A client waits for diagnostics after every edit: what was found by then is the answer."""
-
-_NOTES: Final = (".md", ".canvas", ".base")
 
 
 class EngineView:
@@ -65,9 +64,11 @@ class EngineView:
 
     async def read_text(self, path: VaultPath) -> str:
         data = await asyncio.to_thread(self._engine.read_bytes, path)
-        if b"\0" in data and not path.lower().endswith(_NOTES):
+        if not holds_text(path, data):
             # A client would write back what it was shown, and the file would be lost.
-            raise EngineFailure(f"{path} is not text.", hint="obsidian_attachment gives it as it is.")
+            raise EngineFailure(
+                f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
+            )
         return displayable(decode(data).text)
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> None:
@@ -76,9 +77,14 @@ class EngineView:
     def _write(self, path: VaultPath, text: str, actor: str) -> None:
         there = self._engine.scope.visible(path) and self._engine.root.exists(path)
         operation: Operation
+        if there and self._engine.is_folder(path):
+            # Asked for by name, the engine would find the note that is called like the folder.
+            raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
         if there:
-            operation = Write(note=path, content=text)
-        elif path.lower().endswith(_NOTES):
+            # As it is spelled on disk: another spelling may be a note's whole name, without `.md`.
+            stored = self._engine.root.path_of(self._engine.root.locate(path)) or path
+            operation = Write(note=stored, content=text)
+        elif path.lower().endswith(TEXT_KINDS):
             # The slash says: exactly there, not where the settings put new notes.
             operation = Create(note=f"/{path}", content=text)
         else:
@@ -86,9 +92,8 @@ class EngineView:
         self._engine.apply([operation], actor=actor, label="written by an editor client")
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
-        wanted = Scope(allow=(pattern,)) if pattern else None
-        paths = await asyncio.to_thread(self._paths)
-        return [path for path in paths if wanted is None or wanted.visible(path)]
+        fits = file_filter(pattern)
+        return [path for path in await asyncio.to_thread(self._paths) if fits(path)]
 
     async def file_count(self) -> int:
         return len(await asyncio.to_thread(self._paths))

@@ -13,6 +13,7 @@ from msgspec import Struct
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.note.text import is_text
 from vaultbridge.vault.paths import VaultPath, is_under, join, name_of, new_vault_path, vault_path
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
@@ -22,6 +23,13 @@ FOLDER_FILES: Final = 50_000
 memory."""
 
 TEXT_KINDS: Final = (".md", ".canvas", ".base")
+"""Files that are text whatever stands in them: the app reads and writes them so."""
+
+
+def holds_text(path: str, data: bytes) -> bool:
+    """Whether a file may be shown, and replaced, as text: one of the vault's own kinds, or whatever its name,
+    bytes that are UTF-8 without a NUL. Anything else would not survive being shown and written back."""
+    return path.lower().endswith(TEXT_KINDS) or is_text(data)
 
 
 class Surroundings(Struct, frozen=True):

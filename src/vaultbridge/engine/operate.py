@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import pin_older_links, references_to
-from vaultbridge.engine.naming import TEXT_KINDS, Surroundings, existing, is_folder, new_note_path, same_path
+from vaultbridge.engine.naming import Surroundings, existing, holds_text, is_folder, new_note_path, same_path
 from vaultbridge.engine.note_edits import changes_for
 from vaultbridge.engine.operations import (
     AddFile,
@@ -43,8 +43,8 @@ def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
         case Write(note=name, content=content, expected=expected):
             path = existing(draft, name, around)
             around.scope.check_write(path)
-            _must_be_text(path)
             file = draft.open(path, expected=expected)
+            _must_hold_text(path, file.data)
             file.text  # noqa: B018 - decodes, so that a BOM is known and kept
             file.rewrite(_with_own_line_ends(content, file.text))
         case Move():
@@ -136,10 +136,12 @@ def _must_be_free(draft: Draft, path: VaultPath, around: Surroundings) -> None:
         raise EditRefused(f"{path} exists already.", hint="Choose another name.", path=path)
 
 
-def _must_be_text(path: VaultPath) -> None:
-    if not path.lower().endswith(TEXT_KINDS):
+def _must_hold_text(path: VaultPath, data: bytes) -> None:
+    if not holds_text(path, data):
         raise EditRefused(
-            f"{path} is not a text file of the vault.", hint="Text goes into .md, .canvas and .base files."
+            f"{path} is not a text file: it holds bytes that are not UTF-8.",
+            hint="Text replaces only text. Choose another name.",
+            path=path,
         )
 
 

@@ -32,6 +32,17 @@ class Decoded(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8 text, with or without a BOM. A NUL stands in no text that a person wrote."""
+    if b"\0" in data:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def decode(data: bytes) -> Decoded:
     """Never fails. Text with an `invalid-utf8` problem must pass `displayable` before it leaves us."""
     bom = data.startswith(BOM)

@@ -41,7 +41,9 @@ def run(bench: Bench, arguments: ListFiles) -> Answer:
     files = engine.ask.files(folder or None)
     if folder and not files and not (engine.scope.visible(folder) and engine.is_folder(folder)):
         raise NoteNotFound(arguments.folder, what="folder", closest=_closest(folder, engine.ask.files()))
-    files = [file for file in files if _fits(arguments.pattern)(file.path)]
+    if arguments.pattern:
+        fits = _fits(arguments.pattern)
+        files = [file for file in files if fits(file.path)]
     if arguments.kind == "folder":
         rows = _folders(files, folder, arguments.depth)
         what = "folders"
@@ -66,11 +68,9 @@ def kind_of(file: IndexedFile) -> str:
 
 
 def _fits(pattern: str) -> Callable[[str], bool]:
-    if not pattern:
-        return lambda path: True
-    from vaultbridge.vault.scope import Scope
+    from vaultbridge.vault.file_pattern import file_filter
 
-    return Scope(allow=(pattern,)).visible
+    return file_filter(pattern)
 
 
 def _rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> list[str]:

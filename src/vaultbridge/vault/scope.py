@@ -135,11 +135,12 @@ def _expression(pattern: str, argument: str) -> str:
     wild = any(mark in body for mark in "*?[{")
     anywhere = r"(?:.*/)?" if wild and "/" not in body and not anchored else ""
     note = "" if only_folder else r"(?:\.md)?"
-    fitting = anywhere + _translate(body) + ("" if wild else note)
+    fitting = anywhere + translate(body) + ("" if wild else note)
     return rf"(?:{fitting}|{re.escape(key.strip('/'))}{note})(?:/.*)?\Z"
 
 
-def _translate(body: str) -> str:
+def translate(body: str) -> str:
+    """A glob as a regular expression, without what stands before and after it."""
     out: list[str] = []
     at = 0
     depth = 0
