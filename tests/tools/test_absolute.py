@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 
 from tools_support.desk import Desk
-from vaultbridge.errors import NoteNotFound
+from vaultbridge.errors import InvalidPath
 from vaultbridge.tools.absolute import in_vault, names_absolute
+from vaultbridge.vault.absolute import below
 
 Small = Callable[..., Desk]
 VAULT = Path("/home/me/N\u00f6tes")
+
+
+def short(text: str) -> str:
+    inside = below(text, VAULT)
+    return text if inside is None else inside
 
 
 @pytest.mark.parametrize(
@@ -38,7 +44,7 @@ VAULT = Path("/home/me/N\u00f6tes")
 )
 def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken: dict[str, Any]) -> None:
     assert names_absolute(given)
-    assert in_vault(given, VAULT) == taken
+    assert in_vault(given, short) == taken
 
 
 @pytest.mark.parametrize(
@@ -53,7 +59,7 @@ def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken
 )
 def test_any_other_path_stays_as_it_came(given: dict[str, Any]) -> None:
     assert names_absolute(given)
-    assert in_vault(given, VAULT) == given
+    assert in_vault(given, short) == given
 
 
 def test_what_is_not_absolute_asks_for_no_vault() -> None:
@@ -70,5 +76,19 @@ def test_tools_take_the_path_of_the_file(small: Small) -> None:
     assert (root / "f" / "New.md").read_text() == "x"
     desk.data("move_note", name=f"{root}/A.md", to=f"{root}/f/C.md")
     assert sorted(path.name for path in root.rglob("*.md")) == ["B.md", "C.md", "New.md"]
-    with pytest.raises(NoteNotFound):
+    with pytest.raises(InvalidPath, match="outside the vault"):
         desk.call("read_note", name=f"{root}x/A.md")
+
+
+def test_an_absolute_path_of_the_top_is_not_a_bare_name(small: Small) -> None:
+    """A bare name goes where the settings put new notes, and renames in place."""
+    desk = small(
+        {
+            "f/B.md": "beta",
+            ".obsidian/app.json": '{"newFileLocation":"folder","newFileFolderPath":"f"}',
+        }
+    )
+    desk.data("create_note", name=f"{desk.folder}/New.md", content="x")
+    desk.data("move_note", name="f/B", to=f"{desk.folder}/C.md")
+    desk.data("attachment", action="add", name=f"{desk.folder}/p.png", data="eA==")
+    assert sorted(path for path in desk.files() if not path.startswith(".")) == ["C.md", "New.md", "p.png"]

@@ -86,7 +86,7 @@ class EngineView:
             operation = Write(note=stored, content=text)
         elif path.lower().endswith(TEXT_KINDS):
             # The slash says: exactly there, not where the settings put new notes.
-            operation = Create(note=f"/{path}", content=text)
+            operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())
         self._engine.apply([operation], actor=actor, label="written by an editor client")

@@ -26,6 +26,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
     """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
     give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
     PermissionDenied, EditRefused."""
+    name = engine.from_top(name)
     wanted = new_vault_path(name)
     if wanted.lower().endswith(_NOTES) or "." not in name_of(wanted):
         raise InvalidArgument(
@@ -33,7 +34,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
             argument="name",
             hint="Give it the ending of its kind, such as .png.",
         )
-    if "/" not in wanted:
+    if "/" not in name:
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Before a free name is looked for: a number would tell that a hidden file is there.
     engine.scope.check_write(wanted, new=True)

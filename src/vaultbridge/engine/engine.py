@@ -27,7 +27,7 @@ from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import unnamed
 from vaultbridge.engine.kept import KeptReadings, Reading
 from vaultbridge.engine.naming import Surroundings
-from vaultbridge.engine.operations import Operation, Outcome
+from vaultbridge.engine.operations import Operation, Outcome, renamed
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
@@ -37,6 +37,7 @@ from vaultbridge.errors import NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
+from vaultbridge.vault.absolute import from_top, is_absolute
 from vaultbridge.vault.cache import vault_cache
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import content_hash, read_from_memory, read_place
@@ -156,7 +157,14 @@ class Engine:
         """The existing file that a person or an assistant means: an exact path, a path without `.md`, a name
         as in a wikilink, an alias, in any case or Unicode form. Raises NoteNotFound with the closest names,
         or AmbiguousName with the candidates."""
-        return self._files.find(name)
+        return self._files.find(self.from_top(name))
+
+    def from_top(self, text: str) -> str:
+        """A path or name as a caller wrote it, from the vault's top when it is an absolute path. Raises
+        InvalidPath for one that lies outside the vault."""
+        if not is_absolute(text):
+            return text
+        return from_top(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
         return self.root.exists(path) and self.root.place(path).is_dir()
@@ -241,6 +249,7 @@ class Engine:
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
         asked = time.monotonic()
         self.root.check()
+        operations = [renamed(operation, self.from_top) for operation in operations]
         self.freshness.settle()
         around = self._surroundings()
         # Before the table is taken: in one of half the files every second link would mean nothing.
@@ -310,7 +319,7 @@ class Engine:
             try:
                 path = self.find(name)
             except NoteNotFound:
-                path = vault_path(name)
+                path = vault_path(self.from_top(name))
                 if not self.scope.visible(path):
                     raise
         return self.past.changes(path, limit=limit)

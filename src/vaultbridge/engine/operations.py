@@ -10,6 +10,7 @@ operation is refused when the note is another by now. `heading` is a heading pat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
@@ -255,6 +256,14 @@ class Outcome(Struct, frozen=True):
     dry_run: bool = False
     diff: str = ""
     notices: tuple[str, ...] = ()
+
+
+def renamed(operation: Operation, path: Callable[[str], str]) -> Operation:
+    """The same operation with `path` applied to each of its fields that names a file or folder."""
+    named = ("note", "path", "template", *(("to",) if isinstance(operation, Move) else ()))
+    given = {field: getattr(operation, field, "") for field in named}
+    changed = {field: new for field, old in given.items() if old and (new := path(old)) != old}
+    return msgspec.structs.replace(operation, **changed) if changed else operation
 
 
 def parse_operations(value: Any) -> list[Operation]:

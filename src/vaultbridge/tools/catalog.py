@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
-from vaultbridge.tools.absolute import in_vault, names_absolute
+from vaultbridge.tools.absolute import in_vault, leads_to_machine, names_absolute, vault_holding
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.arguments import converted, one_note_name
 from vaultbridge.tools.schema import input_schema, with_path, with_vault
@@ -180,7 +180,7 @@ class Catalog:
         """What `call` would give, if that takes no waiting; None for everything else, errors too. The vaults
         must be open already."""
         tool = self._callable(name, shop)
-        if not isinstance(tool, Tool) or tool.ready is None:
+        if not isinstance(tool, Tool) or tool.ready is None or leads_to_machine(arguments):
             return None
         try:
             vault, filled = _filled(tool, arguments, shop)
@@ -227,7 +227,8 @@ def _filled(tool: Tool, arguments: dict[str, Any], shop: Workshop) -> tuple[str,
         )
     rest = {key: value for key, value in arguments.items() if key != "vault"}
     if names_absolute(rest):
-        rest = in_vault(rest, shop.bench(vault).engine.root.folder)
+        vault = vault_holding(rest, vault, shop)
+        rest = in_vault(rest, shop.bench(vault).engine.from_top)
     rest = one_note_name(rest, tool.note)
     return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
 

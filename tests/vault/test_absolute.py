@@ -1,0 +1,90 @@
+"""What an absolute path means to a vault: its own path, its top, or a place outside."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import InvalidPath
+from vaultbridge.vault.absolute import below, from_top
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.scope import Scope
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    folder = tmp_path / "N\u00f6tes"
+    (folder / "f").mkdir(parents=True)
+    (folder / "home").mkdir()
+    (folder / "Private").mkdir()
+    return Root(folder)
+
+
+def taken(text: str, root: Root, scope: Scope | None = None) -> str:
+    return from_top(text, root, (scope or Scope()).visible)
+
+
+@pytest.mark.parametrize(
+    ("rest", "path"),
+    [
+        ("/A.md", "./A.md"),
+        ("/f/A.md", "f/A.md"),
+        ("/f/", "f/"),
+        ("/", ""),
+        ("", ""),
+        ("/tmp/new/A.md", "tmp/new/A.md"),
+        ("/f/../A.md", "f/../A.md"),
+    ],
+)
+def test_a_path_below_the_vault_is_one_of_the_vault(root: Root, rest: str, path: str) -> None:
+    text = f"{root.folder}{rest}"
+    assert taken(text, root) == path
+    assert taken(unicodedata.normalize("NFD", text), root) == path
+
+
+def test_the_vaults_folder_may_be_reached_by_a_link(root: Root, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(root.folder)
+    (root.folder / "inner.md").symlink_to("f/A.md")
+    assert taken(f"{tmp_path}/way/f/A.md", root) == "f/A.md"
+    assert taken(f"{tmp_path}/way", root) == ""
+    # A link inside the vault keeps its own name: whoever uses the path asks where it leads.
+    assert taken(f"{tmp_path}/way/inner.md", root) == "./inner.md"
+
+
+@pytest.mark.parametrize(
+    "text", ["A.md", "/A.md", "/f/A.md", "/home/A.md", "/Nowhere-at-all/A.md", "/tmp", "f/A", "~A", "Q: why?"]
+)
+def test_what_may_start_at_the_vaults_top_stays_as_it_is(root: Root, text: str) -> None:
+    assert taken(text, root) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["/tmp/x.md", "/etc/passwd", "/Users/me/Notes/A.md", "//tmp/x.md", "~/A.md", "/usr/../tmp/x.md"]
+)
+def test_a_place_on_the_machine_outside_is_refused(root: Root, text: str) -> None:
+    with pytest.raises(InvalidPath, match="outside the vault"):
+        taken(text, root)
+
+
+def test_a_neighbour_that_begins_like_the_vault_is_outside(root: Root) -> None:
+    text = f"{root.folder}s/A.md"
+    assert below(text, root.folder) is None
+    with pytest.raises(InvalidPath):
+        taken(text, root)
+
+
+def test_a_hidden_folder_of_the_vault_makes_no_difference(root: Root) -> None:
+    """`/home/x.md` is refused alike whether a hidden `home` is in the vault or none is."""
+    scope = Scope(deny=("home/",))
+    with pytest.raises(InvalidPath) as hidden:
+        taken("/home/x.md", root, scope)
+    (root.folder / "home").rmdir()
+    with pytest.raises(InvalidPath) as missing:
+        taken("/home/x.md", root, scope)
+    assert str(hidden.value) == str(missing.value)
+
+
+def test_what_is_allowed_deeper_down_is_found_from_the_top(root: Root) -> None:
+    assert taken("/home/mine/x.md", root, Scope(allow=("home/mine/",))) == "/home/mine/x.md"
