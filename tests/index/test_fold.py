@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from index_support.scripts import mixed_word, scripts, word_of
 from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart, words
 
 
@@ -78,6 +80,18 @@ def test_spans_of_folded_text_lead_back_to_text_that_folds_to_the_same(text: str
         first, last = folded.span(start, start + 1)
         assert 0 <= first < last <= len(text)
         assert folded.plain[start] in FoldedText(text[first:last]).plain
+
+
+@given(st.integers(0, 10**9))
+def test_folding_piece_by_piece_is_folding_the_whole_in_every_script(seed: int) -> None:
+    rng = random.Random(seed)
+    text = " ".join((mixed_word(rng), *(word_of(rng.choice(sorted(scripts())), rng) for _ in range(4))))
+    assert FoldedText(text).plain == plain(text)
+
+
+@given(st.text(max_size=40))
+def test_folding_piece_by_piece_is_folding_the_whole(text: str) -> None:
+    assert FoldedText(text).plain == plain(text)
 
 
 def test_a_span_covers_the_marks_that_were_folded_away() -> None:

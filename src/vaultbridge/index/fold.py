@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Final
 
@@ -146,29 +147,44 @@ def words(text: str) -> list[str]:
     return WORD.findall(spaced(text))
 
 
+def _composes(piece: str, char: str) -> bool:
+    """Whether NFKC must see both at once. Marks are, and so are vowel signs, parts of Hangul syllables and
+    the voicing of halfwidth kana, which Unicode does not count as combining."""
+    if unicodedata.combining(char):
+        return True
+    if unicodedata.category(char)[0] not in "LM":
+        return False
+    apart = unicodedata.normalize("NFKC", piece) + unicodedata.normalize("NFKC", char)
+    return unicodedata.normalize("NFKC", piece + char) != apart
+
+
+def composed(text: str) -> str:
+    """The text with its case and accents, in the one form that files of every system are compared in."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
 class FoldedText:
-    """A text with its `plain` form and the way back from offsets in that form.
+    """A text with its `plain` form, or the form that `fold` gives it, and the way back from offsets in that
+    form.
 
     Made for the lines that are shown, not for whole vaults: it folds character by character."""
 
     __slots__ = ("_starts", "plain", "text")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, fold: Callable[[str], str] = plain) -> None:
         self.text = text
         self._starts: list[int] | None = None
         if text.isascii():
-            self.plain = text.lower()
+            self.plain = fold(text)
             return
         pieces: list[str] = []
         starts: list[int] = []
         at = 0
         while at < len(text):
             end = at + 1
-            if text[at] >= "\x80":
-                # Marks belong to the character before them, or NFKC could not compose the two.
-                while end < len(text) and text[end] >= "\x80" and unicodedata.combining(text[end]):
-                    end += 1
-            piece = plain(text[at:end])
+            while end < len(text) and text[end] >= "\x80" and _composes(text[at:end], text[end]):
+                end += 1
+            piece = fold(text[at:end])
             pieces.append(piece)
             starts.extend([at] * len(piece))
             at = end

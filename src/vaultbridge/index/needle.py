@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart
+from vaultbridge.index.fold import WORD, FoldedText, composed, plain, spaced, stands_apart
 from vaultbridge.index.terms import Terms
 
 Column = Literal["body", "path", "any"]
@@ -41,27 +41,22 @@ class Needle(Struct, frozen=True):
 
     def occurs_in(self, text: str) -> bool:
         if self.sensitive:
-            return self.text in _composed(text)
+            return self.text in composed(text)
         # Most texts that hold it hold it as written, which spares the folding.
         return self.text in text or self.folded in plain(text)
 
     def spans_in(self, line: str) -> list[tuple[int, int]]:
         """Where it stands in a line, as offsets of the line as written."""
         spans: list[tuple[int, int]] = []
-        if self.sensitive:
-            at = line.find(self.text)
-            while at >= 0 and len(spans) < SPANS_PER_LINE:
-                spans.append((at, at + len(self.text)))
-                at = line.find(self.text, at + len(self.text))
+        fold, wanted = (composed, self.text) if self.sensitive else (plain, self.folded)
+        if not wanted or wanted not in fold(line):
             return spans
-        if not self.folded or self.folded not in plain(line):
-            return spans
-        folded = FoldedText(line)
-        at = folded.plain.find(self.folded)
+        folded = FoldedText(line, fold)
+        at = folded.plain.find(wanted)
         while at >= 0 and len(spans) < SPANS_PER_LINE:
-            end = at + len(self.folded)
+            end = at + len(wanted)
             spans.append(folded.span(at, end))
-            at = folded.plain.find(self.folded, end)
+            at = folded.plain.find(wanted, end)
         return spans
 
     def rank_match(self) -> str:
@@ -69,11 +64,12 @@ class Needle(Struct, frozen=True):
         if not self.words:
             return ""
         phrase = _quoted(" ".join(self.words))
-        return phrase if stands_apart(self.words[-1]) else phrase + " *"
+        return phrase if _is_whole(self.words[-1]) else phrase + " *"
 
 
-def _composed(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+def _is_whole(word: str) -> bool:
+    """Whether no longer word can hold this one: a character that stands apart is always a word by itself."""
+    return len(word) == 1 and stands_apart(word)
 
 
 def _quoted(words: str) -> str:
@@ -118,7 +114,7 @@ _NOTHING: Final = '"\x80"'
 
 def _one_word(needle: Needle, terms: Terms | None) -> str | None:
     word = needle.words[0]
-    if stands_apart(word):
+    if _is_whole(word):
         return _quoted(word)
     found = terms.containing(word) if terms else None
     if found is None:
@@ -133,8 +129,8 @@ def _several_words(needle: Needle, terms: Terms | None) -> str | None:
     """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of
     one."""
     words = list(needle.words)
-    open_start = needle.folded.startswith(words[0]) and not stands_apart(words[0])
-    open_end = needle.folded.endswith(words[-1]) and not stands_apart(words[-1])
+    open_start = needle.folded.startswith(words[0]) and not _is_whole(words[0])
+    open_end = needle.folded.endswith(words[-1]) and not _is_whole(words[-1])
     tail = " *" if open_end else ""
     if not open_start:
         return _quoted(" ".join(words)) + tail

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from vaultbridge.index.fold import plain
+from vaultbridge.index.fold import composed, plain
 from vaultbridge.index.query import (
     And,
     Anything,
@@ -58,8 +58,9 @@ def passes(test: Query, value: Any, patterns: Patterns, *, sensitive: bool) -> b
         case Text(text, quoted):
             if text.lower() == "null" and not quoted and not texts:
                 return True
-            wanted = text if sensitive else plain(text)
-            found = texts if sensitive else [plain(one) for one in texts]
+            folded = composed if sensitive else plain
+            wanted = folded(text)
+            found = [folded(one) for one in texts]
             return wanted in found if quoted else any(wanted in one for one in found)
         case Regex(written):
             pattern = compile_pattern(written, ignore_case=not sensitive)

@@ -27,10 +27,14 @@ from vaultbridge.index.query import (
     Within,
 )
 from vaultbridge.index.regex import Patterns, compile_pattern
+from vaultbridge.links.resolve import name_key
+from vaultbridge.note.inline import TAG_NAME
 from vaultbridge.note.model import Note
 
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _BLANK_LINES: Final = re.compile(r"(?:\r\n?|\n)[ \t]*(?=\r|\n)")
+
+_TAG: Final = re.compile(rf"#({TAG_NAME})")
 
 Span = tuple[int, int]
 
@@ -76,8 +80,7 @@ def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive
         case Anything():
             return [bool(one.strip()) for one in texts]
         case HasTag(name):
-            tag = re.compile(rf"#{re.escape(name)}(?![\w-])", re.IGNORECASE)
-            return [tag.search(one) is not None for one in texts]
+            return [_has_tag(one, name_key(name)) for one in texts]
         case Not(part):
             return [not held for held in holding(part, texts, patterns, sensitive=sensitive)]
         case And(parts):
@@ -92,3 +95,9 @@ def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive
             return holding(part, texts, patterns, sensitive=sensitive)
         case Within() | HasProperty() | Compared() | IsNull():
             return [False] * len(texts)
+
+
+def _has_tag(text: str, key: str) -> bool:
+    """Whether a tag with this key, or one that lies under it, is written in the text."""
+    found = (name_key(tag[1]) for tag in _TAG.finditer(text))
+    return any(one == key or one.startswith(key + "/") for one in found)

@@ -18,7 +18,7 @@ from vaultbridge.note.inline_spans import Spans
 from vaultbridge.note.model import Footnote, InlineField, Link, LinkKind, Tag
 from vaultbridge.note.text import BLANKS
 
-_TAG_NAME = rf"[^{BLANKS}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
+TAG_NAME = rf"[^{BLANKS}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
 # Each token begins with a character of one set, which the engine looks for quickly; what may follow is told
 # apart by a look back at that character.
 _ALWAYS = (
@@ -27,7 +27,7 @@ _ALWAYS = (
     r"|(?<=\$)(\$*+)"  # 3 math
     r"|(?<=<)((?=[A-Za-z/!?]))"  # 4 HTML or an autolink
     rf"|(?<=\[)(\[{WIKI_INSIDE}\]\])"  # 5 a wikilink; an embed when `!` stands before
-    rf"|(?<=\#)({_TAG_NAME})"  # 6 a tag, if it may start here
+    rf"|(?<=\#)({TAG_NAME})"  # 6 a tag, if it may start here
     r"|(?<=\[)(\^[^\[\]\s^]++\])"  # 7 a footnote reference
     r"|(?<=%)(%)"  # 8 a comment begins or ends
 )

@@ -1,0 +1,200 @@
+"""Every tool that takes a person's words takes those of every script: drawn, not picked.
+
+Each word is the name, a property, a tag, a heading, a task and a link of its own note, and every way of
+asking for it must lead to that note."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from index_support.scripts import drawn_words, scripts
+from mcp_support.vault import VaultProcess, engines_of, small_vault
+from tools_support.desk import Desk
+from vaultbridge.dialects.vault_completion import Completions
+from vaultbridge.index.fold import plain
+from vaultbridge.links.resolve import name_key
+
+Small = Callable[..., Desk]
+
+WORDS_AT_ONCE = 30
+SEEDS = range(-(-len(scripts()) // WORDS_AT_ONCE))
+"""As many vaults as it takes for every script to have its turn."""
+
+
+def composed(text: str) -> str:
+    """How paths are written in answers, whatever form the disk has."""
+    return unicodedata.normalize("NFC", text)
+
+
+def is_tag_name(word: str) -> bool:
+    """The app's tags hold no joiners, no punctuation and no number alone."""
+    odd = any("\u2000" <= char <= "\u206f" or "\u2e00" <= char <= "\u2e7f" for char in word)
+    return not odd and not word.isdigit()
+
+
+def distinct(words: list[str]) -> list[str]:
+    """One of those that mean the same file, and none that is no name or no word."""
+    found: dict[str, str] = {}
+    for word in words:
+        if plain(word).strip() and len(word.encode()) < 200 and unicodedata.combining(word[0]) == 0:
+            found.setdefault(plain(unicodedata.normalize("NFD", name_key(word))), word)
+    return list(found.values())
+
+
+def note_of(number: int, word: str) -> str:
+    tag = f"#{word} " if is_tag_name(word) else ""
+    return (
+        f'---\n"{word}": "{word}"\naliases: ["aka {word}"]\n---\n'
+        f"# {word}\n\nbegin{number} {word} end{number} {tag}\n\n- [ ] do {word}\n"
+    )
+
+
+def vault_of(words: list[str]) -> dict[str, str | bytes]:
+    files: dict[str, str | bytes] = {
+        f"N{number}/{word}.md": note_of(number, word) for number, word in enumerate(words)
+    }
+    wiki = "\n".join(f"[[{word}]]" for word in words)
+    files["Wiki.md"] = wiki
+    files["Markdown.md"] = "\n".join(f"[x](N{at}/{quote(word)}.md)" for at, word in enumerate(words))
+    return files
+
+
+def spellings(word: str) -> Iterator[str]:
+    """The same word as another keyboard, system or person writes it."""
+    for form in ("NFC", "NFD"):
+        yield unicodedata.normalize(form, word)
+    for other in (word.upper(), word.lower(), word.title()):
+        if plain(other) == plain(word):
+            yield other
+
+
+def questions(number: int, word: str) -> Iterator[str]:
+    for one in {word, *spellings(word)}:
+        yield one
+        yield f'"{one}"'
+        yield f'"begin{number} {one} end{number}"'
+        yield f"file:{one}"
+        yield f"path:N{number}/{one}"
+        yield f'[aliases:"aka {one}"]'
+        yield f"line:({one} begin{number})"
+        yield f"section:({one} end{number})"
+        yield f"block:({one} begin{number})"
+        yield f"task-todo:{one}"
+        yield f"content:{one} -content:nowhere"
+        yield f"[{one}:{one}]"
+        if is_tag_name(word) and name_key(one) == name_key(word):
+            yield f"tag:#{one}"
+            yield f"line:(tag:#{one} begin{number})"
+    for form in ("NFC", "NFD"):
+        yield f"match-case:{unicodedata.normalize(form, word)}"
+        yield f"match-case:[{word}:{unicodedata.normalize(form, word)}]"
+    yield f"/{word}/"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_way_of_asking_for_a_word_finds_its_note(small: Small, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    desk = small(vault_of(words))
+    for number, word in enumerate(words):
+        for question in questions(number, word):
+            found = desk.text("search", query=question, limit=500, matches=0).splitlines()
+            assert composed(f"N{number}/{word}.md") in found, (ascii(word), ascii(question))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    desk = small(vault_of(words))
+    for number, word in enumerate(words):
+        for one in (*spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
+            shown = desk.text("search", query=f"path:N{number}/ {one}", matches=100)
+            assert f"{composed(word)}.md:5: # {word}" in shown, (ascii(word), ascii(one))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    desk = small(vault_of(words))
+    tags = desk.text("tags", limit=500)
+    properties = desk.text("properties", limit=500)
+    for number, word in enumerate(words):
+        path = composed(f"N{number}/{word}.md")
+        for form in ("NFC", "NFD"):
+            one = unicodedata.normalize(form, word)
+            for name in (one, f"[[{one}]]", f"aka {one}", f"N{number}/{one}"):
+                assert desk.engine.find(name.strip("[]")) == path, ascii(name)
+            assert word in desk.text("read_note", name=one)
+        links = desk.text("links", name=word)
+        assert "Wiki.md" in links and "Markdown.md" in links, ascii(word)
+        assert word in properties, ascii(word)
+        if is_tag_name(word):
+            assert name_key(word) in name_key(tags), ascii(word)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Small, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    half = len(words) // 2
+    words, targets = words[:half], words[half : 2 * half]
+    desk = small(vault_of(words))
+    for number, (word, target) in enumerate(zip(words, targets, strict=True)):
+        path = f"N{number}/{word}.md"
+        new = composed(f"N{number}/{target}.md")
+        desk.call("edit_note", op="append", name=word, heading=word, content=f"under {target}")
+        desk.call(
+            "edit_note",
+            op="replace_text",
+            name=path,
+            old=f"begin{number} {word}",
+            new=f"begin{number} {target}",
+        )
+        desk.call("edit_note", op="set_property", name=word, property=target, value=target)
+        assert f"begin{number} {target} end{number}" in desk.read(path)
+        assert f"under {target}" in desk.read(path)
+        assert target in desk.text("read_note", name=word, heading=word)
+        desk.call("move_note", name=word, to=target)
+        assert desk.engine.find(target) == new
+        found = desk.text("search", query=f'"under {target}"', matches=0).splitlines()
+        assert new in found, ascii(target)
+    assert desk.read("Wiki.md").splitlines() == [f"[[{composed(target)}]]" for target in targets]
+    for number, (word, target) in enumerate(zip(words, targets, strict=True)):
+        assert desk.text("links", name=target).count("Wiki.md") == 1, (ascii(word), ascii(target))
+        assert desk.engine.ask.backlinks(desk.engine.find(target)), number
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_names_tags_and_properties_of_every_script_are_suggested(tmp_path: Path, seed: int) -> None:
+    words = distinct(drawn_words(seed, WORDS_AT_ONCE))
+    engines = engines_of(tmp_path, small_vault(tmp_path, vault_of(words)))
+    try:
+        suggest = Completions(engines).suggest
+        for number, word in enumerate(words):
+            for one in (word, *spellings(word)):
+                assert composed(word) in suggest("note", one).values, (ascii(word), ascii(one))
+                assert composed(f"N{number}/{word}.md") in suggest("path", one).values, ascii(one)
+                assert word in suggest("property", one).values, ascii(one)
+    finally:
+        engines.close()
+
+
+@pytest.mark.timeout(120)
+async def test_a_real_process_answers_in_every_script(tmp_path: Path) -> None:
+    words = distinct(drawn_words(7, 18))
+    vault = small_vault(tmp_path, vault_of(words))
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        for number, word in enumerate(words):
+            path = f"N{number}/{word}.md"
+            for question in (word, f'"{word} end{number}"', f"file:{word}", f"line:({word} begin{number})"):
+                found = await process.text("search", query=question, limit=500, matches=0)
+                assert composed(path) in found.splitlines(), ascii(question)
+            assert word in await process.text("read_note", name=word)
+            await process.text("edit_note", op="append", name=word, heading=word, content=f"more {word}")
+            assert f"more {word}" in (vault / path).read_text()
+            await process.text("move_note", name=word, to=f"{word}x")
+        assert (vault / "Wiki.md").read_text().splitlines() == [f"[[{composed(word)}x]]" for word in words]
