@@ -141,7 +141,7 @@ class Served:
             await client.close()
 
     @asynccontextmanager
-    async def editor(self, app: str = "page", **abilities: bool) -> AsyncIterator[Client]:
+    async def editor(self, app: str = "page", *, vault: str = "", **abilities: bool) -> AsyncIterator[Client]:
         """An editor on `/editor` that has said hello."""
         async with websockets.connect(
             f"ws://127.0.0.1:{self.port}/editor",
@@ -149,7 +149,7 @@ class Served:
             max_size=None,
         ) as socket:
             client = Client(socket)
-            await client.request("hello", app=app, token=self.token, abilities=abilities)
+            await client.request("hello", app=app, token=self.token, vault=vault, abilities=abilities)
             yield client
             await client.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import InvalidPath
-from vaultbridge.vault.absolute import below, from_top
+from vaultbridge.vault.absolute import below, from_top, innermost
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
 
@@ -88,3 +88,13 @@ def test_a_hidden_folder_of_the_vault_makes_no_difference(root: Root) -> None:
 
 def test_what_is_allowed_deeper_down_is_found_from_the_top(root: Root) -> None:
     assert taken("/home/mine/x.md", root, Scope(allow=("home/mine/",))) == "/home/mine/x.md"
+
+
+def test_of_several_vaults_the_innermost_holds_a_path(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "ab"]
+    for folder in folders:
+        folder.mkdir()
+    assert innermost(f"{tmp_path}/a/b/c.md", folders) == folders[1]
+    assert innermost(f"{tmp_path}/a/x.md", folders) == folders[0]
+    assert innermost(f"{tmp_path}/x.md", folders) is None
+    assert innermost("a/b/c.md", folders) is None

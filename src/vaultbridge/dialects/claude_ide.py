@@ -13,7 +13,6 @@ from __future__ import annotations
 import logging
 import os
 import time
-import unicodedata
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -23,8 +22,8 @@ import msgspec
 
 from vaultbridge.dialects import claude_ide_wire as wire
 from vaultbridge.dialects import failures, mcp_wire
-from vaultbridge.dialects.claude_ide_paths import IdePaths
-from vaultbridge.dialects.claude_ide_tools import TOOLS, ToolCall
+from vaultbridge.dialects.claude_ide_paths import IdePaths, path_in
+from vaultbridge.dialects.claude_ide_tools import FILE_ARGUMENTS, TOOLS, ToolCall
 from vaultbridge.dialects.dialect import Call, Dialect, Handler, Peer, Succeeded
 from vaultbridge.dialects.mcp import McpDialect
 from vaultbridge.dialects.mcp_params import mapping, optional_text, text
@@ -45,6 +44,7 @@ from vaultbridge.rpc.messages import (
     Request,
 )
 from vaultbridge.rpc.versions import V2024_11_05
+from vaultbridge.vault.absolute import innermost
 
 LAST_MESSAGES: Final = 20
 """Messages remembered per client for `status`: names and times only."""
@@ -119,12 +119,17 @@ class ClaudeIde:
 
     def serving(self, folder: str) -> ClaudeIde:
         """The vault whose folder holds `folder`, the closest one; this one when none does."""
-        real = unicodedata.normalize("NFC", os.path.realpath(folder)) + "/"
-        roots = {
-            unicodedata.normalize("NFC", str(ide.view.folder)) + "/": ide for ide in (self, *self.others)
-        }
-        fitting = [root for root in roots if real.startswith(root)]
-        return roots[max(fitting, key=len)] if fitting else self
+        return self.holding(os.path.realpath(folder))
+
+    def holding(self, path: str) -> ClaudeIde:
+        """The vault that an absolute path lies in, the innermost; this one for every other path."""
+        ides = {ide.view.folder: ide for ide in self.all}
+        folder = innermost(path, ides)
+        return self if folder is None else ides[folder]
+
+    @property
+    def all(self) -> tuple[ClaudeIde, ...]:
+        return (self, *self.others)
 
     def gone(self, name: str) -> None:
         self._clients.pop(name, None)
@@ -203,10 +208,16 @@ class _IdeDialect:
         return self._mcp.time_limit(method, seconds)
 
     def ending(self) -> None:
-        self._ide.desk.diffs.close_all(self._record.name)
+        self._close_diffs()
         self._mcp.ending()
 
+    def _close_diffs(self) -> None:
+        """Also those of notes in the other vaults."""
+        for ide in self._ide.all:
+            ide.desk.diffs.close_all(self._record.name)
+
     async def closed(self) -> None:
+        self._close_diffs()
         self._seat.leave()
         self._ide.gone(self._record.name)
         await self._mcp.closed()
@@ -269,16 +280,20 @@ class _IdeDialect:
     # the seeds' methods
 
     async def _read_file(self, call: Call) -> str:
-        path = self._ide.paths.lenient(text(call.params, "path"))
-        content = await self._ide.view.read_text(path)
+        given = text(call.params, "path")
+        ide = self._ide.holding(given)
+        path = ide.paths.lenient(given)
+        content = await ide.view.read_text(path)
         if len(content) > SURELY_SENDABLE and len(msgspec.json.encode(content)) > ANSWER_BYTES:
             raise EngineFailure(f"{path} is too large for one message of {ANSWER_BYTES} bytes.")
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
-        path = self._ide.paths.lenient(text(call.params, "path"))
+        given = text(call.params, "path")
+        ide = self._ide.holding(given)
+        path = ide.paths.to_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
-        await self._ide.view.write_text(path, text(call.params, "content"), actor=actor)
+        await ide.view.write_text(path, text(call.params, "content"), actor=actor)
         return {"success": True, "path": path}
 
     async def _list_files(self, call: Call) -> list[str]:
@@ -325,9 +340,11 @@ class _IdeDialect:
     async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
         _, tool = TOOLS[call.params["name"]]
         self._note("<", call.params["name"])
-        ide = self._ide
         arguments = mapping(call.params, "arguments")
-        blocks = await tool(ToolCall(arguments, call, self._seat, ide.desk, ide.view, ide.paths))
+        named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
+        ide = self._ide.holding(path_in(named))
+        desks = tuple(one.desk for one in self._ide.all)
+        blocks = await tool(ToolCall(arguments, call, self._seat, ide.desk, desks, ide.view, ide.paths))
         return {"content": [{"type": "text", "text": block} for block in blocks]}
 
     def _note(self, direction: str, name: str) -> None:

@@ -30,13 +30,19 @@ TABS_COUNTED: Final = 50
 """Open notes whose lines are counted for `getOpenEditors`; each costs a read."""
 
 
+FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
+"""The arguments that name the file a call is about: the vault that holds it answers."""
+
+
 class ToolCall(msgspec.Struct):
-    """One call: who asks, what for, and what there is to answer with."""
+    """One call: who asks, what for, and what there is to answer with. `desk`, `view` and `paths` are those of
+    the vault that holds the named file; `desks` are those of all."""
 
     arguments: dict[str, Any]
     call: Call
     seat: Seat
     desk: Desk
+    desks: tuple[Desk, ...]
     view: VaultView
     paths: IdePaths
 
@@ -107,7 +113,7 @@ async def open_diff(asked: ToolCall) -> Blocks:
     tab_name = asked.text("tab_name")
     new_text = asked.text("new_file_contents")
     asked.text("new_file_path")
-    path = asked.paths.inside(asked.text("old_file_path"))
+    path = asked.paths.inside(asked.text("old_file_path"), argument="old_file_path")
     if not asked.view.visible(path):
         raise NoteNotFound(path)
 
@@ -133,13 +139,15 @@ async def open_diff(asked: ToolCall) -> Blocks:
 
 
 async def close_tab(asked: ToolCall) -> Blocks:
-    asked.desk.diffs.close_tab(asked.seat.name, asked.text("tab_name"))
+    tab_name = asked.text("tab_name")
+    for desk in asked.desks:
+        desk.diffs.close_tab(asked.seat.name, tab_name)
     return (wire.TAB_CLOSED,)
 
 
 async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
     """The client calls this with every submitted prompt, and has forgotten the selection then."""
-    count = asked.desk.diffs.close_all(asked.seat.name)
+    count = sum(desk.diffs.close_all(asked.seat.name) for desk in asked.desks)
     asked.seat.prompt_submitted()
     return (f"CLOSED_{count}_DIFF_TABS",)
 
@@ -148,7 +156,7 @@ async def get_diagnostics(asked: ToolCall) -> Blocks:
     """Always answers: a file outside the vault, or one that cannot be read, has nothing to report."""
     uri = asked.optional_text("uri")
     try:
-        path = asked.paths.from_uri(uri) if uri else None
+        path = asked.paths.from_uri(uri, argument="uri") if uri else None
         if path is not None and not asked.view.visible(path):
             return _json([])
         found = await asked.view.findings(path)

@@ -43,6 +43,9 @@ class EngineView:
     def visible(self, path: VaultPath) -> bool:
         return self._engine.scope.visible(path)
 
+    def from_top(self, text: str) -> str:
+        return self._engine.from_top(text)
+
     def locate(self, path: VaultPath) -> Path:
         try:
             return self._engine.root.place(path)
@@ -85,7 +88,7 @@ class EngineView:
             stored = self._engine.root.path_of(self._engine.root.locate(path)) or path
             operation = Write(note=stored, content=text)
         elif path.lower().endswith(TEXT_KINDS):
-            # The slash says: exactly there, not where the settings put new notes.
+            # The dot says: exactly there, not where the settings put new notes.
             operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())

@@ -47,6 +47,11 @@ class VaultView(Protocol):
         """Whether assistants may know that this note exists. Called often: must not read a file."""
         ...
 
+    def from_top(self, text: str) -> str:
+        """A path as a caller wrote it, absolute or not, from the vault's top. Raises InvalidPath for one of
+        the machine that lies outside."""
+        ...
+
     def locate(self, path: VaultPath) -> Path:
         """The file on disk, as it is stored there (also for a note that does not exist yet)."""
         ...

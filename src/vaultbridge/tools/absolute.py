@@ -40,19 +40,13 @@ def vault_holding(arguments: dict[str, Any], vault: str, shop: Workshop) -> str:
     several."""
     if len(shop.vaults) < 2:
         return vault
-    from vaultbridge.vault.absolute import below, is_absolute
+    from vaultbridge.vault.absolute import innermost
 
+    names = {engine.root.folder: name for name, engine in shop.engines.items()}
     holding: dict[str, str] = {}
     for text in _named(arguments):
-        if is_absolute(text):
-            # A vault inside another one is the nearer.
-            held = [
-                (len(str(engine.root.folder)), name)
-                for name, engine in shop.engines.items()
-                if below(text, engine.root.folder) is not None
-            ]
-            if held:
-                holding.setdefault(max(held)[1], text)
+        if (folder := innermost(text, names)) is not None:
+            holding.setdefault(names[folder], text)
     if len(holding) > 1:
         raise InvalidPath(
             f"The paths of one call are in several vaults: {', '.join(holding)}.",

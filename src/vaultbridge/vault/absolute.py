@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +47,15 @@ def below(text: str, folder: Path) -> str | None:
     if (written + "/").startswith(top):
         return written[len(top) :]
     return _below_by_identity(written, folder)
+
+
+def innermost(text: str, folders: Iterable[Path]) -> Path | None:
+    """Which of several vaults' folders holds an absolute path, of one vault inside another the inner; None
+    when none does or the path is not absolute."""
+    if not is_absolute(text) or len(text) > PATH_CHARS or "\0" in text:
+        return None
+    holding = [folder for folder in folders if below(text, folder) is not None]
+    return max(holding, key=lambda folder: len(folder.parts), default=None)
 
 
 def from_top(text: str, root: Root, visible: Callable[[str], bool]) -> str:
