@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.client.handshake import REPLAY_ID, Handshake
+from vaultbridge.client.handshake import Handshake
 from vaultbridge.client.messages import Kind
+from vaultbridge.client.own_ids import FIRST_OWN_ID, OwnIds
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
 ACCEPTED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}}
@@ -25,7 +26,15 @@ def test_an_accepted_initialize_is_repeated_under_an_id_of_its_own() -> None:
     handshake = established()
     first, second = handshake.replay(), handshake.replay()
     assert first["method"] == "initialize" and first["params"] == INITIALIZE["params"]
-    assert first["id"].startswith(REPLAY_ID) and first["id"] != second["id"]
+    assert (first["id"], second["id"]) == (FIRST_OWN_ID, FIRST_OWN_ID + 1)
+    assert handshake.is_repeated(second["id"]) and not handshake.is_repeated(str(second["id"]))
+
+
+def test_an_id_that_the_caller_uses_is_passed_over() -> None:
+    handshake = Handshake(OwnIds({FIRST_OWN_ID, FIRST_OWN_ID + 1}.__contains__))
+    handshake.sent(Kind.REQUEST, INITIALIZE)
+    handshake.received(Kind.RESPONSE, ACCEPTED)
+    assert handshake.replay()["id"] == FIRST_OWN_ID + 2
 
 
 def test_without_a_handshake_there_is_nothing_to_repeat() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
-from vaultbridge.client.http_headers import header_value, marked_arguments, modern_headers, modern_version
+import pytest
+
+from vaultbridge.client.http_headers import check_tools, header_value, modern_headers, modern_version
 
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
@@ -46,7 +49,7 @@ def test_marked_arguments_become_headers() -> None:
             "other": {"type": "string"},
         }
     }
-    marked = marked_arguments({"tools": [{"name": "t", "inputSchema": schema}, "nonsense"]})
+    marked = check_tools({"tools": [{"name": "t", "inputSchema": schema}, "nonsense"]}).marked
     arguments = {"region": "eu", "deep": {"flag": True}, "count": 3, "other": "x"}
     headers = modern_headers(request("tools/call", name="t", arguments=arguments), marked)
     assert {k: v for k, v in headers.items() if k.startswith("Mcp-Param-")} == {
@@ -59,4 +62,52 @@ def test_marked_arguments_become_headers() -> None:
 
 
 def test_nonsense_instead_of_a_listing_marks_nothing() -> None:
-    assert marked_arguments(None) == {} and marked_arguments({"tools": 3}) == {}
+    for result in (None, {"tools": 3}, [], "x"):
+        assert check_tools(result) == (result, {}, {})
+
+
+GOOD = {"type": "string", "x-mcp-header": "Region"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"properties": {"a": {"type": "string", "x-mcp-header": ""}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": "a:b"}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": "é"}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": "a\n"}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "string", "x-mcp-header": 3}}}, "not the name of a header"),
+        ({"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}, "not a string"),
+        ({"properties": {"a": {"type": "object", "x-mcp-header": "A"}}}, "not a string"),
+        ({"properties": {"a": {"x-mcp-header": "A"}}}, "not a string"),
+        ({"properties": {"a": {"type": ["string", "integer"], "x-mcp-header": "A"}}}, "not a string"),
+        ({"properties": {"a": GOOD, "b": {**GOOD, "x-mcp-header": "rEGION"}}}, "two arguments share"),
+        ({"properties": {"a": {"properties": {"b": GOOD}}, "c": GOOD}}, "two arguments share"),
+        ({"x-mcp-header": "A", "type": "string"}, "where no argument is"),
+        ({"properties": {"a": {"type": "array", "items": GOOD}}}, "where no argument is"),
+        ({"properties": {"a": {"anyOf": [{"properties": {"b": GOOD}}]}}}, "where no argument is"),
+        ({"$defs": {"a": {"properties": {"b": GOOD}}}}, "where no argument is"),
+        ({"if": {"properties": {"a": GOOD}}}, "where no argument is"),
+    ],
+)
+def test_a_tool_with_a_wrong_mark_is_left_out_and_the_others_stay(schema: dict[str, Any], why: str) -> None:
+    good = {"name": "good", "inputSchema": {"properties": {"a": {**GOOD, "type": ["string", "null"]}}}}
+    checked = check_tools({"tools": [{"name": "bad", "inputSchema": schema}, good], "nextCursor": "c"})
+    assert checked.result == {"tools": [good], "nextCursor": "c"}
+    assert checked.marked == {"good": {("a",): "Region"}}
+    assert why in checked.refused["bad"]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"x-mcp-header": {"type": "object"}}},
+        {"properties": {"a": {"default": {"x-mcp-header": ""}, "enum": [{"x-mcp-header": 1}]}}},
+        {"properties": {"a": True}, "additionalProperties": False},
+        None,
+    ],
+)
+def test_what_only_looks_like_a_mark_is_none(schema: Any) -> None:
+    result = {"tools": [{"name": "t", "inputSchema": schema}]}
+    assert check_tools(result) == (result, {"t": {}}, {})

@@ -1,10 +1,10 @@
-"""Run the official MCP conformance suite against our core; fails unless every check of every scenario passes.
+"""Run the official MCP conformance suite against our core and our client; every check must pass.
 
     python tests/conformance/run.py [--verbose]
 
 Installs the pinned suite on first use (see mcp_support/node.py), starts the fixture server on a free
-port, and runs all scenarios at both protocol versions the suite knows. Prints one line per version; every
-check that is not a success is printed in full.
+port, and runs all scenarios at both protocol versions the suite knows; then the client's scenarios, with
+client.py. Prints one line per version and side; every check that is not a success is printed in full.
 """
 
 from __future__ import annotations
@@ -29,8 +29,28 @@ from mcp_support.process import environment  # noqa: E402
 VERSIONS = {"2025-11-25": 83, "2026-07-28": 152}
 """The checks that must pass at each version: a suite that quietly runs fewer is a failure too."""
 
+CLIENT_CHECKS = {"2025-11-25": 15, "2026-07-28": 56}
+"""The same for the client's side."""
+
+CLIENT_SCENARIOS = {
+    "2025-11-25": ("initialize", "tools_call", "sse-retry", "json-schema-2020-12-preservation"),
+    "2026-07-28": (
+        "tools_call",
+        "request-metadata",
+        "http-standard-headers",
+        "http-custom-headers",
+        "http-invalid-tool-headers",
+        "json-schema-ref-no-deref",
+        "json-schema-2020-12-preservation",
+    ),
+}
+"""Left out is what our client does not offer: OAuth (auth/…), and asking a person (elicitation-…, sep-2322).
+"""
+
 RUN_SECONDS = 180.0
 GOOD = {"SUCCESS", "INFO"}
+CLIENT_GOOD = GOOD | {"SKIPPED"}
+"""A check of a capability that a client need not have is skipped."""
 
 
 @contextmanager
@@ -64,15 +84,33 @@ def run_suite(folder: Path, port: int, version: str, output: Path) -> list[dict[
     return checks
 
 
-def judge(version: str, checks: list[dict[str, Any]], *, verbose: bool) -> bool:
+def run_client(folder: Path, version: str, output: Path) -> list[dict[str, Any]]:
+    """All checks of our client against the suite's servers."""
+    entry = folder / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
+    ours = f"{sys.executable} {TESTS / 'conformance' / 'client.py'}"
+    checks: list[dict[str, Any]] = []
+    for scenario in CLIENT_SCENARIOS[version]:
+        place = output / scenario
+        command = [node(folder), str(entry), "client", "--command", ours, "--scenario", scenario]
+        command += ["--spec-version", version, "-o", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS, check=False)
+        for file in sorted(place.glob("**/checks.json")):
+            checks.extend(json.loads(file.read_text("utf-8")))
+        if done.returncode != 0:
+            why = f"{scenario}: the suite gave {done.returncode}: {done.stderr[-500:]}"
+            checks.append({"id": "exit-code", "status": "FAILURE", "errorMessage": why})
+    return checks
+
+
+def judge(title: str, checks: list[dict[str, Any]], expected: int, *, good: set[str], verbose: bool) -> bool:
     counts = Counter(check["status"] for check in checks)
-    bad = [check for check in checks if check["status"] not in GOOD]
-    print(f"{version}: {counts['SUCCESS']} passed, {len(bad)} not, {VERSIONS[version]} expected")
+    bad = [check for check in checks if check["status"] not in good]
+    print(f"{title}: {counts['SUCCESS']} passed, {len(bad)} not, {expected} expected")
     for check in checks if verbose else bad:
         print(
             f"  {check['status']} {check['id']}: {check.get('errorMessage') or check.get('description', '')}"
         )
-    return not bad and counts["SUCCESS"] >= VERSIONS[version]
+    return not bad and counts["SUCCESS"] >= expected
 
 
 def main(args: list[str]) -> int:
@@ -82,11 +120,14 @@ def main(args: list[str]) -> int:
     except NotInstallable as reason:
         print(f"the conformance suite cannot be installed: {reason}", file=sys.stderr)
         return 2
-    good = True
+    good, verbose = True, "--verbose" in args
     with fixture_server() as port, tempfile.TemporaryDirectory() as scratch:
         for version in VERSIONS:
             checks = run_suite(folder, port, version, Path(scratch) / version)
-            good &= judge(version, checks, verbose="--verbose" in args)
+            good &= judge(version, checks, VERSIONS[version], good=GOOD, verbose=verbose)
+        for version, expected in CLIENT_CHECKS.items():
+            checks = run_client(folder, version, Path(scratch) / f"client-{version}")
+            good &= judge(f"client, {version}", checks, expected, good=CLIENT_GOOD, verbose=verbose)
     return 0 if good else 1
 
 

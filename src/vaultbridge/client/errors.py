@@ -11,6 +11,7 @@
         ├── MessagesUnconfirmed messages were handed to a line that ended before the peer confirmed them
         ├── MessagesDiscarded   queued messages that will not be sent any more
         ├── NotRenewed          a subscription or the log level that the server refused after a reconnection
+        ├── ToolRefused         a tool that a server lists and that must not be used
         ├── UnknownAnswer       an answer to no open request
         ├── QueueFull           the queue's bound is reached; the message was not accepted
         ├── TransportClosed     the transport has ended, or has not been started
@@ -21,6 +22,7 @@ Texts name hosts and methods, never a token, a header's value or a path of the m
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
@@ -93,6 +95,15 @@ class NotRenewed(TransportError):
         what = (request.get("params") or {}).get("uri") or request["method"]
         super().__init__(f"The server did not renew {what}: {why}.", hint="Ask for it again, or do without.")
         self.request = request
+
+
+class ToolRefused(TransportError):
+    """A tool was left out of the server's list: its description breaks a rule of the transport."""
+
+    reason = "tool-refused"
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"The tool {reprlib.repr(name)} was left out: {why}.")
 
 
 class UnknownAnswer(TransportError):

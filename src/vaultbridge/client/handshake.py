@@ -8,12 +8,12 @@ is nothing to repeat.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any, Final
 
 from vaultbridge.client import standing
 from vaultbridge.client.errors import ConnectFailed, NotRenewed
 from vaultbridge.client.messages import Kind, Message, RequestId
+from vaultbridge.client.own_ids import OwnIds
 from vaultbridge.client.standing import Standing
 
 OPENING: Final = frozenset({"initialize", "notifications/initialized", "initialized"})
@@ -21,9 +21,6 @@ OPENING: Final = frozenset({"initialize", "notifications/initialized", "initiali
 
 WATCHED: Final = OPENING | standing.METHODS
 """The methods that `sent` must see whole."""
-
-REPLAY_ID = "vaultbridge-replay-"
-"""Ids of repeated requests: strings that no other party uses, so that their answers can be kept back."""
 
 
 class Handshake:
@@ -35,20 +32,23 @@ class Handshake:
         "_confirmation",
         "_ids",
         "_renewing",
+        "_replayed",
         "_request",
         "_standing",
         "_version",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, ids: OwnIds | None = None) -> None:
+        """`ids` are for what is repeated; the transport shares its own, so that no two requests have one."""
         self._asked: Message | None = None
         self._asked_id: RequestId | None = None
         self._request: Message | None = None
         self._version: Any = None
         self._confirmation: Message | None = None
-        self._ids = itertools.count(1)
+        self._ids = ids or OwnIds()
         self._standing = Standing()
-        self._renewing: dict[str, Message] = {}
+        self._replayed: int | None = None
+        self._renewing: dict[int, Message] = {}
 
     @property
     def established(self) -> bool:
@@ -87,15 +87,17 @@ class Handshake:
     def lost(self) -> None:
         """The line is gone: a handshake without an answer will not get one."""
         self._asked = self._asked_id = None
-        self._renewing = {}
+        self._replayed, self._renewing = None, {}
 
     def replay(self) -> Message:
         """The `initialize` request to repeat, under an id of its own."""
         assert self._request is not None
-        return {**self._request, "id": f"{REPLAY_ID}{next(self._ids)}"}
+        self._replayed = self._ids.next()
+        return {**self._request, "id": self._replayed}
 
     def check(self, kind: Kind, message: Message) -> None:
         """Accept the answer to `replay()`. Raises ConnectFailed when the session cannot go on as it was."""
+        self._replayed = None
         if kind is Kind.ERROR:
             error = message["error"]
             raise ConnectFailed(
@@ -114,13 +116,14 @@ class Handshake:
 
     def renewals(self) -> tuple[Message, ...]:
         """What follows the handshake, under ids of their own."""
-        standing = self._standing.requests()
-        self._renewing = {f"{REPLAY_ID}{next(self._ids)}": request for request in standing}
+        self._renewing = {self._ids.next(): request for request in self._standing.requests()}
         return tuple({**request, "id": id_} for id_, request in self._renewing.items())
 
-    def is_repeated(self, request_id: RequestId) -> bool:
-        """Whether an answer is to something that we repeated, and nobody else's."""
-        return isinstance(request_id, str) and request_id.startswith(REPLAY_ID)
+    def is_repeated(self, request_id: object) -> bool:
+        """Whether an id belongs to something that we repeated and that has no answer yet."""
+        if not isinstance(request_id, int):
+            return False
+        return request_id == self._replayed or request_id in self._renewing
 
     def renewed(self, kind: Kind, message: Message) -> NotRenewed | None:
         """Take the answer to one of the `renewals`: what to tell when the server refused it."""

@@ -23,6 +23,7 @@ from vaultbridge.client.errors import (
     InvalidMessage,
     LineLost,
     QueueFull,
+    ToolRefused,
     TransportClosed,
     UnknownAnswer,
 )
@@ -177,7 +178,7 @@ class StreamableHttpTransport(Callbacks):
         if message["method"] == "initialize":
             # 2025-11-25, Session Management: a new session begins without the id of a lost one.
             self._initialize_id, self._version, self.session_id = message["id"], None, None
-        elif message["method"] == "tools/list":
+        elif message["method"] == "tools/list" and http_headers.modern_version(message) is not None:
             self._listings.add(message["id"])
 
     async def _post_other(self, message: Message, data: bytes) -> None:
@@ -367,8 +368,16 @@ class StreamableHttpTransport(Callbacks):
             if message["id"] == self._initialize_id and isinstance(result, dict):
                 self._version = str(result.get("protocolVersion"))
             elif message["id"] in self._listings:
-                self._marked.update(http_headers.marked_arguments(result))
+                message = {**message, **self._check_tools(result)}
         await self._deliver(message)
+
+    def _check_tools(self, result: Any) -> Message:
+        """Learn which arguments go into headers, and leave out the tools that say it wrongly."""
+        checked = http_headers.check_tools(result)
+        self._marked.update(checked.marked)
+        for name, reason in checked.refused.items():
+            self._report(ToolRefused(name, reason))
+        return {} if checked.result is result else {"result": checked.result}
 
     def _common_headers(self) -> dict[str, str]:
         headers = dict(self._headers)

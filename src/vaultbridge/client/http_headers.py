@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from vaultbridge.client.messages import Message
+from vaultbridge.client.messages import Message, short
 
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
@@ -23,11 +23,24 @@ SESSION_HEADER: Final = "Mcp-Session-Id"
 NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose `Mcp-Name` header repeats a parameter."""
 
-MARKED_DEPTH: Final = 16
-"""How deep marked arguments are looked for: schemas are finite, but need not be reasonable."""
+MARK: Final = "x-mcp-header"
+
+MARKABLE: Final = frozenset({"string", "integer", "boolean"})
+"""The types of arguments that a header can carry."""
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+_NAMED_SCHEMAS: Final = ("patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords that hold schemas by name; `properties` is the one through which an argument may be marked."""
+
+_OTHER_SCHEMAS: Final = (
+    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "additionalProperties",
+    "unevaluatedProperties", "propertyNames", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
+    "contentSchema",
+)  # fmt: skip
+"""Keywords that hold a schema or a list of them."""
 
 Marked = dict[tuple[str, ...], str]
 """The path of a marked argument, and the header's name after `Mcp-Param-`."""
@@ -63,26 +76,83 @@ def header_value(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode('ascii')}?="
 
 
-def marked_arguments(result: object) -> dict[str, Marked]:
-    """The marked arguments of every tool in the result of `tools/list`."""
+class CheckedTools(NamedTuple):
+    """`result` is that of `tools/list` without the tools whose marks are wrong; `refused` has the reasons."""
+
+    result: Any
+    marked: dict[str, Marked]
+    refused: dict[str, str]
+
+
+def check_tools(result: Any) -> CheckedTools:
+    """A client of Streamable HTTP MUST leave out a tool whose marks break the rules (2026-07-28, Custom
+    Headers from Tool Parameters), so that one such tool spoils none of the others."""
     tools = result.get("tools") if isinstance(result, dict) else None
-    found: dict[str, Marked] = {}
-    for tool in tools if isinstance(tools, list) else ():
-        if isinstance(tool, dict) and isinstance(tool.get("name"), str):
-            found[tool["name"]] = dict(_marked(tool.get("inputSchema"), ()))
+    if not isinstance(tools, list):
+        return CheckedTools(result, {}, {})
+    marked: dict[str, Marked] = {}
+    refused: dict[str, str] = {}
+    good = []
+    for tool in tools:
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if not isinstance(name, str):
+            good.append(tool)  # whoever lists the tools refuses it with better words
+            continue
+        try:
+            marked[name] = read_marks(tool.get("inputSchema"))
+            good.append(tool)
+        except ValueError as reason:
+            refused[name] = str(reason)
+    return CheckedTools({**result, "tools": good} if refused else result, marked, refused)
+
+
+def read_marks(schema: Any) -> Marked:
+    """The marked arguments of one tool. Raises ValueError with the rule that a mark breaks."""
+    found: Marked = {}
+    seen: set[str] = set()
+    # Each schema with its path of `properties`; None where no argument may be marked. Bounded by the message.
+    waiting: list[tuple[Any, tuple[str, ...] | None]] = [(schema, ())]
+    while waiting:
+        part, path = waiting.pop()
+        if not isinstance(part, dict):
+            continue
+        if MARK in part:
+            if not path:
+                raise ValueError(f"{MARK} stands where no argument is")
+            mark = _checked_mark(part, ".".join(path))
+            if mark.lower() in seen:
+                raise ValueError(f"two arguments share the {MARK} {mark!r}")
+            seen.add(mark.lower())
+            found[path] = mark
+        waiting.extend(_inner_schemas(part, path))
     return found
 
 
-def _marked(schema: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    if not isinstance(properties, dict) or len(path) >= MARKED_DEPTH:
-        return
-    for name, inner in properties.items():
-        if isinstance(inner, dict):
-            mark = inner.get("x-mcp-header")
-            if isinstance(mark, str) and mark:
-                yield (*path, name), mark
-            yield from _marked(inner, (*path, name))
+def _checked_mark(part: dict[str, Any], argument: str) -> str:
+    mark, kind = part[MARK], part.get("type")
+    kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
+    if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
+        raise ValueError(f"the {MARK} of {argument!r} is not the name of a header: {short(mark)}")
+    if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in MARKABLE:
+        raise ValueError(f"{argument!r} has an {MARK}, but is not a string, an integer or a boolean")
+    return mark
+
+
+def _inner_schemas(
+    part: dict[str, Any], path: tuple[str, ...] | None
+) -> Iterator[tuple[Any, tuple[str, ...] | None]]:
+    properties = part.get("properties")
+    if isinstance(properties, dict):
+        for name, inner in properties.items():
+            yield inner, None if path is None else (*path, name)
+    for keyword in _NAMED_SCHEMAS:
+        named = part.get(keyword)
+        if isinstance(named, dict):
+            yield from ((inner, None) for inner in named.values())
+    for keyword in _OTHER_SCHEMAS:
+        value = part.get(keyword)
+        for inner in value if isinstance(value, list) else (value,):
+            yield inner, None
 
 
 def _argument_headers(marked: Marked, arguments: object) -> dict[str, str]:

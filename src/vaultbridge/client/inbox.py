@@ -62,7 +62,7 @@ class Inbox:
         finally:
             self._waiters.discard(waiter)
 
-    async def take(self, frame: Frame, *, replay_id: str | None = None) -> bool:
+    async def take(self, frame: Frame, *, replay_id: int | None = None) -> bool:
         """Handle one frame. True when it was the accepted answer to the repeated handshake `replay_id`.
 
         Raises ConnectFailed when the server refused that handshake.

@@ -19,6 +19,7 @@ from vaultbridge.client.ledger import InDoubt, Ledger, Open
 from vaultbridge.client.line import Line
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, decode, encode, plain
 from vaultbridge.client.metrics import Metrics
+from vaultbridge.client.own_ids import OwnIds
 from vaultbridge.client.queue import Outgoing, SendQueue
 from vaultbridge.client.queue_file import QueueFile
 from vaultbridge.client.settings import WebSocketSettings
@@ -26,9 +27,6 @@ from vaultbridge.errors import EngineFailure
 
 SERVER_REQUESTS: Final = 4096
 """Ids of the server's own requests that are remembered, to tell whether an answer still has its line."""
-
-RESTORED_ID: Final = "vaultbridge-restored-"
-"""Ids of requests that an earlier process left: their own may be taken by the new session."""
 
 
 class Outbox:
@@ -41,8 +39,9 @@ class Outbox:
     ) -> None:
         self.queue = SendQueue(settings.max_queue_messages, settings.max_queue_bytes)
         self.ledger = Ledger()
-        self.handshake = Handshake()
-        self.restored: dict[str, Message] = {}
+        self._ids = OwnIds(self.__contains__)
+        self.handshake = Handshake(self._ids)
+        self.restored: dict[int, Message] = {}
         """Requests of an earlier process by the id under which they go out now."""
         self._settings = settings
         self._metrics = metrics
@@ -64,9 +63,12 @@ class Outbox:
         return len(self.queue) + len(self._held)
 
     def __contains__(self, request_id: object) -> bool:
-        """Whether a request of that id waits for its answer, sent or not."""
+        """Whether a request of that id waits for its answer, sent or not; the transport's own count too."""
         return isinstance(request_id, str | int) and (
-            request_id in self.ledger.open or request_id in self.queue
+            request_id in self.ledger.open
+            or request_id in self.queue
+            or request_id in self.restored
+            or self.handshake.is_repeated(request_id)
         )
 
     def prepare(self, message: object) -> Outgoing:
@@ -201,7 +203,7 @@ class Outbox:
             if message.get("method") in OPENING:
                 file.hand(row)  # the session it began ended with the earlier process: only to be reported
             elif kind is Kind.REQUEST:
-                new_id = f"{RESTORED_ID}{row}"
+                new_id = self._ids.next()  # its own may be taken by the new session
                 self.restored[new_id] = message
                 data = encode({**message, "id": new_id})
                 self._held.append(Outgoing(kind, new_id, message["method"], data, row))

@@ -44,7 +44,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
         capability = "resources" if kind == "template" else f"{kind}s"
         if capabilities is not None and capabilities.get(capability) is None:
             continue
-        for entry in await _fetch_all(fetch, member):
+        for entry in await fetch_all(fetch, member):
             name = entry.get(key) if isinstance(entry, dict) else None
             if not isinstance(name, str):
                 text = f"The server's list of {member} holds an entry without a {key}."
@@ -67,7 +67,8 @@ def _capabilities(client: Any) -> dict[str, Any] | None:
     return value or None
 
 
-async def _fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[dict[str, Any]]:
+async def fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[dict[str, Any]]:
+    """Every page of one listing; empty when the server does not have the method."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     for _ in range(PAGES):

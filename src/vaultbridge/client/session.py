@@ -13,10 +13,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
+from vaultbridge.client import negotiation
 from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http_headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, error_answer
+from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.states import State
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS
@@ -93,47 +95,89 @@ class Session:
         self.transport.on_close = lambda: self._closed(before)
         if self.transport.state is State.DISCONNECTED:
             await self.transport.start()
-        if self._wanted in HANDSHAKE_VERSIONS or not await self._discover():
-            await self._initialize()
+        await self._negotiate()
 
     async def close(self) -> None:
         await self.transport.close()
         for task in self._answering:
             task.cancel()
 
-    async def _discover(self) -> bool:
-        """Ask a modern server what it is. False when the server is not one."""
-        version = self._wanted if self._wanted != "auto" else MODERN_VERSIONS[-1]
+    async def _negotiate(self) -> None:
+        """Agree on a version, as the specification says (see `negotiation`)."""
+        spoken = tuple(VERSIONS) if self._wanted == "auto" else (self._wanted,)
+        version: str | None = negotiation.newest_common(spoken, MODERN_VERSIONS)
+        refused: set[str] = set()
+        while version in MODERN_VERSIONS:
+            offered = await self._discover(version)
+            if offered is None:
+                return
+            if not offered:
+                version = HANDSHAKE_VERSIONS[-1]
+                break
+            # The version that was refused may stand in the list: it is tried once more, no oftener.
+            left = tuple(name for name in spoken if name not in refused)
+            refused.add(version)
+            version = negotiation.newest_common(offered, left)
+            if version is None:
+                raise negotiation.no_common_version(offered, spoken)
+        await self._initialize(version or self._wanted)
+
+    async def _discover(self, version: str) -> tuple[str, ...] | None:
+        """Ask a modern server what it is. None when it speaks `version`, else the versions that it named;
+        none of them when it is a server with a handshake."""
         self.protocol_version = version
         probe = PROBE_SECONDS if self._timeout is None else min(PROBE_SECONDS, self._timeout)
         try:
             result = await self.request("server/discover", timeout=probe if self._wanted == "auto" else None)
-        except (RpcError, TimedOut):
-            if self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING):
+        except RpcError as error:
+            if error.rpc_code == negotiation.UNSUPPORTED_VERSION and negotiation.named_by(error):
+                return negotiation.named_by(error)
+            if error.rpc_code in negotiation.MODERN_ERRORS or self._is_final():
                 raise
-            return False
-        supported = result.get("supportedVersions")
-        if not isinstance(supported, list) or version not in supported:
-            if self._wanted == "auto":
-                return False
-            raise RpcError(-32022, f"The server does not speak MCP {version}.")
+            return ()
+        except TimedOut:
+            if self._is_final():
+                raise
+            return ()
+        supported = negotiation.read_versions(result.get("supportedVersions"))
+        if version not in supported:
+            if not supported and self._wanted != "auto":
+                raise negotiation.no_common_version((), (version,))
+            return supported
         meta = result.get("_meta")
         named = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
         self._learn(result, named or result.get("serverInfo"))
-        return True
+        return None
 
-    async def _initialize(self) -> None:
+    def _is_final(self) -> bool:
+        """Whether nothing is left to try: the caller wants this version only, or the line is gone."""
+        return self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING)
+
+    async def _initialize(self, version: str) -> None:
         self.protocol_version = ""
-        version = self._wanted if self._wanted != "auto" else HANDSHAKE_VERSIONS[-1]
-        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": self._client}
-        result = await self.request("initialize", params)
-        self.protocol_version = str(result.get("protocolVersion", ""))
-        if self.protocol_version not in HANDSHAKE_VERSIONS:
-            raise RpcError(
-                -32022, f"The server speaks MCP {self.protocol_version!r}, which is not known here."
-            )
+        try:
+            result = await self._ask_to_initialize(version)
+        except RpcError as error:
+            # Some refuse a version they do not have, where the specification wants an answer with another.
+            named = negotiation.named_by(error)
+            spoken = HANDSHAKE_VERSIONS if self._wanted == "auto" else (self._wanted,)
+            other = negotiation.newest_common(named, spoken)
+            if not named or other == version:
+                raise
+            if other is None:
+                raise negotiation.no_common_version(named, spoken) from None
+            result = await self._ask_to_initialize(other)
+        answered = result.get("protocolVersion")
+        if answered not in HANDSHAKE_VERSIONS:
+            offered = (answered,) if isinstance(answered, str) and answered else ()
+            raise negotiation.no_common_version(offered, HANDSHAKE_VERSIONS)
+        self.protocol_version = str(answered)
         self._learn(result, result.get("serverInfo"))
         await self.notify("notifications/initialized")
+
+    async def _ask_to_initialize(self, version: str) -> dict[str, Any]:
+        params = {"protocolVersion": version, "capabilities": {}, "clientInfo": self._client}
+        return await self.request("initialize", params)
 
     def _learn(self, result: dict[str, Any], info: Any) -> None:
         self.server_info = info if isinstance(info, dict) else {}
@@ -195,7 +239,16 @@ class Session:
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
         """The tool's result, an `isError` one too: that is for the caller (or the model) to read."""
-        return _complete(await self.request("tools/call", {"name": name, "arguments": arguments or {}}))
+        params = {"name": name, "arguments": arguments or {}}
+        try:
+            return _complete(await self.request("tools/call", params))
+        except RpcError as error:
+            if error.rpc_code != negotiation.HEADER_MISMATCH or not self.is_modern:
+                raise
+        # Nothing was called: the server wants arguments in headers, which only its list of tools names
+        # (2026-07-28, Streamable HTTP, Client Behavior).
+        await fetch_all(self.list_tools, "tools")
+        return _complete(await self.request("tools/call", params))
 
     async def read_resource(self, uri: str) -> dict[str, Any]:
         return _complete(await self.request("resources/read", {"uri": uri}))

@@ -97,7 +97,7 @@ class WebSocketTransport(Callbacks):
         return self._outbox.size
 
     @property
-    def restored(self) -> Mapping[str, Message]:
+    def restored(self) -> Mapping[int, Message]:
         """Requests that an earlier process left in the queue file, by the id under which they go out now."""
         return self._outbox.restored
 
