@@ -175,12 +175,12 @@ class _IdeDialect:
         if own is not None:
             return own
         if request.method == "tools/call" and request.params.get("name") in TOOLS:
-            return self._call_ide_tool
+            return self._mcp.completed(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
             # Seed 000 shows no parameters at all; its time had one version.
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
-            return self._no_resources
+            return self._mcp.completed(request, self._no_resources)
         return self._mcp.handler(request)
 
     def notified(self, notification: Notification) -> None:
@@ -332,7 +332,7 @@ class _IdeDialect:
     async def _list_tools(self, call: Call) -> dict[str, Any]:
         listed: Awaitable[dict[str, Any]] = self._mcp.handler(call.request)(call)
         result = await listed
-        version = self._mcp.client.version
+        version = self._mcp.version_of(call.request)
         own = [mcp_wire.listed(info, version) for info, _ in TOOLS.values()]
         result["tools"] = own + [tool for tool in result["tools"] if tool["name"] not in TOOLS]
         return result

@@ -111,7 +111,7 @@ class McpDialect:
     def handler(self, request: Request) -> Handler:
         if self._extra is not None and self._extra.has(request.method):
             return self._extra.handler(request)
-        if self._stateless or request.method in MODERN_ONLY or _declared_version(request.params) is not None:
+        if self._is_modern(request):
             return self._modern_handler(request)
         why = lifecycle.refusal(self.phase, request.method)
         if why is not None:
@@ -121,6 +121,19 @@ class McpDialect:
             return own
         method = self._shared(request.method)
         return lambda call: method(self._server, call, self.client)
+
+    def completed(self, request: Request, handler: Handler) -> Handler:
+        """`handler`, whose result gets what the version of this request wants on every result: for a dialect
+        that answers some of MCP's methods itself."""
+        if not self._is_modern(request):
+            return handler
+        _modern_client(request.params)  # Refuses a request that lacks a field.
+        return lambda call: self._finish(handler(call), call)
+
+    def _is_modern(self, request: Request) -> bool:
+        return (
+            self._stateless or request.method in MODERN_ONLY or _declared_version(request.params) is not None
+        )
 
     def notified(self, notification: Notification) -> None:
         match notification.method:
@@ -132,7 +145,7 @@ class McpDialect:
                 self._extra.notified(notification)
 
     def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
-        version = self._version_of(call.request)
+        version = self.version_of(call.request)
         as_result = (
             version.tool_errors_as_results
             if self._server.tool_errors == "auto"
@@ -242,7 +255,7 @@ class McpDialect:
             raise method_not_found(name)
         return method
 
-    def _version_of(self, request: Request) -> Version:
+    def version_of(self, request: Request) -> Version:
         declared = _declared_version(request.params)
         if self._stateless or declared in MODERN_VERSIONS:
             return VERSIONS[MODERN_VERSIONS[-1]]
