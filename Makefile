@@ -24,7 +24,7 @@ run: $(READY)  ## serve the sample vault until Ctrl+C, after a first search
 test: $(READY)  ## the whole ordinary test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-conformance: $(READY)  ## the official MCP suite against our core, both versions (needs npm)
+conformance: $(READY)  ## the official MCP suite against our core and against serve, both versions (needs npm)
 	$(BIN)/python tests/conformance/run.py
 
 test-claude: $(READY)  ## the real Claude Code against our socket (needs npm and tmux)

@@ -153,6 +153,22 @@ async def test_the_owners_token_opens_mcp_to_a_page_too(serving: Serving) -> Non
         assert (await ask(served, bare, "ping"))[0] == 404
 
 
+async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serving: Serving) -> None:
+    async with serving() as served:
+        own = {"Origin": served.url}
+        session = await initialized(served, **own)
+        assert (await ask(served, session, "ping"))[0] == 200
+        port = served.url.rpartition(":")[2]
+        for page in (
+            {"Origin": "http://localhost:5173"},
+            {"Origin": f"https://127.0.0.1:{port}"},
+            {"Origin": f"http://localhost:{port}"},  # By another name than the one it calls us by.
+            {**own, "Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+        ):
+            assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
+
+
 async def test_two_authorizations_are_none(serving: Serving) -> None:
     async with serving() as served:
         _, secret = served.tokens.make("phone")

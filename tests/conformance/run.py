@@ -1,15 +1,18 @@
-"""Run the official MCP conformance suite against our core and our client; every check must pass.
+"""Run the official MCP conformance suite against our servers and our client; every check must pass.
 
     python tests/conformance/run.py [--verbose]
 
-Installs the pinned suite on first use (see mcp_support/node.py), starts the fixture server on a free
-port, and runs all scenarios at both protocol versions the suite knows; then the client's scenarios, with
-client.py. Prints one line per version and side; every check that is not a success is printed in full.
+Servers: our core with the fixture provider alone, and `vaultbridge serve` with the suite's tools beside those
+of the sample vault (`product.py`), asked as a program of this machine asks, without a token. Then the
+client's scenarios, with client.py. Installs the pinned suite on first use (see mcp_support/node.py), starts
+each server on a free port, and runs all scenarios at both protocol versions the suite knows. Prints one line
+per side and version; every check that is not a success is printed in full.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -54,14 +57,41 @@ CLIENT_GOOD = GOOD | {"SKIPPED"}
 
 
 @contextmanager
-def fixture_server() -> Iterator[int]:
+def core() -> Iterator[int]:
+    """The port of the fixture server."""
     command = [sys.executable, str(TESTS / "conformance" / "fixture.py"), "http"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as server:
+    with started(command, environment()) as line:
+        yield int(line)
+
+
+@contextmanager
+def product() -> Iterator[int]:
+    """The port of `vaultbridge serve` on a copy of the sample vault, with a home of its own."""
+    with tempfile.TemporaryDirectory() as scratch:
+        vault = Path(scratch, "vault")
+        shutil.copytree(TESTS.parent / "examples" / "sample-vault", vault)
+        own = {
+            "HOME": scratch,
+            "XDG_CONFIG_HOME": f"{scratch}/config",
+            "VAULTBRIDGE_CACHE": f"{scratch}/cache",
+        }
+        command = [sys.executable, str(TESTS / "conformance" / "product.py")]
+        with started([*command, str(vault), "--port", "0", "--json"], environment(**own)) as line:
+            yield json.loads(line)["port"]
+
+
+@contextmanager
+def started(command: list[str], environ: dict[str, str]) -> Iterator[str]:
+    """The first line that a server prints."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ, text=True) as server:
         try:
             assert server.stdout is not None
-            yield int(server.stdout.readline())
+            yield server.stdout.readline()
         finally:
             server.terminate()
+
+
+SERVERS = {"core": core, "serve": product}
 
 
 def run_suite(folder: Path, port: int, version: str, output: Path) -> list[dict[str, Any]]:
@@ -121,10 +151,12 @@ def main(args: list[str]) -> int:
         print(f"the conformance suite cannot be installed: {reason}", file=sys.stderr)
         return 2
     good, verbose = True, "--verbose" in args
-    with fixture_server() as port, tempfile.TemporaryDirectory() as scratch:
-        for version in VERSIONS:
-            checks = run_suite(folder, port, version, Path(scratch) / version)
-            good &= judge(version, checks, VERSIONS[version], good=GOOD, verbose=verbose)
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, server in SERVERS.items():
+            with server() as port:
+                for version, expected in VERSIONS.items():
+                    checks = run_suite(folder, port, version, Path(scratch) / f"{name}-{version}")
+                    good &= judge(f"{name}, {version}", checks, expected, good=GOOD, verbose=verbose)
         for version, expected in CLIENT_CHECKS.items():
             checks = run_client(folder, version, Path(scratch) / f"client-{version}")
             good &= judge(f"client, {version}", checks, expected, good=CLIENT_GOOD, verbose=verbose)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
+from vaultbridge.transports.http_guard import called_host
 from vaultbridge.transports.mcp_http import Grant
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Access:
         return self._grant(request, pages=True)
 
     async def mcp(self, request: web.Request) -> Grant:
-        """For MCP: a browser needs a token even on this machine. Raises 401, 403 or 503."""
+        """For MCP: a page in a browser needs a token even on this machine, unless this server itself gave it
+        out. Raises 401, 403 or 503."""
         return self._grant(request, pages=False)
 
     def valid_tokens(self) -> tuple[str, ...]:
@@ -69,7 +71,7 @@ class Access:
         secret = _bearer(request)
         if secret is not None:
             return self._of_token(secret)
-        browser = any(name in request.headers for name in BROWSER_HEADERS)
+        browser = any(name in request.headers for name in BROWSER_HEADERS) and not _is_our_page(request)
         if not self.open_locally or not _is_local(request) or (browser and not pages):
             raise _unauthorized("A bearer token is needed here; `vaultbridge token make` makes one.")
         return Grant(self._servers.full, LOCAL)
@@ -97,6 +99,15 @@ def _bearer(request: web.Request) -> str | None:
     scheme, _, secret = given[0].partition(" ")
     fits = len(given) == 1 and scheme.lower() == "bearer" and len(secret) <= TOKEN_CHARS
     return secret.strip() if fits else ""
+
+
+def _is_our_page(request: web.Request) -> bool:
+    """Whether a request says that it comes from a page of this very server, by the name it calls us by. Pages
+    cannot set these headers; that the name is one of ours was checked before."""
+    scheme = "https" if request.secure else "http"
+    own = f"{scheme}://{called_host(request)}".lower()
+    origins = [origin.lower() for origin in request.headers.getall("Origin", [])]
+    return origins == [own] and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
 
 
 def _is_local(request: web.Request) -> bool:
