@@ -70,6 +70,12 @@ class ToolCall(msgspec.Struct):
             raise NoteNotFound(path)
         return path
 
+    def document(self) -> tuple[VaultPath, bool]:
+        """`filePath`, and whether an editor has it open. A hidden file is not open, like a missing one."""
+        path = self.paths.from_uri(self.text("filePath"))
+        is_open = any(file.path == path for file in self.desk.state.open_files())
+        return path, is_open and self.view.visible(path)
+
 
 Blocks = tuple[str, ...]
 Tool = Callable[[ToolCall], Awaitable[Blocks]]
@@ -157,9 +163,9 @@ async def get_diagnostics(asked: ToolCall) -> Blocks:
     uri = asked.optional_text("uri")
     try:
         path = asked.paths.from_uri(uri, argument="uri") if uri else None
-        if path is not None and not asked.view.visible(path):
-            return _json([])
-        found = await asked.view.findings(path)
+        hidden = path is not None and not asked.view.visible(path)
+        # Answered as a missing file is: it has nothing to report.
+        found = [] if hidden else await asked.view.findings(path)
     except VaultbridgeError:
         return _json([])
     if path is not None:
@@ -194,18 +200,18 @@ async def get_workspace_folders(asked: ToolCall) -> Blocks:
 
 
 async def check_document_dirty(asked: ToolCall) -> Blocks:
-    path = asked.file()
+    path, is_open = asked.document()
     absolute = asked.paths.absolute(path)
-    if all(file.path != path for file in asked.desk.state.open_files()):
+    if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
     dirty = asked.desk.state.is_dirty(path)
     return _json({"success": True, "filePath": absolute, "isDirty": dirty, "isUntitled": False})
 
 
 async def save_document(asked: ToolCall) -> Blocks:
-    path = asked.file()
+    path, is_open = asked.document()
     absolute = asked.paths.absolute(path)
-    if all(file.path != path for file in asked.desk.state.open_files()):
+    if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
     saved = not asked.desk.state.is_dirty(path)
     message = "Document was saved already" if saved else "Document saved successfully"

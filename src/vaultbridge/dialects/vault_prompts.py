@@ -168,7 +168,7 @@ class Prompts:
                 yield path, prompt_of(title, displayable(decode(data).text))
 
     def _paths(self, engine: Engine) -> Iterator[VaultPath]:
-        if not engine.root.exists(self._folder):
+        if not engine.is_folder(self._folder):
             return
         top = engine.root.place(self._folder)
         for folder, below, files in os.walk(top):

@@ -91,19 +91,15 @@ def files_of(engine: Engine) -> list[IndexedFile]:
     """Every visible file by path: from the index, or from the disk as long as the index does not know all."""
     if engine.ask.status.complete:
         return engine.ask.files()
-    from vaultbridge.engine.hiding import hidden_links
     from vaultbridge.index.files import IndexedFile
     from vaultbridge.vault.walk import Entry, walk
 
     visible = engine.scope.visible
-    found = [entry for entry in walk(engine.root) if isinstance(entry, Entry) and visible(entry.path)]
-    restricted = not engine.scope.unrestricted
-    hidden = hidden_links(engine.root, (entry.path for entry in found), visible) if restricted else ()
     return sorted(
         (
             IndexedFile(entry.path, entry.kind, entry.size, entry.mtime_ns, "")
-            for entry in found
-            if entry.path not in hidden
+            for entry in walk(engine.root)
+            if isinstance(entry, Entry) and visible(entry.path)
         ),
         key=lambda file: file.path,
     )

@@ -33,12 +33,13 @@ from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reach import concerns_others, takes_others_along
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
-from vaultbridge.errors import NoteNotFound, StaleWrite, VaultbridgeError
+from vaultbridge.errors import NoteNotFound, PermissionDenied, StaleWrite, VaultbridgeError
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.absolute import from_top, is_absolute
 from vaultbridge.vault.cache import vault_cache
+from vaultbridge.vault.linked_scope import LinkedScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import content_hash, read_from_memory, read_place
 from vaultbridge.vault.scope import Scope
@@ -101,7 +102,7 @@ class Engine:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
-        self.scope = scope
+        self.scope = LinkedScope(scope, self.root)
         self.actor = actor
         self.cache = vault_cache(self.root.folder, cache)
         self._clock = clock
@@ -112,10 +113,10 @@ class Engine:
         self._changing = threading.RLock()
         self.transactor = Transactor(self.root, self.cache, cans=cans, clock=clock)
         self.recovered = self._recover()
-        self.past = Past(self.transactor.journal, scope)
+        self.past = Past(self.transactor.journal, self.scope)
         self.freshness = Freshness(self.root, self.cache)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
-        self._files = Finder(self.root, scope, self.ask)
+        self._files = Finder(self.root, self.scope, self.ask)
 
     def __enter__(self) -> Engine:
         return self
@@ -167,7 +168,11 @@ class Engine:
         return from_top(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
-        return self.root.exists(path) and self.root.place(path).is_dir()
+        """What lies behind a link back into the vault, or out of it, is no folder of the vault."""
+        try:
+            return self.root.exists(path) and self.root.place(path).is_dir()
+        except PermissionDenied:
+            return False
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
@@ -320,7 +325,8 @@ class Engine:
                 path = self.find(name)
             except NoteNotFound:
                 path = vault_path(self.from_top(name))
-                if not self.scope.visible(path):
+                # By its name: a link to a hidden file is answered as a name that was never used.
+                if not self.scope.names.visible(path):
                     raise
         return self.past.changes(path, limit=limit)
 

@@ -101,10 +101,7 @@ class Finder:
         """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
         EngineFailure for one that is not downloaded."""
         place = self.located(path)
-        if not self._scope.unrestricted:
-            real = self._root.real_path(place)
-            if real is not None and not self._scope.visible(real):
-                raise NoteNotFound(path)
+        self._scope.check_read(path)
         return place
 
     def located(self, path: VaultPath) -> Path:

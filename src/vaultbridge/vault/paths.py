@@ -293,6 +293,18 @@ class Root:
             here = nearer
         return here, []
 
+    def led_to(self, path: str) -> str | None:
+        """Where a path leads when every link on the way is followed, from the vault's top, be there something
+        or not; hidden folders count. None when that is outside the vault."""
+        if self.plain_status(VaultPath(path)) is not None:
+            return path
+        found, rest = self._descend(path)
+        real = os.path.realpath(found)
+        if not self.holds(real):
+            return None
+        inside = real[len(self._prefix) :].replace(os.sep, "/")
+        return "/".join(filter(None, (inside, *rest)))
+
     def real_path(self, place: Path) -> VaultPath | None:
         """The vault path of the file that `place` leads to when it is a link; None when that is outside."""
         return self.path_of(os.path.realpath(place))
