@@ -125,7 +125,9 @@ async def running(
 
     app = web.Application()
     add_bridge_routes(app, guard=guard or HostGuard(), authorize=authorize or anybody, **options)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, keepalive_timeout=5)
+    runner = web.AppRunner(
+        app, access_log=None, shutdown_timeout=1, keepalive_timeout=5, auto_decompress=False
+    )
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True)
     await site.start()

@@ -21,7 +21,7 @@ async def _ping(call: Call) -> dict[str, str]:
     return {}
 
 
-def _dialect(name: str, *, token_came: bool = False) -> object:
+def _dialect(name: str, **options: object) -> object:
     def make(peer: Peer) -> Dialect:
         return MethodTable({"ping": _ping})
 

@@ -6,8 +6,10 @@ import asyncio
 import itertools
 import struct
 import zlib
+from collections.abc import Callable
 
 import pytest
+from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,8 +30,8 @@ from transports.raw_ws import (
     frame,
 )
 from vaultbridge.transports import ws_connection
-from vaultbridge.transports.frame_guard import FrameGuard
-from vaultbridge.transports.ws_connection import MESSAGE_BYTES
+from vaultbridge.transports.frame_guard import FRAMES_A_TURN, FrameGuard
+from vaultbridge.transports.ws_connection import MESSAGE_BYTES, WebSocket
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
 DEFLATE = {"Sec_WebSocket_Extensions": "permessage-deflate"}
@@ -312,12 +314,35 @@ class Wire(asyncio.Protocol):
     def write_resumed(self) -> None: ...
 
 
+class Gate(asyncio.Transport):
+    """Whether anything is read just now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = True
+
+    def is_reading(self) -> bool:
+        return self.reading
+
+    def pause_reading(self) -> None:
+        self.reading = False
+
+    def resume_reading(self) -> None:
+        self.reading = True
+
+
 def fed(stream: bytes, cuts: list[int], limit: int = 1000) -> Wire:
-    wire = Wire()
-    guard = FrameGuard(wire, wire, max_message=limit)
+    """Everything handed on, pass by pass; a pause is respected, as a real transport respects it."""
+    wire, gate = Wire(), Gate()
+    turns: list[Callable[[], None]] = []
+    guard = FrameGuard(wire, wire, gate, max_message=limit, later=turns.append)
     edges = sorted({0, len(stream), *(cut % (len(stream) + 1) for cut in cuts)})
     for begin, end in itertools.pairwise(edges):
         guard.data_received(stream[begin:end])
+        while turns:
+            assert not gate.reading
+            turns.pop(0)()
+        assert gate.reading
     return wire
 
 
@@ -332,7 +357,7 @@ GOOD_FRAMES = st.one_of(
 CUTS = st.lists(st.integers(0, 5000), max_size=12)
 
 
-@given(st.lists(GOOD_FRAMES, max_size=6), CUTS)
+@given(st.lists(GOOD_FRAMES, max_size=6) | st.lists(GOOD_FRAMES, min_size=40, max_size=80), CUTS)
 def test_good_frames_pass_unchanged_however_they_are_cut(frames: list[bytes], cuts: list[int]) -> None:
     stream = b"".join(frames)
     wire = fed(stream, cuts)
@@ -359,3 +384,54 @@ def test_any_bytes_get_one_verdict_that_does_not_depend_on_how_they_arrive(
     assert len(whole.refusals) <= 1
     assert whole.refusals == cut.refusals
     assert whole.data == cut.data
+
+
+@given(st.lists(GOOD_FRAMES, min_size=40, max_size=80), st.integers(0, 80), st.booleans())
+def test_what_waits_for_its_turn_is_handed_on_before_the_end(
+    frames: list[bytes], turns_taken: int, eof: bool
+) -> None:
+    stream = b"".join(frames)
+    wire, gate = Wire(), Gate()
+    turns: list[Callable[[], None]] = []
+    guard = FrameGuard(wire, wire, gate, max_message=1000, later=turns.append)
+    guard.data_received(stream)
+    assert len(wire.data) < len(stream)
+    for turn in turns[:turns_taken]:
+        turn()
+    if eof:
+        guard.eof_received()
+    else:
+        guard.connection_lost(None)
+    assert wire.data == stream
+    for turn in turns:
+        turn()
+    assert wire.data == stream
+
+
+async def test_one_read_of_many_messages_lets_others_in_between() -> None:
+    """Counted in passes of the event loop, not in seconds."""
+    count = 20 * FRAMES_A_TURN
+    arrived: list[bytes] = []
+
+    async def listen(socket: WebSocket, request: web.Request) -> None:
+        while (message := await socket.receive()) is not None:
+            arrived.append(message)
+
+    most = 0
+
+    async def others() -> None:
+        """One pass of everybody else: how much came in the meantime?"""
+        nonlocal most
+        before = 0
+        while len(arrived) < count:
+            await asyncio.sleep(0)
+            most = max(most, len(arrived) - before)
+            before = len(arrived)
+
+    async with served(listen) as server:
+        client = await opened(server.port)
+        await client.send(frame(TEXT, b"x") * count)
+        await asyncio.wait_for(others(), WAIT)
+        await client.close()
+    # A few turns may pass until the task that reads is woken.
+    assert most <= 4 * FRAMES_A_TURN

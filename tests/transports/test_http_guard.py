@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from vaultbridge.transports.http_guard import HostGuard, host_fault, origin_fault
 
@@ -120,3 +122,32 @@ def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
 )
 def test_an_origin_that_no_page_has_is_told(origin: str) -> None:
     assert origin_fault(origin)
+
+
+NAMES = st.sampled_from(("localhost", "127.0.0.1", "[::1]", "evil.example", "::1", "[::2]", ""))
+ODD = st.text(st.sampled_from("[]:@/.%#?,\\ \t\0a1é") | st.characters(), max_size=6)
+
+
+@given(
+    before=st.just("") | ODD, name=NAMES, after=st.just("") | ODD | st.integers(0, 99999).map(":{}".format)
+)
+@example(before="", name="[::1]", after=".evil.com")
+@example(before="", name="127.0.0.1", after=":80:evil")
+@example(before="", name="localhost", after=":80@evil.example")
+def test_a_host_is_a_known_name_with_or_without_a_port_and_nothing_else(
+    before: str, name: str, after: str
+) -> None:
+    host = before + name + after
+    known, colon, port = host.rpartition(":") if not host.endswith("]") else (host, "", "")
+    bare = known if colon and port.isascii() and (port.isdigit() or not port) else host
+    fits = bare.lower() in ("localhost", "127.0.0.1", "[::1]") and (
+        bare == host or (len(port) <= 5 and int(port or 0) <= 65535)
+    )
+    assert (HostGuard().refusal(host, None) is None) == fits
+    assert HostGuard().allows_origin(f"http://{host}") == fits
+
+
+def test_a_refusal_names_the_option_that_would_allow_it() -> None:
+    guard = HostGuard()
+    assert "--allow-host" in str(guard.refusal("evil.example", None))
+    assert "--allow-origin" in str(guard.refusal("localhost", "https://evil.example"))

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from app.test_tls import certificate
 from mcp_support.ports import kept_port
-from vaultbridge.transports.http_listen import listening
+from vaultbridge.transports.http_listen import REQUESTS_A_TURN, listening
 
 BOUND = 20.0
 SECRET = "hunter2"
@@ -25,11 +25,13 @@ HOST = "Host: 127.0.0.1\r\n"
 
 
 @asynccontextmanager
-async def served(**options: Any) -> AsyncIterator[int]:
+async def served(counted: list[None] | None = None, **options: Any) -> AsyncIterator[int]:
     app = web.Application()
 
     async def here(request: web.Request) -> web.Response:
         await request.read()
+        if counted is not None:
+            counted.append(None)
         return web.Response(text="here")
 
     async def fails(request: web.Request) -> web.Response:
@@ -90,10 +92,6 @@ def taken_apart(answer: bytes) -> tuple[int, dict[str, str], Any]:
         (f"GET /here HTTP/1.1\r\nX: {SECRET}\r\n\r\n", "HTTP/1.1"),
         (f"POST /here HTTP/1.1\r\n{HOST}Content-Length: {SECRET}\r\n\r\n", "HTTP/1.1"),
         (f"POST /here HTTP/1.1\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n{SECRET}\r\n", "HTTP/1.1"),
-        (
-            f"POST /here HTTP/1.1\r\n{HOST}Content-Encoding: br\r\nContent-Length: 7\r\n\r\n{SECRET}",
-            "encoding",
-        ),
     ],
 )
 async def test_what_is_no_request_is_refused_in_json_that_repeats_nothing_of_it(sent: str, why: str) -> None:
@@ -176,12 +174,46 @@ async def test_at_the_end_nobody_new_comes_in() -> None:
             await asyncio.open_connection("127.0.0.1", port)
 
 
-async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
+async def test_a_connection_that_only_waits_makes_room_for_a_new_one() -> None:
     request = f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode()
+    async with served(connections=2) as port, asyncio.timeout(BOUND):
+        silent = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request)
+        await reader.readuntil(b"here")
+        newer, their = await asyncio.open_connection("127.0.0.1", port)
+        their.write(request)
+        await newer.readuntil(b"here")
+        with contextlib.suppress(ConnectionResetError):
+            assert await silent[0].read() == b""
+        writer.write(request)
+        await reader.readuntil(b"here")
+        for one in (silent[1], writer, their):
+            one.close()
+
+
+async def test_many_requests_sent_at_once_let_others_in_between() -> None:
+    """Counted in answers, not in seconds: between two of its own passes, others see a few of them."""
+    count = 20 * REQUESTS_A_TURN
+    request = f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode()
+    counted: list[None] = []
+    most = before = 0
+    async with served(counted=counted) as port, asyncio.timeout(BOUND):
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request * count)
+        while len(counted) < count:
+            await asyncio.sleep(0)
+            most, before = max(most, len(counted) - before), len(counted)
+        writer.close()
+    assert 0 < most <= 2 * REQUESTS_A_TURN
+
+
+async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
+    request = f"POST /here HTTP/1.1\r\n{HOST}Content-Length: 1\r\n\r\n".encode()
     async with served(connections=2) as port, asyncio.timeout(BOUND):
         inside = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
         for reader, writer in inside:
-            writer.write(request)
+            writer.write(request + b"x" + request)  # The second is being answered until its body comes.
             await reader.readuntil(b"here")
         reader, outside = await asyncio.open_connection("127.0.0.1", port)
         status, headers, body = taken_apart(await reader.read())
@@ -190,10 +222,8 @@ async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:
         outside.close()
         # Those who are in are still served, and a place that becomes free is taken.
         reader, writer = inside[0]
-        writer.write(request)
-        await reader.readuntil(b"here")
-        writer.write(request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
-        await reader.read()
+        writer.write(b"x" + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") + b"x")
+        assert (await reader.read()).count(b"here") == 2
         writer.close()
         again = b""
         while b"here" not in again:  # The server hears of the end when it has come round to it.

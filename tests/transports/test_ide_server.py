@@ -15,7 +15,7 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.transports.ide_server import IdeServer, listening_socket
 
 
-def nothing(name: str, *, token_came: bool = False) -> object:
+def nothing(name: str, **options: object) -> object:
     def make(peer: Peer) -> Dialect:
         return MethodTable({})
 

@@ -67,8 +67,11 @@ class EditorServer:
         known = ", ".join(server.view.name for server in (self, *self.others))
         raise InvalidArgument("No such vault is served here.", argument="vault", hint=f"There are: {known}.")
 
-    def dialect(self, name: str, *, token_came: bool) -> Callable[[Peer], Dialect]:
-        return lambda peer: _EditorDialect(self, peer, name, token_came=token_came)
+    def dialect(
+        self, name: str, *, token_came: bool, greeted: Callable[[], None] = lambda: None
+    ) -> Callable[[Peer], Dialect]:
+        """`greeted` is called when the token came with `hello`."""
+        return lambda peer: _EditorDialect(self, peer, name, token_came=token_came, greeted=greeted)
 
     def status(self) -> dict[str, Any]:
         """What the command line and the page show of this bridge."""
@@ -105,7 +108,15 @@ class EditorServer:
 class _EditorDialect(MethodTable):
     in_order = frozenset({"hello"})
 
-    def __init__(self, server: EditorServer, peer: Peer, name: str, *, token_came: bool) -> None:
+    def __init__(
+        self,
+        server: EditorServer,
+        peer: Peer,
+        name: str,
+        *,
+        token_came: bool,
+        greeted: Callable[[], None],
+    ) -> None:
         told: dict[str, Callable[[Params], None]] = {"focus": self._focus, "openFiles": self._open_files}
         super().__init__(
             {
@@ -128,6 +139,7 @@ class _EditorDialect(MethodTable):
         self._peer = peer
         self._name = name
         self._token_came = token_came
+        self._on_greeted = greeted
         self._greeted = asyncio.Event()
         self._unfollow: Callable[[], None] = lambda: None
         peer.spawn(self._turn_away_the_silent())
@@ -160,6 +172,7 @@ class _EditorDialect(MethodTable):
             self._desk = self._server.desk
             self._join(hello)
         self._greeted.set()
+        self._on_greeted()
         return {
             "protocol": PROTOCOL,
             "version": __version__,

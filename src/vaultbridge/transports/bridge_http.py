@@ -47,6 +47,7 @@ BODY_ERRORS: Final = {
     400: "Invalid request body",
     408: "Request timeout",
     413: "Request body too large",
+    415: "Unsupported media type",
 }
 """The document's words for what can be wrong with a body before it is read."""
 
@@ -109,7 +110,10 @@ class BridgeEndpoint:
     def _check_caller(self, request: web.Request) -> None:
         refusal = self._guard.refusal(called_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
-            refusal = "Pages of another site may not use this server."
+            refusal = (
+                "Pages of another site may not use this server. Its owner can allow every site with "
+                "`vaultbridge serve --cors any`."
+            )
         if refusal is not None:
             raise HttpFailure(403, "Forbidden", refusal)
 

@@ -7,20 +7,30 @@ never learns why. The guard is an `asyncio.Protocol` put before aiohttp's own on
 reads frame headers only, hands on what is right, and after a violation swallows everything but the
 peer's close frame. It uses no private part of aiohttp.
 
-It holds no payload: at most one frame header is kept back. A peer that sends frames before it has seen
+It is also where connections take turns. One read of a socket may bring thousands of tiny frames, and each
+becomes a message that is parsed and answered; so after a share of them reading pauses and the rest waits for
+the next pass of the event loop, in which everybody else is served too. What waits is what one read brought.
+
+A peer that sends frames before it has seen
 the 101 answer (which 4.1 forbids) may be judged from the middle of a frame, and is then refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 PROTOCOL_ERROR: Final = 1002
 TOO_BIG: Final = 1009
 
+FRAMES_A_TURN: Final = 32
+"""Frames of one connection that are handed on in one pass of the event loop. Answering as many tiny messages
+takes about a millisecond; a client sends a handful at once."""
+
 _CONTINUATION: Final = 0
 _CLOSE: Final = 8
+_COMPRESSED: Final = 0x40
 _KNOWN_OPCODES: Final = frozenset((0, 1, 2, 8, 9, 10))
 
 
@@ -40,12 +50,26 @@ class Watcher(Protocol):
 
 
 class FrameGuard(asyncio.Protocol):
-    """`inner` is the protocol that reads the frames."""
+    """`inner` is the protocol that reads the frames; `later` runs something in the next pass of the event
+    loop. `max_message` may change while it runs."""
 
-    def __init__(self, inner: asyncio.Protocol, watcher: Watcher, *, max_message: int) -> None:
+    def __init__(
+        self,
+        inner: asyncio.Protocol,
+        watcher: Watcher,
+        transport: asyncio.Transport,
+        *,
+        max_message: int,
+        later: Callable[[Callable[[], None]], object],
+    ) -> None:
         self._inner = inner
         self._watcher = watcher
-        self._max_message = max_message
+        self._transport = transport
+        self._later = later
+        self.max_message = max_message
+        self._waiting = b""
+        self._waiting_from = 0
+        self._paused_here = False
         self._head = b""
         self._payload_left = 0
         self._message_bytes = 0
@@ -55,10 +79,46 @@ class FrameGuard(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._watcher.heard()
+        if self._waiting:
+            # aiohttp has resumed reading for itself while some of the last read still waits here.
+            self._waiting = self._waiting[self._waiting_from :] + data
+            self._waiting_from = 0
+            self._pause()
+            return
         if self._payload_left == 0 and not self._head and self._one_whole_frame(data):
             self._inner.data_received(data)
             return
-        self._walk(data)
+        self._take_turn(data, 0)
+
+    def _take_turn(self, data: bytes, at: int) -> None:
+        """Hand on one turn's share of `data`, and keep the rest for the next turn."""
+        at = self._walk(data, at, frames=FRAMES_A_TURN)
+        if at >= len(data):
+            self._waiting = b""
+            return
+        self._waiting, self._waiting_from = data, at
+        self._pause()
+        self._later(self._next_turn)
+
+    def _next_turn(self) -> None:
+        if not self._waiting:
+            return
+        # First, so that a pause of aiohttp's own during this turn is seen and respected.
+        if self._paused_here:
+            self._paused_here = False
+            self._transport.resume_reading()
+        self._take_turn(self._waiting, self._waiting_from)
+
+    def _pause(self) -> None:
+        if self._transport.is_reading():
+            self._paused_here = True
+            self._transport.pause_reading()
+
+    def _finish(self) -> None:
+        """Nothing more will come: what waits is handed on at once, so that nothing received is lost."""
+        data, at = self._waiting, self._waiting_from
+        self._waiting = b""
+        self._walk(data, at, frames=len(data))
 
     def _one_whole_frame(self, data: bytes) -> bool:
         """The usual case, decided by four comparisons: one short masked final text frame, alone."""
@@ -72,9 +132,9 @@ class FrameGuard(asyncio.Protocol):
             and not self._refused
         )
 
-    def _walk(self, data: bytes) -> None:
-        at = 0
-        start = 0  # where the bytes begin that were not handed on yet
+    def _walk(self, data: bytes, at: int, *, frames: int) -> int:
+        """Judge and hand on until the data or the number of frames is used up; gives where it stopped."""
+        start = at  # where the bytes begin that were not handed on yet
         size = len(data)
         while at < size:
             if self._payload_left:
@@ -85,19 +145,24 @@ class FrameGuard(asyncio.Protocol):
             if not self._head:
                 self._hand_on(data[start:at])
                 start = at
+                if frames <= 0:
+                    return at
             # A header may arrive byte by byte: keep it back until it is whole, then judge it.
             known = len(self._head)
             head = self._head + data[at : at + 14 - known]
             length = _head_length(head)
             if length is None or len(head) < length:
                 self._head = head
-                return
+                return size
             at += length - known
             start = at
             self._head = b""
             self._judge(head[:length])
             self._hand_on(head[:length])
+            # Inflating may cost as much as a whole turn of small frames.
+            frames -= FRAMES_A_TURN if head[0] & _COMPRESSED else 1
         self._hand_on(data[start:at])
+        return at
 
     def _hand_on(self, data: bytes) -> None:
         if data and self._forwarding:
@@ -137,8 +202,8 @@ class FrameGuard(asyncio.Protocol):
             self._message_bytes = 0
         self._message_bytes += self._payload_left
         self._in_message = not final
-        if self._message_bytes > self._max_message:
-            self._violated(TOO_BIG, f"a message may have {self._max_message} bytes")
+        if self._message_bytes > self.max_message:
+            self._violated(TOO_BIG, f"a message may have {self.max_message} bytes")
 
     def _violated(self, code: int, reason: str) -> None:
         self._refused = True
@@ -151,9 +216,11 @@ class FrameGuard(asyncio.Protocol):
         self._inner.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._finish()
         self._inner.connection_lost(exc)
 
     def eof_received(self) -> bool | None:
+        self._finish()
         return self._inner.eof_received()
 
     def pause_writing(self) -> None:
@@ -165,10 +232,13 @@ class FrameGuard(asyncio.Protocol):
         self._watcher.write_resumed()
 
 
-def install(transport: asyncio.Transport, watcher: Watcher, *, max_message: int) -> None:
+def install(transport: asyncio.Transport, watcher: Watcher, *, max_message: int) -> FrameGuard:
     """Put a guard before the transport's present protocol; call it before the upgrade is answered."""
     inner = cast(asyncio.Protocol, transport.get_protocol())
-    transport.set_protocol(FrameGuard(inner, watcher, max_message=max_message))
+    later = asyncio.get_running_loop().call_soon
+    guard = FrameGuard(inner, watcher, transport, max_message=max_message, later=later)
+    transport.set_protocol(guard)
+    return guard
 
 
 def _head_length(head: bytes) -> int | None:

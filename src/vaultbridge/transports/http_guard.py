@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from aiohttp import web
@@ -39,6 +38,15 @@ ALLOWED_HEADERS: Final = ", ".join(
 _NAME: Final = re.compile(r"[0-9a-z][0-9a-z._-]*|[0-9a-f.:]*:[0-9a-f.:]*(%[0-9a-z]+)?", re.IGNORECASE)
 """A name in DNS, an address of IPv4, or one of IPv6."""
 
+_HOST: Final = re.compile(
+    r"(?:\[(?P<ip6>[0-9a-f.:]+(?:%[0-9a-z._~-]+)?)\]|(?P<name>[0-9a-z][0-9a-z._-]*))(?::(?P<port>[0-9]{0,5}))?",
+    re.IGNORECASE | re.ASCII,
+)
+"""RFC 9110 7.2: a name or an address and perhaps a port, and nothing before, between or behind them. What
+only begins like a good one (`[::1].evil.example`, `127.0.0.1:80:evil`) is the name of somebody else."""
+
+LARGEST_PORT: Final = 65535
+
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+/?", re.IGNORECASE)
 
 
@@ -55,10 +63,21 @@ class HostGuard:
 
     def refusal(self, host: str | None, origin: str | None) -> str | None:
         """Why a request may not pass, or None when it may."""
+        refused = self.host_refusal(host)
+        if refused is None and origin is not None and not self.allows_origin(origin):
+            return (
+                "Pages of that Origin may not use this server. "
+                "Its owner can allow one with `vaultbridge serve --allow-origin ORIGIN`."
+            )
+        return refused
+
+    def host_refusal(self, host: str | None) -> str | None:
+        """The same for the Host alone, where every Origin is refused anyway."""
         if host is None or _hostname(host) not in self._hosts:
-            return "This server does not answer to that Host."
-        if origin is not None and not self.allows_origin(origin):
-            return "Pages of that Origin may not use this server."
+            return (
+                "This server does not answer to that Host. "
+                "Its owner can add a name with `vaultbridge serve --allow-host NAME`."
+            )
         return None
 
     def allows_origin(self, origin: str) -> bool:
@@ -66,16 +85,9 @@ class HostGuard:
             return True
         if origin.lower() in self._origins:
             return True
-        try:
-            parts = urlsplit(origin)
-            name = parts.hostname
-        except ValueError:
-            return False
         # An origin is scheme, host and port and nothing more; `null` (a sandboxed frame, a file) has none.
-        plain = (
-            parts.scheme in ("http", "https") and not parts.path and not parts.query and not parts.username
-        )
-        return plain and name is not None and name in self._hosts
+        scheme, _, host = origin.partition("://")
+        return scheme.lower() in ("http", "https") and _hostname(host) in self._hosts
 
     def cors_headers(self, origin: str | None) -> dict[str, str]:
         """What lets an allowed page read the answer; empty for one that is not allowed."""
@@ -109,12 +121,16 @@ def origin_fault(origin: str) -> str:
 
 def called_host(request: web.BaseRequest) -> str | None:
     """By which name a request calls us. RFC 9112 3.2.2: when its target is a whole address, the host in it
-    counts and the Host header does not."""
-    return request.headers.get("Host") if request.raw_path.startswith("/") else request.url.host_subcomponent
+    counts and the Host header does not. None when it does not say, or says two things."""
+    if not request.raw_path.startswith("/"):
+        return request.url.host_subcomponent
+    given = request.headers.getall("Host", [])
+    return given[0] if len(given) == 1 else None
 
 
-def _hostname(host: str) -> str:
-    """The name in a Host header: without port, brackets and case."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+def _hostname(host: str) -> str | None:
+    """The name in a Host header, without port, brackets and case; None for what is no Host."""
+    parts = _HOST.fullmatch(host)
+    if parts is None or int(parts["port"] or 0) > LARGEST_PORT:
+        return None
+    return (parts["ip6"] or parts["name"]).lower()

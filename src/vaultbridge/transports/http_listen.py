@@ -11,7 +11,8 @@ import asyncio
 import logging
 import socket
 import ssl
-from collections.abc import AsyncIterator, Coroutine
+from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,6 +29,10 @@ LINE_BYTES: Final = 8190
 BACKLOG: Final = 128
 """Callers that may wait to be let in: 200 that come at once are taken in faster than they queue."""
 
+REQUESTS_A_TURN: Final = 8
+"""Requests that one connection may have answered before everybody else gets a turn: a caller may send
+thousands at once without waiting for an answer."""
+
 HANDSHAKE_SECONDS: Final = 10.0
 """How long TLS may take to begin. Until then a connection is in no count, and costs the caller nothing."""
 
@@ -38,7 +43,6 @@ _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
     (http_exceptions.LineTooLong, f"A line is too long: {LINE_BYTES} bytes are read."),
     (http_exceptions.BadHttpMethod, "It does not begin with a method of HTTP."),
     (http_exceptions.InvalidURLError, "Its address cannot be read."),
-    (http_exceptions.ContentEncodingError, "Its content encoding is not known: gzip and deflate are."),
 )
 """What is told of a request that could not be read. Never the parser's own words: they quote it."""
 
@@ -56,7 +60,7 @@ async def listening(
 ) -> AsyncIterator[None]:
     """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
     `shutdown_seconds`. `doors` says what is where, to those who knock at a wall; `connections` is how many
-    there may be at once."""
+    there may be at once: when all are taken, one on which nothing is being answered makes room."""
     # aiohttp waits twice: before it gives up a request and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()
@@ -65,7 +69,19 @@ async def listening(
         manager = runner.server
         assert manager is not None
 
-        inside: set[_RequestHandler] = set()
+        inside: dict[_RequestHandler, None] = {}
+        answer = manager.request_handler
+
+        async def answered(request: web.BaseRequest) -> web.StreamResponse:
+            connection = request.protocol
+            assert isinstance(connection, _RequestHandler)
+            connection.answering = True
+            try:
+                return await answer(request)
+            finally:
+                connection.answering = False
+
+        manager.request_handler = answered
 
         def accepted() -> _RequestHandler:
             return _RequestHandler(
@@ -76,6 +92,8 @@ async def listening(
                 keepalive_timeout=idle_seconds,
                 max_line_size=LINE_BYTES,
                 max_field_size=LINE_BYTES,
+                # aiohttp would inflate a body while it arrives, before anybody has looked at who sends it.
+                auto_decompress=False,
                 doors=doors,
                 inside=inside,
                 most=connections,
@@ -96,30 +114,55 @@ async def listening(
 class _RequestHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_doors", "_inside", "_most")
+    __slots__ = ("_answered", "_doors", "_inside", "_most", "_peer", "answering")
 
     def __init__(
-        self, manager: web.Server, *, doors: str, inside: set[_RequestHandler], most: int, **options: Any
+        self,
+        manager: web.Server,
+        *,
+        doors: str,
+        inside: dict[_RequestHandler, None],
+        most: int,
+        **options: Any,
     ) -> None:
         super().__init__(manager, **options)
         self._doors = doors
         self._inside = inside
         self._most = most
+        self._peer = ""
+        self._answered = 0
+        self.answering = False
+        """Whether a request of this connection is being answered; a WebSocket is one for as long as it is
+        open."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if len(self._inside) >= self._most:
+            self._make_room()
         if len(self._inside) >= self._most:
             # aiohttp never hears of it: there is no request to wait for.
             assert isinstance(transport, asyncio.WriteTransport)
             transport.write(_turned_away())
             transport.close()
             return
-        self._inside.add(self)
+        address = transport.get_extra_info("peername")
+        self._peer = str(address[0]) if isinstance(address, tuple) else ""
+        self._inside[self] = None
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        if self in self._inside:
-            self._inside.remove(self)
+        self._inside.pop(self, None)
+        if self.transport is not None:
             super().connection_lost(exc)
+
+    def _make_room(self) -> None:
+        """Close a connection that only waits: of the machine that has the most, the one that came first."""
+        counts = Counter(connection._peer for connection in self._inside)
+        waiting = [connection for connection in self._inside if not connection.answering]
+        if waiting:
+            goes = max(waiting, key=lambda connection: counts[connection._peer])
+            del self._inside[goes]
+            if goes.transport is not None:
+                goes.transport.abort()
 
     def handle_error(
         self,
@@ -135,13 +178,17 @@ class _RequestHandler(web.RequestHandler):
         response.force_close()
         return response
 
-    def finish_response(
+    async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> Coroutine[Any, Any, tuple[web.StreamResponse, bool]]:
+    ) -> tuple[web.StreamResponse, bool]:
         """Every answer passes here; those that are aiohttp's are told by their type."""
         if isinstance(resp, web.HTTPException):
             resp = _answer(_refusal(request.method, resp, self._doors))
-        return super().finish_response(request, resp, start_time)
+        finished = await super().finish_response(request, resp, start_time)
+        self._answered += 1
+        if self._answered % REQUESTS_A_TURN == 0:
+            await asyncio.sleep(0)
+        return finished
 
 
 class _AccessLog(AbstractAccessLogger):

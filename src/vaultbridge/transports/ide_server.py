@@ -16,6 +16,8 @@ from aiohttp import hdrs, web
 from vaultbridge.dialects.dialect import Dialect, Peer
 from vaultbridge.errors import EngineFailure
 from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.rpc import codec
+from vaultbridge.rpc.messages import Malformed
 from vaultbridge.transports.connection import Connection
 from vaultbridge.transports.http_guard import HostGuard, called_host
 from vaultbridge.transports.tasks import ended
@@ -32,6 +34,10 @@ from vaultbridge.transports.ws_connection import WebSocket
 EDITOR_CONNECTIONS: Final = 32
 """Editors at once: each open page is one, and a command line call is one for a moment."""
 
+BAD_MESSAGES: Final = 64
+"""Messages in a row that cannot be read before a connection is closed. Each of them was answered with what is
+wrong; a program that sends so many does not read the answers."""
+
 EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
 
 MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
@@ -39,9 +45,12 @@ MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
 
 
 class MakeEditorDialect(Protocol):
-    """The same, told whether the right token came with the upgrade already."""
+    """The same, told whether the right token came with the upgrade already. `greeted` is to be called when
+    the token came in a message."""
 
-    def __call__(self, name: str, *, token_came: bool) -> Callable[[Peer], Dialect]: ...
+    def __call__(
+        self, name: str, *, token_came: bool, greeted: Callable[[], None]
+    ) -> Callable[[Peer], Dialect]: ...
 
 
 Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -49,7 +58,7 @@ Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 class IdeServer:
     """`start` the health checks when the application runs, and `stop` before it ends. `guard` judges the Host
-    and Origin of editors; Claude Code's socket refuses every Origin."""
+    of both sockets and the Origin of editors; Claude Code's socket refuses every Origin."""
 
     def __init__(
         self,
@@ -69,7 +78,9 @@ class IdeServer:
         self.ide = Door(
             DoorRules(
                 name="claude",
-                origin_refused=any_origin_is_refused,
+                origin_refused=lambda request: (
+                    any_origin_is_refused(request) or judge.host_refusal(called_host(request))
+                ),
                 token=token,
                 ping_seconds=ping_seconds,
             ),
@@ -81,6 +92,7 @@ class IdeServer:
                 origin_refused=lambda request: judge.refusal(
                     called_host(request), request.headers.get(hdrs.ORIGIN)
                 ),
+                trusts=lambda request: token_fits(request, token),
                 protocols=(EDITOR_PROTOCOL,),
                 connections=EDITOR_CONNECTIONS,
                 ping_seconds=ping_seconds,
@@ -114,16 +126,22 @@ class IdeServer:
         await self._converse(socket, self._ide_dialect(socket.name), "ide")
 
     async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
-        known = token_fits(request, self._token)
-        await self._converse(socket, self._editor_dialect(socket.name, token_came=known), "editor")
+        dialect = self._editor_dialect(socket.name, token_came=socket.trusted, greeted=socket.trust)
+        await self._converse(socket, dialect, "editor")
 
     async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
         """Run one connection until the peer goes or the dialect ends it."""
         connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
         ended = asyncio.ensure_future(_close_when_ended(connection, socket))
         try:
+            bad = 0
             while (data := await socket.receive()) is not None:
-                await connection.receive(data)
+                message = codec.decode(data)
+                await connection.receive_message(message)
+                bad = bad + 1 if isinstance(message, Malformed) else 0
+                if bad >= BAD_MESSAGES:
+                    await socket.close(1008, f"{bad} messages in a row were not JSON-RPC")
+                    return
         finally:
             ended.cancel()
             await connection.close()

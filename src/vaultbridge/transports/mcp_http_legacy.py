@@ -29,6 +29,9 @@ MAX_STREAMS: Final = 64
 """Open legacy streams. Each is a socket and a client of its own."""
 
 
+PRINCIPAL_STREAMS: Final = 32
+"""The same for one principal, so that a single one cannot take every place."""
+
 _PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
 """A path of plain names: what a caller says of itself must not become another server's address."""
 
@@ -63,7 +66,8 @@ class LegacyEndpoint:
 
     async def open(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         """`GET /sse`."""
-        if len(self._open) >= MAX_STREAMS:
+        own = sum(legacy.principal == grant.principal for legacy in self._open.values())
+        if own >= PRINCIPAL_STREAMS or len(self._open) >= MAX_STREAMS:
             return refused(503, "Too many streams are open; close one or try again later")
         id_ = secrets.token_urlsafe(24)
         legacy = self._open[id_] = _Legacy(grant, self._call_seconds)

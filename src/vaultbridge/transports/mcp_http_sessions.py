@@ -31,6 +31,14 @@ SESSION_HEADER: Final = "Mcp-Session-Id"
 MAX_SESSIONS: Final = 256
 """Sessions of one server. A user has a handful of clients; each session costs some kilobytes."""
 
+PRINCIPAL_SESSIONS: Final = 64
+"""Sessions of one principal. Beyond it a new session takes the place of another of the same principal, so
+that whoever opens sessions without end harms nobody else."""
+
+USES_COUNTED: Final = 16
+"""Messages after which a session counts as well used. When one must go, it is the least used: a burst of
+handshakes pushes out its own sessions and not one that somebody works with and has left idle."""
+
 IDLE_SECONDS: Final = 3600.0
 """A session nobody has used for so long is closed: clients that vanish without DELETE are the rule."""
 
@@ -60,6 +68,7 @@ class HttpSession:
         self._next_stream = 1
         self._readers = 0
         self.used = clock()
+        self._uses = 0
         self._streams[_GET_STREAM] = Stream(_GET_STREAM, resumable=True)
         self.connection = Connection(
             mcp_dialect(server), self, principal=principal, call_seconds=call_seconds
@@ -95,9 +104,18 @@ class HttpSession:
     def is_idle(self) -> bool:
         return self._readers == 0 and self.connection.session.in_flight == 0
 
+    @property
+    def worth(self) -> tuple[int, float]:
+        """What is compared when one of several idle sessions must go: the smallest goes."""
+        return self._uses, self.used
+
+    def _use(self) -> None:
+        self.used = self._clock()
+        self._uses = min(self._uses + 1, USES_COUNTED)
+
     async def post(self, request: web.Request, message: Message | Batch | Malformed) -> web.StreamResponse:
         """Take in a message; the response carries the answers to its requests, if it has any."""
-        self.used = self._clock()
+        self._use()
         ids = _request_ids(message)
         if any(self.connection.session.is_in_flight(id_) for id_ in ids):
             return refused(400, "Invalid Request: the id belongs to a request still in flight")
@@ -119,7 +137,7 @@ class HttpSession:
 
     async def get(self, request: web.Request) -> web.StreamResponse:
         """The stream of everything that answers nothing, or the rest of an earlier one."""
-        self.used = self._clock()
+        self._use()
         name, after = _GET_STREAM, None
         if last := request.headers.get("Last-Event-ID"):
             name, _, number = last.rpartition("-")
@@ -198,11 +216,12 @@ class Sessions:
     async def open(self, server: McpServer, principal: str) -> HttpSession | None:
         """A new session; None when there are too many that are in use."""
         await self._sweep()
-        if len(self._sessions) >= MAX_SESSIONS:
-            idle = [session for session in self._sessions.values() if session.is_idle]
+        own = [session for session in self._sessions.values() if session.principal == principal]
+        if len(own) >= PRINCIPAL_SESSIONS or len(self._sessions) >= MAX_SESSIONS:
+            idle = [session for session in own or self._sessions.values() if session.is_idle]
             if not idle:
                 return None
-            await self.drop(min(idle, key=lambda session: session.used))
+            await self.drop(min(idle, key=lambda session: session.worth))
         session = HttpSession(server, principal, call_seconds=self._call_seconds, clock=self._clock)
         self._sessions[session.id] = session
         return session

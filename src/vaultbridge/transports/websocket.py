@@ -31,6 +31,11 @@ TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 CONNECTIONS: Final = 10
 """Seed 000: ten concurrent connections; the eleventh is answered 503."""
 
+STRANGERS: Final = 8
+"""Connections that may wait at once to show the token in their first message. A client does it within
+milliseconds; when all places are taken, the one that has waited longest makes room, so that connections
+which say nothing keep nobody out."""
+
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
 
@@ -40,6 +45,11 @@ stopped. Everybody gets a fresh chance then, because nobody could have answered.
 
 log = logging.getLogger("vaultbridge.ws")
 
+
+def everybody(request: web.Request) -> bool:
+    return True
+
+
 Serve = Callable[[WebSocket, web.Request], Awaitable[None]]
 MayCome = Callable[[web.Request], str | None]
 
@@ -47,11 +57,13 @@ MayCome = Callable[[web.Request], str | None]
 class DoorRules(Struct, frozen=True):
     """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
     `protocols` are the subprotocols we speak, best first; the first one offered is echoed.
-    `origin_refused` gives the reason why a request's Origin is not welcome, or None."""
+    `origin_refused` gives the reason why a request's Origin or Host is not welcome, or None. `trusts` tells
+    whether a request that may connect has shown the token already; `connections` counts those that have."""
 
     name: str
     origin_refused: MayCome
     token: str | None = None
+    trusts: Callable[[web.Request], bool] = everybody
     protocols: tuple[str, ...] = ("mcp",)
     connections: int = CONNECTIONS
     ping_seconds: float = PING_SECONDS
@@ -82,10 +94,13 @@ class Door:
         if refusal is not None:
             log.warning("Refused a connection: %s", (refusal.text or "").strip())
             return refusal
+        trusted = self.rules.trusts(request)
+        if not trusted:
+            self._make_room_for_a_stranger()
         self._entering += 1
         try:
             name = f"{self.rules.name}-{next(self._numbers)}"
-            socket = await accept(request, name, protocol=self._protocol(request))
+            socket = await accept(request, name, protocol=self._protocol(request), trusted=trusted)
             self._open[name] = socket
         except ConnectionLost:
             return web.Response(status=400)
@@ -114,10 +129,17 @@ class Door:
         problem = _handshake_problem(request)
         if problem is not None:
             return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
-        if self._shut or len(self._open) + self._entering >= self.rules.connections:
+        known = sum(socket.trusted for socket in self._open.values())
+        if self._shut or known + self._entering >= self.rules.connections:
             reason = f"{self.rules.connections} connections are open already"
             return _refused(503, reason, {"Retry-After": "5"})
         return None
+
+    def _make_room_for_a_stranger(self) -> None:
+        strangers = [socket for socket in self._open.values() if not socket.trusted]
+        for socket in strangers[: len(strangers) - STRANGERS + 1]:
+            self._open.pop(socket.name, None)
+            socket.drop("others wait to show their token, and it has not")
 
     def _protocol(self, request: web.Request) -> str | None:
         offered = offered_protocols(request)

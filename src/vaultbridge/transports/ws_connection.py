@@ -27,6 +27,9 @@ from vaultbridge.transports import frame_guard
 MESSAGE_BYTES: Final = 10 * MIB
 """Seed 000: a message may have 10 MB. A larger one closes the connection with 1009."""
 
+STRANGER_BYTES: Final = 64 * 1024
+"""The same until the peer has shown the token: a greeting has a few hundred bytes."""
+
 OUTGOING_BYTES: Final = 1 * MIB
 """Seed 000's buffer limit: what may wait for a peer beside the one message on its way. News that finds it
 full drops the peer, so that a slow reader costs the others nothing."""
@@ -88,6 +91,21 @@ class WebSocket:
         self._refusal: asyncio.Task[None] | None = None
         self._receiving = False
         self._over = asyncio.Event()
+        self._guard: frame_guard.FrameGuard | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the peer has shown that it knows the token."""
+        return self._guard is None or self._guard.max_message == MESSAGE_BYTES
+
+    def watch(self, guard: frame_guard.FrameGuard) -> None:
+        """Called once, by `accept`."""
+        self._guard = guard
+
+    def trust(self) -> None:
+        """The peer has shown the token: from now on its messages may have the full size."""
+        if self._guard is not None:
+            self._guard.max_message = MESSAGE_BYTES
 
     @property
     def response(self) -> web.WebSocketResponse:
@@ -318,14 +336,15 @@ class WebSocket:
             self._stall = None
 
 
-async def accept(request: web.Request, name: str, *, protocol: str | None) -> WebSocket:
-    """Answer the upgrade. The caller has checked everything that may refuse it."""
+async def accept(request: web.Request, name: str, *, protocol: str | None, trusted: bool = True) -> WebSocket:
+    """Answer the upgrade. The caller has checked everything that may refuse it. A peer that is not `trusted`
+    may send little until it is, and nothing compressed ever: a kilobyte may inflate to a megabyte."""
     response = _Response(
         timeout=CLOSE_SECONDS,
         autoping=False,
         autoclose=False,
         protocols=(protocol,) if protocol else (),
-        compress=True,
+        compress=trusted,
         # aiohttp refuses at its limit, we above ours; the guard and `receive` count exactly.
         max_msg_size=MESSAGE_BYTES + 2,
         decode_text=False,
@@ -334,7 +353,8 @@ async def accept(request: web.Request, name: str, *, protocol: str | None) -> We
     if transport is None:
         raise ConnectionLost(name)
     socket = WebSocket(response, transport, name)
-    frame_guard.install(transport, socket, max_message=MESSAGE_BYTES)
+    most = MESSAGE_BYTES if trusted else STRANGER_BYTES
+    socket.watch(frame_guard.install(transport, socket, max_message=most))
     await response.prepare(request)
     return socket
 
