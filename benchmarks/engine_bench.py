@@ -242,6 +242,7 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
             report.add(f"search, {kind} word / rg -l", ours / bare, share, "x", rg=bare, ours=ours)
     else:
         print("rg is not installed: searches are not compared.", file=sys.stderr)
+    measure_common_words(report, index, rounds)
     hub = VaultPath(HUB)
     assert len(graph.backlinks(hub)) >= min(HUB_BACKLINKS, 250)
     (backlinks,) = best(rounds * 5, lambda: graph.backlinks(hub))
@@ -262,6 +263,22 @@ def bare_rewrite(places: list[Path]) -> None:
             file.flush()
             os.fsync(file.fileno())
         passing.replace(place)
+
+
+def measure_common_words(report: Report, index: Index, rounds: int) -> None:
+    """Words that stand in nearly every note: how much longer they take than the table itself to rank one."""
+
+    def ranked() -> None:
+        with index.reading() as db:
+            db.execute("SELECT rowid, bm25(words) FROM words WHERE words MATCH '\"the\" *'").fetchall()
+
+    for what, query, bound in (
+        ("a common word", "the", 3.5),
+        ("a phrase of common words", '"the water of"', 2.5),
+        ("seven common words", "the of and in to water window", 6.0),
+    ):
+        bare, ours = best(rounds * 5, ranked, lambda query=query: search(index, query))  # type: ignore[misc]
+        report.add(f"search, {what} / ranking one", ours / bare, bound, "x", ranking=bare, ours=ours)
 
 
 def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:

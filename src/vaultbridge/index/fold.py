@@ -28,6 +28,9 @@ WORD: Final = re.compile(r"[0-9a-z\x80-\U0010ffff]+")
 
 _NON_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 
+_ASCII_STRETCH: Final = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])")
+"""Without the last character before another one, with which that may compose."""
+
 _RUN_CACHE: Final = 8192
 """Runs of non-ASCII characters kept folded. In most notes they are a few letters and dashes that recur."""
 
@@ -167,7 +170,7 @@ class FoldedText:
     """A text with its `plain` form, or the form that `fold` gives it, and the way back from offsets in that
     form.
 
-    Made for the lines that are shown, not for whole vaults: it folds character by character."""
+    Made for the lines that are shown, not for whole vaults: what is not ASCII is folded one by one."""
 
     __slots__ = ("_starts", "plain", "text")
 
@@ -181,6 +184,13 @@ class FoldedText:
         starts: list[int] = []
         at = 0
         while at < len(text):
+            if plainly := _ASCII_STRETCH.match(text, at):
+                # In one go: every form has as many characters here as the text.
+                end = plainly.end()
+                pieces.append(fold(plainly[0]))
+                starts.extend(range(at, end))
+                at = end
+                continue
             end = at + 1
             while end < len(text) and text[end] >= "\x80" and _composes(text[at:end], text[end]):
                 end += 1

@@ -11,11 +11,11 @@ import sqlite3
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import plain
+from vaultbridge.index.fold import FoldedText, plain
 from vaultbridge.index.needle import Needle
 from vaultbridge.index.property_test import name_fits
 from vaultbridge.index.query import And, Cased, HasProperty, HasTag, Or, Query, Regex, Text, Within
@@ -94,6 +94,33 @@ class Asked(Struct):
                 pass
 
 
+Places: TypeAlias = "Needle | list[Span]"
+"""What stands in a line: places, or a needle, whose places are looked up for the lines that are shown."""
+
+
+class NoteText:
+    """The text of one note and its lines, folded once for all the words that are looked for in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = lines_of(text)
+        self._folded: dict[bool, tuple[str, list[str]]] = {}
+
+    def lines_with(self, needle: Needle) -> Iterator[tuple[int, Places]]:
+        """The lines in which the needle stands, by number."""
+        if not needle.wanted:
+            return
+        if needle.sensitive not in self._folded:
+            # No folding makes or takes away the end of a line, so lines keep their numbers.
+            folded = needle.fold(self.text)
+            self._folded[needle.sensitive] = (folded, lines_of(folded))
+        whole, lines = self._folded[needle.sensitive]
+        if needle.wanted in whole:
+            for number, line in enumerate(lines, 1):
+                if needle.wanted in line:
+                    yield number, needle
+
+
 class HitReader:
     """Gives the lines of hits for one query, within one reading transaction."""
 
@@ -111,36 +138,33 @@ class HitReader:
         row = self.db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
         if row is None or not self.limit:
             return ()
-        text: str = row[0]
-        lines = lines_of(text)
-        found: dict[int, list[list[Span]]] = {}
-        self._find(found, self.asked, id_, text, lines, None)
+        text = NoteText(row[0])
+        found: dict[int, list[Places]] = {}
+        self._find(found, self.asked, id_, text, None)
         best = sorted(found, key=lambda line: (-len(found[line]), line))[: self.limit]
-        return tuple(self._match(lines, line, found[line]) for line in sorted(best))
+        return tuple(self._match(text.lines, line, found[line]) for line in sorted(best))
 
     def _find(
         self,
-        found: dict[int, list[list[Span]]],
+        found: dict[int, list[Places]],
         asked: Asked,
         id_: int,
-        text: str,
-        lines: list[str],
+        text: NoteText,
         within: set[int] | None,
     ) -> None:
         """Gathers by line number, for each thing asked for that stands there, its places; only of the lines
         `within`, when that is given."""
         for needle in asked.needles:
-            if needle.occurs_in(text):
-                _gather(found, self._needle_lines(needle, lines), within)
+            _gather(found, text.lines_with(needle), within)
         for pattern in asked.patterns:
-            _gather(found, self._pattern_lines(pattern, text), within)
+            _gather(found, self._pattern_lines(pattern, text.text), within)
         if asked.tags or asked.tasks:
             _gather(found, self._note_lines(asked, id_), within)
         if asked.properties:
-            _gather(found, self._property_lines(asked, lines), within)
+            _gather(found, self._property_lines(asked, text.lines), within)
         for place, query, sensitive, inner in asked.units:
-            held = self._unit_lines(place, query, id_, text, sensitive=sensitive)
-            self._find(found, inner, id_, text, lines, held if within is None else held & within)
+            held = self._unit_lines(place, query, id_, text.text, sensitive=sensitive)
+            self._find(found, inner, id_, text, held if within is None else held & within)
 
     def _unit_lines(self, place: str, query: Query, id_: int, text: str, *, sensitive: bool) -> set[int]:
         """The numbers of the lines that lie in a line, block or section in which the query holds."""
@@ -158,12 +182,7 @@ class HitReader:
                 numbers.update(range(bisect_right(starts, first), bisect_right(starts, end - 1) + 1))
         return numbers
 
-    def _needle_lines(self, needle: Needle, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
-        for number, line in enumerate(lines, 1):
-            if spans := needle.spans_in(line):
-                yield number, spans
-
-    def _pattern_lines(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, list[Span]]]:
+    def _pattern_lines(self, pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, Places]]:
         starts = _line_starts(text)
         by_line: dict[int, list[Span]] = {}
         for start, end in self.patterns.spans(pattern, [text])[0]:
@@ -175,7 +194,7 @@ class HitReader:
         row = self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
         return decode_note(row[0])
 
-    def _note_lines(self, asked: Asked, id_: int) -> Iterator[tuple[int, list[Span]]]:
+    def _note_lines(self, asked: Asked, id_: int) -> Iterator[tuple[int, Places]]:
         note = self._note(id_)
         for tag in note.tags:
             key = name_key(tag.name)
@@ -190,7 +209,7 @@ class HitReader:
                     yield task.line, []
                     yield task.line, []
 
-    def _property_lines(self, asked: Asked, lines: list[str]) -> Iterator[tuple[int, list[Span]]]:
+    def _property_lines(self, asked: Asked, lines: list[str]) -> Iterator[tuple[int, Places]]:
         if not lines or lines[0].rstrip() != "---":
             return
         for number, line in enumerate(lines[1:LINES_LOOKED_AT], 2):
@@ -200,9 +219,12 @@ class HitReader:
             if key and any(name_fits(name, key[1].strip(), self.patterns) for name in asked.properties):
                 yield number, [key.span(1)]
 
-    def _match(self, lines: list[str], number: int, found: list[list[Span]]) -> Match:
+    def _match(self, lines: list[str], number: int, found: list[Places]) -> Match:
         line = lines[number - 1]
-        text, spans = cut(line, _merged(span for spans in found for span in spans))
+        folds = {one.sensitive: one.fold for one in found if isinstance(one, Needle)}
+        folded = {sensitive: FoldedText(line, fold) for sensitive, fold in folds.items()}
+        each = (one.spans_of(folded[one.sensitive]) if isinstance(one, Needle) else one for one in found)
+        text, spans = cut(line, _merged(span for spans in each for span in spans))
         first = max(0, number - 1 - self.context)
         before = tuple(cut(one, [])[0] for one in lines[first : number - 1])
         after = tuple(cut(one, [])[0] for one in lines[number : number + self.context])
@@ -214,7 +236,7 @@ def _line_starts(text: str) -> list[int]:
 
 
 def _gather(
-    found: dict[int, list[list[Span]]], lines: Iterator[tuple[int, list[Span]]], within: set[int] | None
+    found: dict[int, list[Places]], lines: Iterator[tuple[int, Places]], within: set[int] | None
 ) -> None:
     for number, spans in lines:
         if within is not None and number not in within:

@@ -8,6 +8,7 @@ the text. With `match-case:` every candidate is checked, by the letters as writt
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -39,19 +40,30 @@ class Needle(Struct, frozen=True):
         """Whether the string lies within one word, so that the word table decides."""
         return len(self.words) == 1 and self.words[0] == self.folded and not self.sensitive
 
+    @property
+    def fold(self) -> Callable[[str], str]:
+        """The form of a text in which `wanted` is looked for."""
+        return composed if self.sensitive else plain
+
+    @property
+    def wanted(self) -> str:
+        return self.text if self.sensitive else self.folded
+
     def occurs_in(self, text: str) -> bool:
-        if self.sensitive:
-            return self.text in composed(text)
-        # Most texts that hold it hold it as written, which spares the folding.
-        return self.text in text or self.folded in plain(text)
+        # Most texts that hold it hold it as written, which spares the folding. With its case a letter must
+        # not be found in one whose accent is a character of its own.
+        return (not self.sensitive and self.text in text) or self.wanted in self.fold(text)
 
     def spans_in(self, line: str) -> list[tuple[int, int]]:
         """Where it stands in a line, as offsets of the line as written."""
+        return self.spans_of(FoldedText(line, self.fold))
+
+    def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
+        """The same for a line that was folded by `fold` already."""
         spans: list[tuple[int, int]] = []
-        fold, wanted = (composed, self.text) if self.sensitive else (plain, self.folded)
-        if not wanted or wanted not in fold(line):
+        wanted = self.wanted
+        if not wanted:
             return spans
-        folded = FoldedText(line, fold)
         at = folded.plain.find(wanted)
         while at >= 0 and len(spans) < SPANS_PER_LINE:
             end = at + len(wanted)
@@ -98,6 +110,19 @@ def lookup(needle: Needle, terms: Terms | None, column: Column) -> Lookup:
     return Lookup(_in_column(match, column), exact=needle.one_word)
 
 
+def whole_word(needle: Needle, column: Column) -> str:
+    """A full-text query for just the word of a needle of one word: part of what holds it."""
+    return _in_column(_quoted(needle.words[0]), column)
+
+
+def longer_words(needle: Needle, terms: Terms | None) -> int | None:
+    """How many other words contain a needle of one word; None when they are too many, or not known yet."""
+    if _is_whole(needle.words[0]):
+        return 0
+    found = terms.containing(needle.words[0]) if terms else None
+    return None if found is None else sum(word != needle.words[0] for word in found)
+
+
 def beginning(needle: Needle, column: Column) -> str:
     """A full-text query for words that begin with a needle of one word: part of what holds it."""
     return _in_column(_quoted(needle.words[0]) + " *", column)
@@ -125,22 +150,56 @@ def _one_word(needle: Needle, terms: Terms | None) -> str | None:
     return " OR ".join(beginning + [_quoted(term) for term in inside])
 
 
+PHRASES: Final = 32
+"""The most phrases that a phrase is expanded to: each costs the table at least one pass over its rarest
+word."""
+
+SHORT_WORD: Final = 5
+"""Letters of a word that may be common: where a longer one stands at all is near enough to check."""
+
+
 def _several_words(needle: Needle, terms: Terms | None) -> str | None:
-    """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of
-    one."""
+    """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of one.
+
+    A beginning (`of*`) costs the table a pass over all words that begin so, once for each phrase it stands
+    in. So the words at both ends are named one by one while that makes few phrases. Else the phrase is asked
+    for as it is, and for the longer first words by less: whatever comes too much is checked anyway."""
     words = list(needle.words)
     open_start = needle.folded.startswith(words[0]) and not _is_whole(words[0])
     open_end = needle.folded.endswith(words[-1]) and not _is_whole(words[-1])
-    tail = " *" if open_end else ""
-    if not open_start:
-        return _quoted(" ".join(words)) + tail
     if len(words) == 1:
-        if terms is None:
-            return None
-        endings = terms.containing(words[0]) if open_end else terms.ending(words[0])
-        return None if endings is None else " OR ".join(map(_quoted, endings))
-    endings = terms.ending(words[0]) if terms else None
-    if endings is None:
+        return _part_of_word(words[0], terms, open_start=open_start, open_end=open_end)
+    between = words[1:-1]
+    tail = " *" if open_end else ""
+    firsts = (terms.ending(words[0]) if terms else None) if open_start else words[:1]
+    lasts = (terms.starting(words[-1]) if terms else None) if open_end else words[-1:]
+    if firsts is None:
         return _quoted(" ".join(words[1:])) + tail
-    rest = " ".join(words[1:])
-    return " OR ".join(_quoted(f"{ending} {rest}") + tail for ending in endings)
+    if lasts is not None and len(firsts) * len(lasts) <= PHRASES:
+        return _any_phrase([first, *between, last] for first in firsts for last in lasts)
+    if lasts is not None and len(lasts) <= PHRASES:
+        found = [_any_phrase([*words[:-1], last] for last in lasts)]
+    else:
+        found = [_quoted(" ".join(words)) + tail]
+    others = [first for first in firsts if first != words[0]]
+    for first in others:
+        if len(first) <= SHORT_WORD:
+            found.append(_quoted(" ".join((first, *between))) if between else f'"{first} {words[-1]}"{tail}')
+    if rare := [_quoted(first) for first in others if len(first) > SHORT_WORD]:
+        anywhere = f"({' OR '.join(rare)})"
+        found.append(f"({anywhere} AND {_quoted(' '.join(between))})" if between else anywhere)
+    return " OR ".join(found)
+
+
+def _any_phrase(phrases: Iterable[list[str]]) -> str:
+    return " OR ".join(_quoted(" ".join(words)) for words in phrases)
+
+
+def _part_of_word(word: str, terms: Terms | None, *, open_start: bool, open_end: bool) -> str | None:
+    """A word with something around it that separates words, such as `-foo`."""
+    if not open_start:
+        return _quoted(word) + (" *" if open_end else "")
+    if terms is None:
+        return None
+    found = terms.containing(word) if open_end else terms.ending(word)
+    return None if found is None else _any_phrase([one] for one in found)

@@ -7,12 +7,12 @@ was typed comes first, and among equals the one changed last."""
 
 from __future__ import annotations
 
-import heapq
 import sqlite3
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.evaluate import Evaluation, in_lists
@@ -24,6 +24,10 @@ from vaultbridge.vault.paths import VaultPath
 
 Sort = Literal["relevance", "modified", "name", "path"]
 Visible = Callable[[str], bool]
+_Figure = TypeVar("_Figure", int, float)
+
+TIMES_LOOKED_UP: Final = 500
+"""Times of change that are looked up one by one; of more hits all are read at once and kept."""
 
 PAGE_HITS: Final = 1000
 """The most hits of one page: each costs reading a note."""
@@ -38,7 +42,15 @@ _EXACT_NAME: Final = 1000.0
 _EXACT_ALIAS: Final = 500.0
 """Above any bm25 figure, so that these come first whatever the bodies say."""
 
-_RANK: Final = "SELECT rowid, bm25(words, 8.0, 3.0, 1.0) FROM words WHERE words MATCH ?"
+_RANK: Final = "SELECT rowid, round(-bm25(words, 8.0, 3.0, 1.0), 6) FROM words WHERE words MATCH ?"
+"""Rounded, because the last digits depend on how the table's segments happen to lie."""
+
+_RANK_SOME: Final = f"{_RANK} AND +rowid IN (SELECT value FROM json_each(?))"
+"""The same of some notes alone. `+` keeps the ids out of the table's hands, which would look up each anew."""
+
+_RANKED_APART: Final = 2
+"""Below one in so many notes it pays to rank the hits alone: a search for several common words finds each in
+most notes and all of them together in few."""
 
 
 class SearchHit(Struct, frozen=True):
@@ -88,8 +100,8 @@ def search(
         paths = evaluation.paths
         if visible is not None:
             found = {id_ for id_ in found if visible(paths[id_])}
-        scores = _scores(db, asked, found) if sort == "relevance" else {}
-        page = _page(db, found, scores, paths, sort, limit, offset)
+        scores = _scores(db, asked, found, paths) if sort == "relevance" else {}
+        page = _page(index, db, found, scores, paths, sort, limit, offset)
         reader = HitReader(db, asked, patterns, limit=matches_per_note, context=context)
         hits = tuple(
             SearchHit(VaultPath(paths[id_]), scores.get(id_, 0.0), modified, reader.matches(id_))
@@ -105,14 +117,16 @@ def _check(name: str, value: int, most: int | None) -> None:
         raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)
 
 
-def _scores(db: sqlite3.Connection, asked: Asked, found: set[int]) -> dict[int, float]:
-    """The rank of each hit, greater is better."""
+def _scores(db: sqlite3.Connection, asked: Asked, found: set[int], paths: dict[int, str]) -> dict[int, float]:
+    """The rank of each hit, greater is better; perhaps of others too."""
     matches = [match for needle in asked.words() if (match := needle.rank_match())]
     if not matches:
         return {}
-    rows = db.execute(_RANK, (" OR ".join(matches),)).fetchall()
-    # Rounded, because the last digits depend on how the table's segments happen to lie.
-    scores = {id_: round(-rank, 6) for id_, rank in rows if id_ in found}
+    match = " OR ".join(matches)
+    if len(found) * _RANKED_APART < len(paths):
+        scores = dict(db.execute(_RANK_SOME, (match, encode(list(found)).decode())))
+    else:
+        scores = dict(db.execute(_RANK, (match,)))
     for key in exact_name_keys(asked):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
             if id_ in found:
@@ -124,6 +138,7 @@ def _scores(db: sqlite3.Connection, asked: Asked, found: set[int]) -> dict[int, 
 
 
 def _page(
+    index: Index,
     db: sqlite3.Connection,
     found: set[int],
     scores: dict[int, float],
@@ -134,29 +149,51 @@ def _page(
 ) -> list[tuple[int, int]]:
     """The ids of one page in order, each with its time of change."""
     wanted = offset + limit
-    if sort == "relevance" and scores and 0 < wanted < len(found):
-        # Only those that can reach the page need their times looked up.
-        threshold = heapq.nlargest(wanted, (scores.get(id_, 0.0) for id_ in found))[-1]
-        found = {id_ for id_ in found if scores.get(id_, 0.0) >= threshold}
     if sort == "path":
         chosen = sorted(found, key=lambda id_: paths[id_])[offset:wanted]
-        modified = _modified(db, chosen)
     elif sort == "name":
         chosen = sorted(found, key=lambda id_: (paths[id_].rpartition("/")[2].lower(), paths[id_]))[
             offset:wanted
         ]
-        modified = _modified(db, chosen)
     else:
-        modified = _modified(db, found)
-        chosen = heapq.nsmallest(
-            wanted, found, key=lambda id_: (-scores.get(id_, 0.0), -modified[id_], paths[id_])
-        )[offset:]
+        return _newest_of_best(index, db, found, scores, paths, offset, wanted)
+    modified = _modified(index, db, chosen)
     return [(id_, modified[id_]) for id_ in chosen]
 
 
-def _modified(db: sqlite3.Connection, ids: set[int] | list[int]) -> dict[int, int]:
-    if len(ids) > 2000:
-        return dict(db.execute("SELECT id, mtime_ns FROM files"))
+def _newest_of_best(
+    index: Index,
+    db: sqlite3.Connection,
+    found: set[int],
+    scores: dict[int, float],
+    paths: dict[int, str],
+    offset: int,
+    wanted: int,
+) -> list[tuple[int, int]]:
+    """By score, then time, then path. What cannot reach the page is left out first, since a common word finds
+    thousands of notes, most of them with the same score."""
+    rank = {id_: scores.get(id_, 0.0) for id_ in found} if scores else {}
+    sure: list[int] = []
+    rest = list(found)
+    if scores and 0 < wanted < len(rest):
+        sure, rest = _cut(rest, rank, wanted)
+    modified = _modified(index, db, [*sure, *rest])
+    if 0 < wanted - len(sure) < len(rest):
+        newest, same = _cut(rest, modified, wanted - len(sure))
+        rest = [*newest, *same]
+    ordered = sorted([*sure, *rest], key=lambda id_: (-rank.get(id_, 0.0), -modified[id_], paths[id_]))
+    return [(id_, modified[id_]) for id_ in ordered[offset:wanted]]
+
+
+def _cut(ids: list[int], by: dict[int, _Figure], wanted: int) -> tuple[list[int], list[int]]:
+    """Of the `wanted` ids with the greatest figures those above the last one's, and all that share that."""
+    last = sorted(map(by.__getitem__, ids), reverse=True)[wanted - 1]
+    return [id_ for id_ in ids if by[id_] > last], [id_ for id_ in ids if by[id_] == last]
+
+
+def _modified(index: Index, db: sqlite3.Connection, ids: list[int]) -> dict[int, int]:
+    if len(ids) > TIMES_LOOKED_UP:
+        return index.times(db)
     times: dict[int, int] = {}
     for marks, part in in_lists(ids):
         times.update(db.execute(f"SELECT id, mtime_ns FROM files WHERE id IN ({marks})", part))

@@ -62,6 +62,8 @@ class Index:
         self._writer_lock = threading.RLock()
         self._table: tuple[int, FileTable] | None = None
         self._paths: tuple[int, dict[int, str]] | None = None
+        self._searchable: tuple[int, set[int]] | None = None
+        self._times: tuple[int, dict[int, int]] | None = None
         self._identity: tuple[int, int] | None = None
         self._closed = False
 
@@ -156,6 +158,29 @@ class Index:
             self._paths = (version, paths)
         return paths
 
+    def searchable(self, db: sqlite3.Connection) -> set[int]:
+        """The ids of all files with content: what is more than a name. Shared: not to be changed."""
+        version = read_meta(db, "files_version")
+        with self._guard:
+            if self._searchable is not None and self._searchable[0] == version:
+                return self._searchable[1]
+        rows = db.execute("SELECT id FROM files WHERE state != ?", (schema.NAME_ONLY,))
+        ids = {id_ for (id_,) in rows}
+        with self._guard:
+            self._searchable = (version, ids)
+        return ids
+
+    def times(self, db: sqlite3.Connection) -> dict[int, int]:
+        """When each file was changed last, by its id. Shared: not to be changed."""
+        generation = read_meta(db, "generation")
+        with self._guard:
+            if self._times is not None and self._times[0] == generation:
+                return self._times[1]
+        times = dict(db.execute("SELECT id, mtime_ns FROM files"))
+        with self._guard:
+            self._times = (generation, times)
+        return times
+
     def keep_table(self, version: int, table: FileTable) -> None:
         """Remember the table of `files_version` `version`, for a writer that knows it already."""
         with self._guard:
@@ -230,6 +255,8 @@ class Index:
             idle, self._idle = self._idle, []
             self._table = None
             self._paths = None
+            self._searchable = None
+            self._times = None
             self.terms = Terms()
         for db in idle:
             db.close()

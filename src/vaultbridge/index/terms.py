@@ -46,14 +46,18 @@ class Terms:
         """The words that end with `part`, under the same bound."""
         return self._find(part.encode() + _SEPARATOR)
 
+    def starting(self, part: str) -> list[str] | None:
+        """The words that begin with `part`, under the same bound."""
+        return self._find(_SEPARATOR + part.encode())
+
     def _find(self, needle: bytes) -> list[str] | None:
         found: list[str] = []
         with self._guard:
             words = self._words
             at = words.find(needle)
             while at >= 0:
-                start = words.rfind(_SEPARATOR, 0, at) + 1
-                end = words.find(_SEPARATOR, at)
+                start = words.rfind(_SEPARATOR, 0, at + 1) + 1
+                end = words.find(_SEPARATOR, at + 1)
                 found.append(words[start:end].decode())
                 if len(found) > EXPANSION:
                     return None
