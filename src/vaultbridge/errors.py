@@ -14,7 +14,8 @@
     ├── TimedOut               an operation took longer than its bound
     └── EngineFailure          we could not do it, through no fault of the caller
 
-`code` is one of the seven error codes of the stdio contract; `reason` is finer and just as stable.
+`code` is one of the seven error codes of the stdio contract, or INVALID_PARAMS for a wrong argument: that has
+a code in JSON-RPC itself; `reason` is finer and just as stable.
 An exception stores fields; its text is made in `__str__`. Texts name vault paths only, never a path
 of the machine. Turning these into wire form is the dialects' duty, not this module's.
 """
@@ -28,6 +29,7 @@ NAMED_CHARS: Final = 1024
 it back."""
 
 ErrorCode = Literal[
+    "INVALID_PARAMS",
     "SERVER_ERROR",
     "OBSIDIAN_NOT_RUNNING",
     "VAULT_NOT_FOUND",
@@ -57,6 +59,7 @@ class VaultbridgeError(Exception):
 class InvalidArgument(VaultbridgeError):
     """`argument` names the offending argument, when there is one."""
 
+    code = "INVALID_PARAMS"
     reason = "invalid-argument"
 
     def __init__(self, message: str, *, argument: str = "", hint: str = "", **details: Any) -> None:
@@ -69,12 +72,13 @@ class InvalidPath(InvalidArgument):
 
 
 class InvalidQuery(InvalidArgument):
-    """`position` is the offset in the query where reading failed."""
+    """`position` is the offset in the query where reading failed; None when the text itself says where."""
 
     reason = "invalid-query"
 
-    def __init__(self, message: str, *, position: int = 0, hint: str = "") -> None:
-        super().__init__(message, argument="query", hint=hint, position=position)
+    def __init__(self, message: str, *, position: int | None = None, hint: str = "") -> None:
+        place = {} if position is None else {"position": position}
+        super().__init__(message, argument="query", hint=hint, **place)
         self.position = position
 
 

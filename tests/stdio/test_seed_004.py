@@ -122,3 +122,45 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
         assert "a" in read["content"][0]["text"]
         code, _, _ = await process.end()
         assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "where", "what"),
+    [
+        ('foo "bar baz', 'At character 5 of the query, at "bar baz', "never closed"),
+        ("a (b OR c", "At character 3 of the query, at (b OR c", "never closed"),
+        ("done status:done", "At character 6 of the query, at status:done", "no operator"),
+        ("a OR", "At character 3 of the query, at OR", "nothing after it"),
+        ("", "At character 1, the end of the query", "empty"),
+        ("x /a(/", "/a(/", "unterminated"),
+    ],
+)
+async def test_a_query_that_cannot_be_read_is_a_wrong_argument(
+    tmp_path: Path, query: str, where: str, what: str
+) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    call = {"name": "obsidian_search", "arguments": {"query": query}}
+    for version in ("2024-11-05", "2025-11-25"):
+        async with VaultProcess(tmp_path, str(vault)) as process:
+            await process.begin(version)
+            answer = await process.ask("tools/call", call)
+        if version == "2024-11-05":
+            code, text, data = answer["error"]["code"], answer["error"]["message"], answer["error"]["data"]
+        else:
+            data = answer["result"]["structuredContent"]
+            code, text = data["code"], answer["result"]["content"][0]["text"]
+        assert (code, data["errorCode"], data["argument"]) == (-32602, "INVALID_PARAMS", "query")
+        assert where in text and what in text
+
+
+async def test_a_name_that_begins_like_a_question_is_no_drive(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"Q: why?.md": "because", "A.md": "[[Q: why?]]"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        assert "because" in await process.text("read_note", name="Q: why?")
+        assert "Q: why?.md" in await process.text("search", query="Q: why?")
+        assert "A.md" in await process.text("links", name="Q: why?")
+        refused = await process.text("create_note", name="Q: new?", content="x")
+        assert "contains ':'" in refused and "drive" not in refused
+        for drive in ("Z:/x", "Z:\\x"):
+            assert "drive" in await process.text("create_note", name=drive, content="x")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def test_what_people_write_is_tidied_to_one_form(written: str, meant: str) -> No
         "a\udcff.md",
         "C:/Windows/win.ini",
         "C:\\Windows",
-        "c:note.md",
+        "c:",
         "\\\\server\\share\\x.md",
         ".obsidian/app.json",
         "A/.hidden.md",
@@ -76,6 +77,12 @@ def test_what_people_write_is_tidied_to_one_form(written: str, meant: str) -> No
 def test_a_path_that_no_vault_may_contain_is_refused(written: str) -> None:
     with pytest.raises(InvalidPath):
         vault_path(written)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a colon is no part of a name there")
+@pytest.mark.parametrize("written", ["Q: why?.md", "c:note.md", "A/C:/x.md"])
+def test_a_letter_and_a_colon_are_a_drive_only_before_a_slash_or_the_end(written: str) -> None:
+    assert vault_path(written) == written
 
 
 def test_the_refusal_shows_no_control_character_and_not_all_of_a_long_path() -> None:

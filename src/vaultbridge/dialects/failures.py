@@ -20,6 +20,7 @@ from vaultbridge.rpc.messages import (
 )
 
 APPLICATION_CODES: Final[dict[ErrorCode, int]] = {
+    "INVALID_PARAMS": INVALID_PARAMS,
     "SERVER_ERROR": -32000,
     "OBSIDIAN_NOT_RUNNING": -32001,
     "VAULT_NOT_FOUND": -32002,

@@ -25,7 +25,7 @@ def tool_failure(error: VaultbridgeError, version: Version, *, has_schema: bool)
     The code goes to `structuredContent`; a tool with an output schema has promised another shape there, and
     clients check it even on errors, so then it goes to `_meta`.
     """
-    code = INVALID_PARAMS if isinstance(error, InvalidArgument) else failures.APPLICATION_CODES[error.code]
+    code = failures.APPLICATION_CODES[error.code]
     text = str(error)
     facts = {"code": code, "message": error.message, **failures.error_data(error)}
     result: dict[str, Any] = {"content": [{"type": "text", "text": text}], "isError": True}

@@ -11,6 +11,7 @@ made of letters (`status:done` is a slip for `[status:done]`), except for addres
 
 from __future__ import annotations
 
+import re
 from typing import Final, Literal, TypeAlias, get_args
 
 from msgspec import Struct
@@ -23,6 +24,11 @@ QUERY_DEPTH: Final = 32
 
 QUERY_PARTS: Final = 256
 """The most words, phrases and tests in one query."""
+
+SHOWN_CHARS: Final = 30
+"""How much of a query is shown where it cannot be read: enough to see which place is meant."""
+
+_LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
 Place = Literal["file", "path", "content", "line", "block", "section", "task", "task-todo", "task-done"]
 Comparison = Literal["<", ">", "<=", ">="]
@@ -118,6 +124,15 @@ def _any_of(parts: list[Query]) -> Query:
     return parts[0] if len(parts) == 1 else Or(tuple(parts))
 
 
+def _where(text: str, place: int) -> str:
+    """The place in a query in words, with what stands there."""
+    shown = text[place : place + SHOWN_CHARS]
+    if not shown:
+        return f"At character {place + 1}, the end of the query"
+    shown = _LONE_SURROGATE.sub("\ufffd", shown) + ("…" if place + SHOWN_CHARS < len(text) else "")
+    return f"At character {place + 1} of the query, at {shown}"
+
+
 class _Reader:
     """Recursive descent over the text; `at` is the next character."""
 
@@ -134,6 +149,8 @@ class _Reader:
             raise self.wrong(
                 f"The query has {len(self.text)} characters; at most {QUERY_CHARS} are read.", at=0
             )
+        if (odd := _LONE_SURROGATE.search(self.text)) is not None:
+            raise self.wrong("this is no character of Unicode.", at=odd.start(), hint="Write it in UTF-8.")
         query = self.alternatives()
         if query is None:
             if self.at < len(self.text):
@@ -149,7 +166,7 @@ class _Reader:
         from vaultbridge.errors import InvalidQuery
 
         place = self.at if at is None else at
-        return InvalidQuery(f"At character {place + 1}: {what}", position=place, hint=hint)
+        return InvalidQuery(f"{_where(self.text, place)}: {what}", position=place, hint=hint)
 
     def blanks(self) -> None:
         while self.at < len(self.text) and self.text[self.at].isspace():

@@ -29,7 +29,7 @@ NAME_BYTES: Final = 255
 CONFIG_FOLDER: Final = ".obsidian"
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_DRIVE: Final = re.compile(r"[A-Za-z]:(?:[/\\]|$)")
 _REFUSED_IN_NEW_NAMES: Final = re.compile(r'[*"\\<>:|?#^\[\]]')
 _RESERVED: Final = re.compile(
     r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?", re.IGNORECASE
