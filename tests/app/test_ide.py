@@ -94,7 +94,7 @@ async def test_port_token_and_lock_survive_a_crash_and_the_client_comes_back(
     assert (server.port, server.token) == (port, token)
 
 
-async def test_every_lock_place_is_written_and_cleared(tmp_path: Path, vault: Path) -> None:
+async def test_the_lock_lies_where_a_client_finds_it_once_and_is_cleared(tmp_path: Path, vault: Path) -> None:
     home, chosen = tmp_path / "home", tmp_path / "claude config"
     (home / ".config" / "claude").mkdir(parents=True)
     server = Served(home, CLAUDE_CONFIG_DIR=str(chosen))
@@ -102,6 +102,15 @@ async def test_every_lock_place_is_written_and_cleared(tmp_path: Path, vault: Pa
         await server.start(vault)
         places = [home / ".claude" / "ide", chosen / "ide", home / ".config" / "claude" / "ide"]
         locks = [place / f"{server.port}.lock" for place in places]
+        # A second one, and the client would list the vault twice and never connect by itself.
+        assert [lock for lock in locks if lock.exists()] == [chosen / "ide" / f"{server.port}.lock"]
+        code, out, _ = await server.command("doctor", vault, cwd=vault)
+        assert code == 0, out
+        assert await server.end() == 0
+        assert not any(lock.exists() for lock in locks)
+        server = Served(home)
+        await server.start(vault)
+        locks = [place / f"{server.port}.lock" for place in (places[0], places[2])]
         assert len({lock.read_bytes() for lock in locks}) == 1
         assert await server.end() == 0
         assert not any(lock.exists() for lock in locks)

@@ -34,7 +34,17 @@ def installed_client(cache: Path) -> Path:
 class Terminal:
     """One session of the client. `screen` is what a person would see now."""
 
-    def __init__(self, program: Path, home: Path, folder: Path, api_port: int) -> None:
+    def __init__(
+        self,
+        program: Path,
+        home: Path,
+        folder: Path,
+        api_port: int,
+        *,
+        config: Path | None = None,
+        **environ: str,
+    ) -> None:
+        """`config` is the client's CLAUDE_CONFIG_DIR, `environ` more of its environment."""
         self._program = program
         self._home = home
         self._folder = folder
@@ -53,7 +63,10 @@ class Terminal:
             "TMPDIR": str(home / "t"),
             "CLAUDE_CODE_TMPDIR": str(home / "t"),
             "XDG_RUNTIME_DIR": str(home / "t"),
+            **({"CLAUDE_CONFIG_DIR": str(config)} if config is not None else {}),
+            **environ,
         }
+        self._config = config or home
 
     def prepare(self) -> None:
         (self._home / "t").mkdir(parents=True, exist_ok=True)
@@ -63,7 +76,8 @@ class Terminal:
             "projects": {folder: {"hasTrustDialogAccepted": True} for folder in (str(self._folder), real)},
             "customApiKeyResponses": {"approved": [FAKE_KEY[-20:]], "rejected": []},
         }
-        (self._home / ".claude.json").write_text(json.dumps(settings))
+        self._config.mkdir(parents=True, exist_ok=True)
+        (self._config / ".claude.json").write_text(json.dumps(settings))
 
     def start(self, *arguments: str) -> None:
         exports = [f"{name}={value}" for name, value in self._environment.items()]

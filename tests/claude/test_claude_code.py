@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import mkdtemp
+from types import MappingProxyType
 
 import pytest
 
@@ -49,6 +50,7 @@ class Stage:
         (self.real / PLAIN).write_text("one\ntwo-in-the-plain-note\nthree\n", "utf-8")
         self.vault = base / "link"
         self.vault.symlink_to(self.real)
+        self.program = program
         self.home = base / "h"
         self.home.mkdir()
         self.model = model
@@ -66,9 +68,11 @@ class Stage:
                 await asyncio.sleep(0.5)
 
     @asynccontextmanager
-    async def bridge(self, port: int = 0) -> AsyncIterator[Bridge]:
+    async def bridge(
+        self, port: int = 0, *, environ: Mapping[str, str] = MappingProxyType({})
+    ) -> AsyncIterator[Bridge]:
         async with running(self.vault, timing=ORDINARY, port=port) as bridge:
-            locks = LockFiles(lock_folders({}, self.home))
+            locks = LockFiles(lock_folders(environ, self.home))
             locks.write(lock_for(bridge.port, TOKEN, [self.vault]))
             bridge.desk.state.join("person", "test")
             yield bridge
@@ -103,6 +107,43 @@ async def test_the_vault_is_found_by_the_ide_command_and_connected(stage: Stage)
         await terminal.shows("Obsidian", gone="❯ ✔ None")
         # It asks besides whether to connect automatically from now on; the answer does not matter here.
         await terminal.press_until("Enter", "Connected to Obsidian")
+
+
+async def test_a_configured_folder_connects_by_itself(stage: Stage) -> None:
+    """With CLAUDE_CONFIG_DIR the client scans two folders; a lock in both, and it would list the vault twice
+    and wait for a choice."""
+    config = stage.home / "conf"
+    terminal = Terminal(stage.program, stage.home, stage.vault, stage.model.port, config=config)
+    terminal.prepare()
+    for environ in ({"CLAUDE_CONFIG_DIR": str(config)}, {}):
+        # The bridge may have been started with the variable or without.
+        async with stage.bridge(environ=environ) as bridge:
+            bridge.desk.state.focus_on("person", PLAIN)
+            terminal.start("--ide")
+            await terminal.shows("In Plain.md")
+        terminal.stop()
+
+
+@pytest.mark.parametrize("where", ["below", "outside"])
+async def test_a_mention_is_attached_wherever_the_client_stands(stage: Stage, where: str) -> None:
+    """The note's name has a space, and so has the vault's folder."""
+    folder = stage.real / "My Folder" if where == "below" else stage.home / "work"
+    folder.mkdir(exist_ok=True)
+    note = vault_path("Note one.md")
+    (stage.real / note).write_text("first\nsecond-in-note-one\n")
+    async with stage.bridge() as bridge:
+        port = {"CLAUDE_CODE_SSE_PORT": str(bridge.port)}
+        terminal = Terminal(stage.program, stage.home, folder, stage.model.port, **port)
+        terminal.prepare()
+        stage.terminal = terminal
+        terminal.start("--ide")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        bridge.desk.mention(Mention(note, 2, 2))
+        await terminal.shows('Note one.md#L2"')
+        await stage.submit("what is there?")
+        await terminal.shows("Understood.")
+        assert stage.model.saw("second-in-note-one")
 
 
 async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -> None:

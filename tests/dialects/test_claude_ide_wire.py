@@ -16,9 +16,11 @@ from vaultbridge.vault.paths import vault_path
         ("/v/My Folder/Note.md", (2, 2), '/v/"My Folder/Note.md#L2"'),
         ("/v/My Folder/Note.md", (2, None), '/v/"My Folder/Note.md#L2"'),
         ("/v/Plain.md", (2, 3), None),
-        ("/elsewhere/My Note.md", (None, None), None),
+        ("/elsewhere/My Note.md", (None, None), '/v/"/elsewhere/My Note.md"'),
+        ("/My Vault/Note.md", (2, 2), '/v/"/My Vault/Note.md#L2"'),
+        ("/elsewhere/Note.md", (2, 2), None),
         ('/v/My "quoted" Note.md', (None, None), None),
-        ("/vv/My Note.md", (None, None), None),
+        ("/vv/My Note.md", (None, None), '/v/"/vv/My Note.md"'),
     ],
 )
 def test_only_paths_that_need_it_are_quoted(

@@ -75,6 +75,17 @@ async def test_a_missing_lock(patient: Patient) -> None:
     assert (await patient.complaint("lock file in the folder")).standing == "bad"
 
 
+async def test_a_second_lock_in_another_place_that_the_client_scans(patient: Patient, tmp_path: Path) -> None:
+    """As an older version of this bridge left it: the client lists the vault twice."""
+    patient.environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}
+    assert (await patient.examined())[0].standing == "good", "the newest client looks in both places"
+    second = tmp_path / "conf" / "ide" / patient.lock.name
+    second.parent.mkdir(parents=True, mode=0o700)
+    second.write_bytes(patient.lock.read_bytes())
+    second.chmod(0o600)
+    assert "twice" in (await patient.complaint("lock file in the folder")).found
+
+
 async def test_a_lock_that_is_no_json(patient: Patient) -> None:
     patient.lock.write_text("{")
     assert "JSON" in (await patient.complaint("lock file in the folder")).found

@@ -7,11 +7,20 @@ import os
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from vaultbridge.transports.lockfile import LockFiles, is_stale, lock_files, lock_folders, lock_for, read_lock
+from vaultbridge.transports.lockfile import (
+    LockFiles,
+    is_stale,
+    lock_files,
+    lock_folders,
+    lock_for,
+    read_lock,
+    scanned_folders,
+)
 
 TOKEN = "7d9a4f10-6a9c-4d0e-9a51-2f53d5a7c111"
 
@@ -44,14 +53,62 @@ def mode(path: Path) -> int:
 # places
 
 
-def test_the_folder_in_the_home_is_always_used(home: Path) -> None:
+HABITS: dict[str, Callable[[Path, str, str], list[Path]]] = {
+    # Release: home, CLAUDE_CONFIG_DIR, XDG_CONFIG_HOME -> the places that it scans.
+    "1.0.0": lambda home, chosen, xdg: [home / ".claude"],
+    "1.0.30": lambda home, chosen, xdg: (
+        [Path(chosen)] if chosen else [Path(xdg) / "claude"] if xdg else [home / ".claude"]
+    ),
+    "1.0.60": lambda home, chosen, xdg: [Path(chosen) if chosen else home / ".claude"],
+    "2.0.50": lambda home, chosen, xdg: [Path(chosen) if chosen else home / ".claude"],
+    "2.1.325": lambda home, chosen, xdg: [*([Path(chosen)] if chosen else []), home / ".claude"],
+}
+"""What each release was seen to scan, as docs/claude-code.md has it."""
+
+
+@pytest.mark.parametrize("release", HABITS)
+@pytest.mark.parametrize("configured", [True, False])
+@pytest.mark.parametrize("xdg", [True, False])
+def test_every_release_finds_the_bridge_exactly_once(
+    home: Path, vault: Path, tmp_path: Path, release: str, configured: bool, xdg: bool
+) -> None:
+    environ = {}
+    if configured:
+        environ["CLAUDE_CONFIG_DIR"] = str(tmp_path / "conf")
+    if xdg:
+        (tmp_path / "xdg" / "claude").mkdir(parents=True)
+        environ["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
+    LockFiles(lock_folders(environ, home)).write(lock_for(4000, TOKEN, [vault]))
+    scanned = HABITS[release](home, environ.get("CLAUDE_CONFIG_DIR", ""), environ.get("XDG_CONFIG_HOME", ""))
+    found = [place for place in scanned if (place / "ide" / "4000.lock").exists()]
+    # The first release did not know the variable, and is the only one that misses a lock there.
+    assert len(found) == (0 if release == "1.0.0" and configured else 1)
+
+
+def test_the_releases_stand_in_the_documents_table() -> None:
+    table = (Path(__file__).parents[2] / "docs" / "claude-code.md").read_text("utf-8")
+    assert [release for release in HABITS if f"| {release} |" not in table] == []
+
+
+def test_the_folder_in_the_home_is_used_when_none_is_configured(home: Path) -> None:
+    """Seed 001, Lock File System, 3."""
     assert lock_folders({}, home) == (home / ".claude" / "ide",)
 
 
-def test_the_configured_folder_is_used_besides(home: Path, tmp_path: Path) -> None:
-    """Seed 001, Lock File System, 1."""
+def test_the_configured_folder_alone_is_used_when_there_is_one(home: Path, tmp_path: Path) -> None:
+    """Seed 001, Lock File System, 1. A second lock would make the newest client list the bridge twice."""
+    (home / ".config" / "claude").mkdir(parents=True)
     folders = lock_folders({"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, home)
-    assert folders == (home / ".claude" / "ide", tmp_path / "conf" / "ide")
+    assert folders == (tmp_path / "conf" / "ide",)
+
+
+def test_dead_locks_are_swept_wherever_a_client_looks(home: Path, tmp_path: Path, dead_pid: int) -> None:
+    environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}
+    left = home / ".claude" / "ide" / "4000.lock"
+    left.parent.mkdir(parents=True)
+    left.write_text(json.dumps({"pid": dead_pid}))
+    files = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
+    assert files.sweep() == (left,)
 
 
 def test_the_xdg_folder_is_used_when_its_claude_folder_exists(home: Path, tmp_path: Path) -> None:
@@ -70,7 +127,9 @@ def test_an_absent_xdg_folder_is_not_made(home: Path, tmp_path: Path) -> None:
 def test_one_real_folder_is_used_once(home: Path) -> None:
     (home / ".claude").mkdir()
     (home / "link").symlink_to(home / ".claude")
-    assert lock_folders({"CLAUDE_CONFIG_DIR": str(home / "link")}, home) == (home / ".claude" / "ide",)
+    environ = {"CLAUDE_CONFIG_DIR": str(home / "link")}
+    assert lock_folders(environ, home) == (home / "link" / "ide",)
+    assert scanned_folders(environ, home) == (home / "link" / "ide",)
 
 
 # content
@@ -158,8 +217,9 @@ def test_a_file_in_the_way_of_a_folder_does_not_stop_the_others(home: Path, vaul
 # whose are touched
 
 
-def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path, tmp_path: Path) -> None:
-    files = LockFiles(lock_folders({"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}, home))
+def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path) -> None:
+    (home / ".config" / "claude").mkdir(parents=True)
+    files = LockFiles(lock_folders({}, home))
     written = files.write(lock_for(4000, TOKEN, [vault]))
     assert len(written) == 2
     files.remove()

@@ -70,11 +70,13 @@ def quoted_path(absolute: str, client_folder: str, first: int | None, last: int 
 
     The client inserts `@` and the path relative to its folder, without quotes, and later reads the mention
     only up to the first space. It takes a quoted mention whole; so the quotes are put into the path, after
-    the client's folder, with the lines inside them. This leans on the client's internals: it is here and
-    behind a switch. None when the path needs no help or does not lie below the client's folder.
+    the client's folder, with the lines inside them. A note that is not below that folder is named by its
+    whole path, because the client would take a second `..` for the way back out of the quotes. This leans on
+    the client's internals: it is here and behind a switch. None when the path needs no help or no quotes can
+    hold it.
     """
     below = absolute.removeprefix(client_folder.rstrip("/") + "/")
-    if below == absolute or not any(character.isspace() for character in below) or '"' in below:
+    if not any(character.isspace() for character in below) or '"' in below:
         return None
     lines = ""
     if first is not None:

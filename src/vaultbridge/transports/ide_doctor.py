@@ -19,7 +19,7 @@ import msgspec
 from vaultbridge.editor.checks import Check
 from vaultbridge.editor.private_file import read_private
 from vaultbridge.editor.processes import is_alive
-from vaultbridge.transports.lockfile import lock_files, lock_folders
+from vaultbridge.transports.lockfile import lock_files, scanned_folders
 from vaultbridge.transports.websocket import IDE_TOKEN_HEADER
 
 CONNECT_SECONDS: Final = 2.0
@@ -36,11 +36,11 @@ def diagnose(
 ) -> list[Check]:
     """All checks for the bridge of `vault` on `port`, in the order a person should read them.
     `working_folder` is where Claude Code is started, when that is known."""
-    folders = lock_folders(environ, home)
+    folders = scanned_folders(environ, home)
     locks = {folder / f"{port}.lock": _read(folder / f"{port}.lock") for folder in folders}
     found = {file: lock for file, lock in locks.items() if isinstance(lock, dict)}
     checks = [
-        _lock_exists(folders, locks),
+        _lock_exists(locks, scanned_folders(environ, home, older=False)),
         *(_lock_content(file, lock, port, vault) for file, lock in found.items()),
         *(_private(file) for file in found),
         _listens(port),
@@ -55,19 +55,23 @@ def diagnose(
     return checks
 
 
-def _lock_exists(folders: Sequence[Path], locks: Mapping[Path, Lock | str]) -> Check:
+def _lock_exists(locks: Mapping[Path, Lock | str], scanned: Sequence[Path]) -> Check:
     name = "lock file in the folder Claude Code scans"
     there = [file for file, lock in locks.items() if lock != "missing"]
-    first = next(iter(locks))
-    if locks[first] == "missing":
-        return Check(
-            name, "bad", f"{first} is missing", "Start `vaultbridge serve`; look at its log for the reason."
-        )
+    if not there:
+        found = f"{next(iter(locks))} is missing"
+        return Check(name, "bad", found, "Start `vaultbridge serve`; look at its log for the reason.")
     broken = [file for file, lock in locks.items() if lock == "broken"]
     if broken:
         found = f"{broken[0]} is not readable as JSON"
         return Check(name, "bad", found, "Restart `vaultbridge serve`: it writes the lock anew.")
-    return Check(name, "good", f"found in {len(there)} of {len(folders)} places")
+    listed = [file for file in there if file.parent in scanned]
+    if len(listed) > 1:
+        found = (
+            f"{len(listed)} locks of this bridge: Claude Code lists it twice and does not connect by itself"
+        )
+        return Check(name, "warning", found, f"Remove {listed[-1]}.")
+    return Check(name, "good", f"found in {there[0].parent}")
 
 
 def _lock_content(file: Path, lock: Lock, port: int, vault: Path) -> Check:

@@ -1,8 +1,9 @@
 """Lock files: how Claude Code finds a bridge.
 
-One file `<port>.lock` per place that a client may scan, all with the same content. We write and remove our
-own, and sweep away what dead processes left; other editors keep theirs in the same folders, and those are
-never touched. Which client scans which place is written down in `lock_folders` alone.
+A file `<port>.lock` where every client finds it, and finds it once: a client that scans two places and finds
+a bridge in both lists it twice and no longer connects by itself. We write and remove our own, and sweep away
+what dead processes left; other editors keep theirs in the same folders, and those are never touched. Which
+release scans which place stands in docs/claude-code.md; `lock_folders` and `scanned_folders` follow it.
 """
 
 from __future__ import annotations
@@ -57,28 +58,50 @@ def lock_for(
 
 
 def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
-    """Every place where a client may look, each real folder once.
+    """Where our lock goes, so that each client finds it exactly once.
 
-    `~/.claude/ide` always (current releases scan only it and the next one), `$CLAUDE_CONFIG_DIR/ide` when the
-    variable is set, and the XDG place of older releases when its `claude` folder exists.
+    `$CLAUDE_CONFIG_DIR/ide` when the variable is set: every release that knows it looks there, the newest in
+    `~/.claude/ide` as well. Else `~/.claude/ide`, and the XDG place besides when its `claude` folder exists:
+    the only releases that look there look nowhere else.
     """
-    found = [home / ".claude" / "ide"]
-    chosen = environ.get("CLAUDE_CONFIG_DIR")
-    if chosen:
-        found.append(Path(chosen).expanduser() / "ide")
+    chosen = _chosen(environ)
+    return _unique([chosen] if chosen is not None else [home / ".claude" / "ide", *_xdg(environ, home)])
+
+
+def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
+    """Every place where the newest release looks, and with `older` where some release did; ours first. A dead
+    lock in any of them may mislead a client."""
+    chosen = _chosen(environ)
+    places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
+    return _unique([*places, *(_xdg(environ, home) if older else ())])
+
+
+def _chosen(environ: Mapping[str, str]) -> Path | None:
+    given = environ.get("CLAUDE_CONFIG_DIR")
+    return Path(given).expanduser() / "ide" if given else None
+
+
+def _xdg(environ: Mapping[str, str], home: Path) -> list[Path]:
     given = environ.get("XDG_CONFIG_HOME", "")
-    xdg = (Path(given) if Path(given).is_absolute() else home / ".config") / "claude"
-    if xdg.is_dir():
-        found.append(xdg / "ide")
-    unique = {os.path.realpath(folder): folder for folder in reversed(found)}
-    return tuple(reversed(unique.values()))
+    claude = (Path(given) if Path(given).is_absolute() else home / ".config") / "claude"
+    return [claude / "ide"] if claude.is_dir() else []
+
+
+def _unique(folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Each real folder once, by its first name."""
+    unique: dict[str, Path] = {}
+    for folder in folders:
+        unique.setdefault(os.path.realpath(folder), folder)
+    return tuple(unique.values())
 
 
 class LockFiles:
-    """Our lock in every folder. `write` again when something changed; `remove` at the end."""
+    """Our lock in each of `folders`. `write` again when something changed; `remove` at the end. Dead locks
+    are swept from `swept` too."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    def __init__(self, folders: Sequence[Path], *, swept: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
+        self._swept = tuple(dict.fromkeys((*folders, *swept)))
         self._written: Lock | None = None
 
     @property
@@ -117,12 +140,12 @@ class LockFiles:
                     file.unlink()
 
     def sweep(self) -> tuple[Path, ...]:
-        """Remove the locks of processes that are dead, in every folder; gives what was removed.
+        """Remove the locks of processes that are dead; gives what was removed.
 
         A lock that cannot be read, or whose process lives in another system (Windows seen from WSL), stays.
         """
         removed = []
-        for folder in self._folders:
+        for folder in self._swept:
             for file in lock_files(folder):
                 if is_stale(file):
                     with contextlib.suppress(OSError):

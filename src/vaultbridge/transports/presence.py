@@ -29,7 +29,7 @@ from vaultbridge.editor.remembered import (
     stopped,
 )
 from vaultbridge.transports.ide_server import listening_socket
-from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
+from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for, scanned_folders
 
 DEFAULT_PORT: Final = 3000
 
@@ -107,7 +107,7 @@ class Presence:
             wanted = [*remembered, 0]
         listening = listening_socket(host, wanted)
         token = known.token if known is not None else new_token()
-        locks = LockFiles(lock_folders(environ, home))
+        locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
         # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
         # We are found when it has ended.
