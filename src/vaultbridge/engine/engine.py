@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,12 +33,12 @@ from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reach import concerns_others, takes_others_along
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
-from vaultbridge.errors import NoteNotFound, PermissionDenied, StaleWrite, VaultbridgeError
+from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, StaleWrite, VaultbridgeError
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.absolute import from_top, is_absolute
-from vaultbridge.vault.cache import vault_cache
+from vaultbridge.vault.cache import CACHE_VARIABLE, CacheUnusable, vault_cache
 from vaultbridge.vault.linked_scope import LinkedScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import content_hash, read_from_memory, read_place
@@ -50,6 +50,9 @@ from vaultbridge.vault.steps import paths_of
 from vaultbridge.vault.templates import expand_template
 from vaultbridge.vault.transaction import Recovered, Transactor
 from vaultbridge.vault.trash import TrashCans
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 OPEN_SCOPE = Scope()
 """Everything may be read and changed."""
@@ -104,14 +107,23 @@ class Engine:
         self.root = Root(folder, allow_outside_links=allow_outside_links)
         self.scope = LinkedScope(scope, self.root)
         self.actor = actor
-        self.cache = vault_cache(self.root.folder, cache)
+        self._passing: TemporaryDirectory[str] | None = None
+        self.cache_problem = ""
+        """Why there is no lasting cache folder; "" when there is one."""
+        self.cache = self._cache(cache)
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
         self._settled = SettledFiles(self.root, clock=clock)
         self._readings = KeptReadings(self._settled)
         self._changing = threading.RLock()
-        self.transactor = Transactor(self.root, self.cache, cans=cans, clock=clock)
+        self.transactor = Transactor(
+            self.root,
+            self.cache,
+            cans=cans,
+            clock=clock,
+            refusal=self._write_refusal if self.cache_problem else None,
+        )
         self.recovered = self._recover()
         self.past = Past(self.transactor.journal, self.scope)
         self.freshness = Freshness(self.root, self.cache)
@@ -129,6 +141,32 @@ class Engine:
     def close(self) -> None:
         self.freshness.close()
         self.transactor.close()
+        if self._passing is not None:
+            self._passing.cleanup()
+
+    def _cache(self, base: Path) -> Path:
+        """The vault's cache folder, or one that lasts as long as this engine: an index can be built again at
+        any time, so reading and searching need no lasting place."""
+        try:
+            return vault_cache(self.root.folder, base)
+        except CacheUnusable as problem:
+            from tempfile import TemporaryDirectory
+
+            try:
+                self._passing = TemporaryDirectory(prefix="vaultbridge-", ignore_cleanup_errors=True)
+            except OSError:
+                raise problem from None
+            self.cache_problem = problem.message
+            log.warning("%s The index is temporary, and nothing can be changed.", problem.message)
+            return Path(self._passing.name)
+
+    def _write_refusal(self) -> EngineFailure:
+        """A change without a lasting journal could neither be undone nor rolled back after a crash."""
+        return EngineFailure(
+            f"Nothing can be changed: {self.cache_problem[:1].lower()}{self.cache_problem[1:]} "
+            "The journal, which makes changes safe and undoable, has no place.",
+            hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to one that is, and start again.",
+        )
 
     def _recover(self) -> tuple[Recovered, ...]:
         """A vault that cannot be written at present, or whose writer stands still, can be read all the same;

@@ -133,14 +133,18 @@ def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
         timeout=BUSY_MILLISECONDS / 1000,
         cached_statements=96,
     )
-    db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB if writer else READER_CACHE_KIB}")
-    db.execute("PRAGMA temp_store = MEMORY")
-    if writer:
-        # Derived data: a power cut may cost the last commits, never the file's order.
-        db.execute("PRAGMA synchronous = NORMAL")
-        db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
-    else:
-        db.execute("PRAGMA query_only = ON")
+    try:
+        db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB if writer else READER_CACHE_KIB}")
+        db.execute("PRAGMA temp_store = MEMORY")
+        if writer:
+            # Derived data: a power cut may cost the last commits, never the file's order.
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
+        else:
+            db.execute("PRAGMA query_only = ON")
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

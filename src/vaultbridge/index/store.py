@@ -23,6 +23,7 @@ from vaultbridge.index import schema
 from vaultbridge.index.terms import Terms
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.wal_index import WalIndex
 
 READERS_KEPT: Final = 4
 """Idle reading connections kept open: as many questions as run side by side, at about 1 MiB each."""
@@ -65,6 +66,7 @@ class Index:
         self._searchable: tuple[int, set[int]] | None = None
         self._times: tuple[int, dict[int, int]] | None = None
         self._identity: tuple[int, int] | None = None
+        self._wal_index = WalIndex(self.file)
         self._closed = False
 
     @classmethod
@@ -194,6 +196,7 @@ class Index:
             self._make()
 
     def _prepare(self) -> None:
+        self._wal_index.mend()
         if not self.file.exists():
             with self._replacing():
                 if not self.file.exists():
@@ -244,6 +247,7 @@ class Index:
         """Notice that the file was deleted or replaced, by a person or another process."""
         if self._closed:
             raise EngineFailure("The search index is closed.")
+        self._wal_index.mend()
         if self._identity is not None and self._stat_identity() == self._identity:
             return
         with self._writer_lock:
@@ -251,6 +255,8 @@ class Index:
             self._prepare()
 
     def _drop_connections(self) -> None:
+        # Closing a connection reads what is mapped.
+        self._wal_index.mend()
         with self._guard:
             idle, self._idle = self._idle, []
             self._table = None
@@ -263,6 +269,7 @@ class Index:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+        self._wal_index.forget()
 
     def _take_reader(self) -> sqlite3.Connection:
         self._follow_file()

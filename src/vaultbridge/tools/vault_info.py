@@ -99,6 +99,8 @@ def _summary(bench: Bench) -> list[str]:
     ]
     if engine.scope.read_only or bench.shop.read_only:
         lines.append("Open read-only")
+    if engine.cache_problem:
+        lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
     if engine.freshness.problem:
         lines.append(f"Changes are not being watched: {engine.freshness.problem}")
     return [*lines, *unfinished]

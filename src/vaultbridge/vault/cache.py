@@ -4,6 +4,7 @@ locks. Deleting it loses history and costs a new index, never a note.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -16,6 +17,10 @@ from vaultbridge.errors import EngineFailure
 
 CACHE_VARIABLE: Final = "VAULTBRIDGE_CACHE"
 _ABOUT: Final = "vault.json"
+
+
+class CacheUnusable(EngineFailure):
+    """The folder cannot be made or written. Reading goes on without it; changes need its journal."""
 
 
 def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
@@ -36,7 +41,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
     """This vault's folder in `base`, made when missing, readable by its owner alone.
 
     Its name is the vault's, for people, and a hash of the real path, so that two vaults never share one.
-    Raises `EngineFailure` when it cannot be made or would lie in the vault.
+    Raises `CacheUnusable` when it cannot be made or written, `EngineFailure` when it would lie in the vault.
     """
     real = vault.resolve()
     digest = blake2b(os.fsencode(real), digest_size=8).hexdigest()
@@ -52,8 +57,10 @@ def vault_cache(vault: Path, base: Path) -> Path:
         about = folder / _ABOUT
         if not about.exists():
             _describe(about, real)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "")
     except OSError as error:
-        raise EngineFailure(
+        raise CacheUnusable(
             f"The cache folder cannot be used: {os.strerror(error.errno or 0)}.",
             hint=f"Set {CACHE_VARIABLE} to a folder that can be written.",
         ) from error

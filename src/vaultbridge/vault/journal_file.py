@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.vault.wal_index import WalIndex
 
 if TYPE_CHECKING:
     import sqlite3
@@ -50,6 +51,7 @@ class JournalFile:
 
     def __init__(self, place: Path) -> None:
         self._place = place
+        self._wal_index = WalIndex(place)
         self._lock = threading.RLock()
         self._open()
 
@@ -59,14 +61,25 @@ class JournalFile:
         try:
             if damage:
                 _put_aside(self._place, damage)
+            self._wal_index.mend()
             self._db = open_journal(self._place)
-            self._status = self._place.stat()
         except OSError as error:
             raise _unopened() from error
+        try:
+            self._status = self._place.stat()
+        except OSError as error:
+            self._close()
+            raise _unopened() from error
+
+    def _close(self) -> None:
+        # Closing a connection reads what is mapped.
+        self._wal_index.mend()
+        self._db.close()
+        self._wal_index.forget()
 
     def close(self) -> None:
         with self._lock:
-            self._db.close()
+            self._close()
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """What `question` gives of the database that lies on the disk now; asked again of a new one when that
@@ -75,14 +88,14 @@ class JournalFile:
 
         with self._lock:
             if not self._is_there():
-                self._db.close()
+                self._close()
                 self._open()
             try:
                 return question(self._db)
             except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
                 if not _is_damage(error):
                     raise _failure(error) from error
-                self._db.close()
+                self._close()
                 # Another process may have put it aside already.
                 self._open(damage=str(error) if self._is_there() else "")
                 return question(self._db)
@@ -93,12 +106,15 @@ class JournalFile:
         import sqlite3
 
         try:
-            with self._lock, transaction(self._db) as db:
-                yield db
+            with self._lock:
+                self._wal_index.mend()
+                with transaction(self._db) as db:
+                    yield db
         except sqlite3.Error as error:
             raise _failure(error) from error
 
     def _is_there(self) -> bool:
+        self._wal_index.mend()
         try:
             return self._status is not None and os.path.samestat(self._status, self._place.stat())
         except OSError:

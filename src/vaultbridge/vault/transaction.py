@@ -76,7 +76,8 @@ def _pass(_: str) -> None:
 
 class Transactor:
     """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is told each point that
-    is reached, so that a test can stop the process there."""
+    is reached, so that a test can stop the process there. With a `refusal` nothing is ever changed: what
+    it gives is raised instead."""
 
     def __init__(
         self,
@@ -87,8 +88,10 @@ class Transactor:
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = _pass,
         wait: float = WRITER_SECONDS,
+        refusal: Callable[[], EngineFailure] | None = None,
     ) -> None:
         self.root = root
+        self._refusal = refusal
         self.journal = Journal(folder)
         self._lock_file = folder / "writer.lock"
         self._cans = cans
@@ -157,6 +160,8 @@ class Transactor:
     def _writing(self) -> Iterator[None]:
         """Raises `VaultNotFound` when the vault is not there: nothing is to be made in its place, by a change
         or by a recovery."""
+        if self._refusal is not None:
+            raise self._refusal()
         held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
         if self._alone != threading.get_ident():
             held = FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")

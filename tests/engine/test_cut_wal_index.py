@@ -1,0 +1,83 @@
+"""A `-shm` file that somebody cuts while it is mapped: without care the process dies of SIGBUS."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.vault.wal_index import HEADER_BYTES, REGION_BYTES, WalIndex
+
+PROGRAM = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from vaultbridge.app.wiring import open_engine
+
+    environ = {"VAULTBRIDGE_CACHE": sys.argv[2], "HOME": sys.argv[2]}
+    with open_engine(Path(sys.argv[1]), environ=environ) as engine:
+        engine.freshness.refresh()
+        print(engine.cache, flush=True)
+        for line in sys.stdin:
+            (Path(sys.argv[1]) / "a.md").write_text(line)
+            engine.freshness.refresh()
+            status = engine.freshness.index.status().state
+            found = engine.ask.notes()
+            print(status, len(list(found)), len(engine.past.changes(limit=5)), flush=True)
+    print("closed", flush=True)
+    """
+)
+
+
+def shared(cache: Path) -> list[Path]:
+    return sorted(cache.glob("*-shm"))
+
+
+@pytest.mark.parametrize("size", [0, 3, 100, HEADER_BYTES, 4096, REGION_BYTES - 1])
+def test_a_process_outlives_a_cut_file_and_goes_on_right(tmp_path: Path, size: int) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "a.md").write_text("one\n")
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(vault), str(tmp_path / "cache")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        cache = Path(process.stdout.readline().strip())
+        for turn in range(3):
+            assert [file.name for file in shared(cache)] == ["index.sqlite3-shm", "journal.sqlite-shm"]
+            for file in shared(cache):
+                os.truncate(file, size)
+            process.stdin.write(f"turn {turn}\n")
+            process.stdin.flush()
+            assert process.stdout.readline().split() == ["ready", "1", "0"]
+        for file in shared(cache):
+            os.truncate(file, size)
+        process.stdin.close()
+        assert process.stdout.readline() == "closed\n"
+        assert process.wait(30) == 0
+
+
+@given(before=st.integers(1, 4), size=st.integers(0, 5 * REGION_BYTES))
+def test_a_file_is_whole_again_and_is_built_anew(
+    tmp_path_factory: pytest.TempPathFactory, before: int, size: int
+) -> None:
+    database = tmp_path_factory.mktemp("shm") / "x.sqlite"
+    file = database.with_name("x.sqlite-shm")
+    file.write_bytes(b"\xff" * before * REGION_BYTES)
+    index = WalIndex(database)
+    assert not index.mend()
+    os.truncate(file, size)
+    grown = size % REGION_BYTES == 0 and size >= before * REGION_BYTES
+    assert index.mend() != grown
+    assert file.stat().st_size >= before * REGION_BYTES
+    assert file.stat().st_size % REGION_BYTES == 0
+    assert grown or not any(file.read_bytes()[:HEADER_BYTES])
