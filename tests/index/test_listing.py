@@ -66,7 +66,7 @@ def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
 
 
 def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeVault) -> None:
-    told = listing.property_values(make_vault(FILES).index, "STATUS", visible=shown)
+    told = listing.property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
     assert [(one.path, one.name, one.value) for one in told] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),

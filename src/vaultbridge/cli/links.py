@@ -37,11 +37,12 @@ def _links(args: argparse.Namespace) -> int:
     with open_vault(args.vault) as engine:
         refresh(engine)
         if args.unresolved:
-            for target in engine.ask.unresolved():
+            for target in engine.ask.unresolved().rows:
                 _row(args, target, f"{target.target}  ({target.count}: {', '.join(target.sources)})")
             return OK
         if whole_vault:
-            for path in engine.ask.orphans() if args.orphans else engine.ask.dead_ends():
+            listed = engine.ask.orphans() if args.orphans else engine.ask.dead_ends()
+            for path in listed.rows:
                 _row(args, {"path": path}, path)
             return OK
         path = engine.find(args.note)

@@ -29,10 +29,15 @@ T = TypeVar("T")
 def page(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
     """The page of `items` (sorted by `key`, keys unique) that follows `cursor`; "" begins. Raises
     InvalidArgument."""
-    start = bisect_right(items, _key(cursor), key=key) if cursor else 0
+    start = bisect_right(items, key_of(cursor), key=key) if cursor else 0
     end = start + size
-    found = tuple(items[start:end])
-    return Page(found, _cursor(key(found[-1])) if end < len(items) else "")
+    return page_from(items[start : end + 1], key, size)
+
+
+def page_from(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
+    """The page that `items` begin with, of which there is one more when there is another page."""
+    found = tuple(items[:size])
+    return Page(found, _cursor(key(found[-1])) if len(items) > size else "")
 
 
 def _cursor(key: str) -> str:
@@ -42,7 +47,10 @@ def _cursor(key: str) -> str:
     return urlsafe_b64encode(_MARK + key.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
-def _key(cursor: str) -> str:
+def key_of(cursor: str) -> str:
+    """The key of the last item before the page; "" for the first page. Raises InvalidArgument."""
+    if not cursor:
+        return ""
     from base64 import b64decode
 
     try:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from vaultbridge.dialects.mcp_values import Completion
+from vaultbridge.dialects.vault_changes import files_version
 from vaultbridge.dialects.vault_resources import files_of
 from vaultbridge.errors import VaultbridgeError
 
@@ -57,7 +58,9 @@ class Completions:
         total = 0
         for name in vaults:
             try:
-                part = _best(self._choices(name, kind), typed)
+                choices = self._choices(name, kind)
+                newest = kind == "note" and not typed.strip()
+                part = _newest(self._engines[name], choices) if newest else _best(choices, typed)
             except VaultbridgeError:
                 # A vault that cannot be opened has nothing to suggest; calls say what is wrong with it.
                 continue
@@ -68,7 +71,9 @@ class Completions:
 
     def _choices(self, vault: str, kind: str) -> _Choices:
         engine = self._engines[vault]
-        version = engine.ask.status.generation
+        # An edit changes no name of a file; tags and properties it may.
+        named = kind in ("note", "path", "folder") and engine.ask.status.complete
+        version = files_version(engine) if named else engine.ask.status.generation
         kept = self._kept.get((vault, kind))
         if kept is None or kept.version != version:
             kept = _folded(version, _READERS[kind](engine))
@@ -106,19 +111,23 @@ def _best(choices: _Choices, typed: str) -> Completion:
     )
 
 
+def _newest(engine: Engine, choices: _Choices) -> Completion:
+    """For somebody who has not typed anything: the notes that were changed last."""
+    paths = (file.path[:-3] for file in engine.ask.recent(limit=SUGGESTIONS, kinds=("note",)))
+    known = frozenset(choices.values)
+    values = tuple(path if path in known else path.rpartition("/")[2] for path in paths)
+    return Completion(values, len(choices.values), len(choices.values) > len(values))
+
+
 def _notes(engine: Engine) -> tuple[str, ...]:
-    """Each as a link would name it: the bare name where only one note has it, else the path. The newest come
-    first, for somebody who has not typed anything."""
-    files = sorted(
-        (file for file in files_of(engine) if file.kind == "note"), key=lambda file: -file.modified_ns
-    )
+    """Each as a link would name it: the bare name where only one note has it, else the path."""
+    paths = [file.path for file in files_of(engine) if file.kind == "note"]
     names: dict[str, int] = {}
-    for file in files:
-        key = file.path.rpartition("/")[2].lower()
+    for path in paths:
+        key = path.rpartition("/")[2].lower()
         names[key] = names.get(key, 0) + 1
     return tuple(
-        (file.path if names[(name := file.path.rpartition("/")[2]).lower()] > 1 else name)[:-3]
-        for file in files
+        (path if names[(name := path.rpartition("/")[2]).lower()] > 1 else name)[:-3] for path in paths
     )
 
 

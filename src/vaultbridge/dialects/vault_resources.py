@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from vaultbridge.dialects.mcp_pages import page
+from vaultbridge.dialects.mcp_pages import PAGE_ITEMS, key_of, page_from
 from vaultbridge.dialects.mcp_values import (
     Annotations,
     BlobResource,
@@ -70,6 +70,7 @@ def locate(uri: str, engines: VaultEngines) -> Located:
 
 def listed(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
     """One page of all files, by vault and path. Raises InvalidArgument for a cursor that is not ours."""
+    after = key_of(cursor)
     files: list[tuple[str, str, IndexedFile]] = []
     failed: list[VaultbridgeError] = []
     for vault in engines:
@@ -78,13 +79,24 @@ def listed(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
         except VaultbridgeError as error:
             failed.append(error)
             continue
-        files += [(f"{vault}/{file.path}", vault, file) for file in files_of(engine)]
+        files += [(f"{vault}/{file.path}", vault, file) for file in _beyond(engine, vault, after)]
     if failed and len(failed) == len(engines):
         raise failed[0]
-    if len(engines) > 1:
-        files.sort(key=lambda item: item[0])
-    found = page(files, cursor, lambda item: item[0])
+    files.sort(key=lambda item: item[0])
+    found = page_from(files, lambda item: item[0])
     return Page(tuple(_info(vault, file) for _, vault, file in found.items), found.next)
+
+
+def _beyond(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
+    """The files whose addresses come after this one: as many as a page can need, and one to tell that there
+    are more. A vault's files stand together in the list, so `after` is before, within or behind them."""
+    prefix = f"{vault}/"
+    if not after.startswith(prefix) and after > prefix:
+        return ()
+    path = after.removeprefix(prefix) if after.startswith(prefix) else ""
+    if engine.ask.status.complete:
+        return engine.ask.files_page(after=path, limit=PAGE_ITEMS + 1).rows
+    return [file for file in files_of(engine) if file.path > path]
 
 
 def files_of(engine: Engine) -> list[IndexedFile]:

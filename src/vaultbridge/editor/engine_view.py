@@ -99,7 +99,11 @@ class EngineView:
         return [path for path in await asyncio.to_thread(self._paths) if fits(path)]
 
     async def file_count(self) -> int:
-        return len(await asyncio.to_thread(self._paths))
+        return await asyncio.to_thread(self._file_count)
+
+    def _file_count(self) -> int:
+        self._wait_for_first_build()
+        return sum(self._engine.ask.counts().values())
 
     def _paths(self) -> list[VaultPath]:
         self._wait_for_first_build()

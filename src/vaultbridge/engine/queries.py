@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -33,12 +33,17 @@ from vaultbridge.vault.settings import VaultSettings
 if TYPE_CHECKING:
     from vaultbridge.index.files import IndexedFile, IndexedNote
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
-    from vaultbridge.index.listing import FileInfo, PropertySummary, PropertyValue, TagCount, TaskPage
+    from vaultbridge.index.listing import FileInfo, Listed, PropertySummary, PropertyValue, TagCount, TaskPage
     from vaultbridge.index.names import Names
+    from vaultbridge.index.overview import FoundProblem, Order
     from vaultbridge.index.search import SearchPage, Sort
     from vaultbridge.index.store import Index, IndexStatus
+    from vaultbridge.vault.cloud import Conflict
 
 Visible = Callable[[str], bool]
+
+ALL: Final = -1
+"""As a limit: every row."""
 
 
 class _Links(Struct, frozen=True):
@@ -189,14 +194,23 @@ class Queries:
     def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
         return self._graph(self._seen()).outgoing(path)
 
-    def unresolved(self) -> list[UnresolvedTarget]:
-        return self._graph(self._shown()).unresolved()
+    def unresolved(
+        self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
+    ) -> Listed[UnresolvedTarget]:
+        return self._graph(self._shown()).unresolved(limit=limit, offset=offset, sources=sources)
 
-    def orphans(self, *, attachments: bool = False) -> list[VaultPath]:
-        return self._graph(self._shown()).orphans(attachments=attachments)
+    def unresolved_count(self) -> tuple[int, int]:
+        """How many links name no file, and how many names they give."""
+        return self._graph(self._shown()).unresolved_count()
 
-    def dead_ends(self) -> list[VaultPath]:
-        return self._graph(self._shown()).dead_ends()
+    def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, str]]:
+        return self._graph(self._shown()).unresolved_places(limit=limit, offset=offset)
+
+    def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+        return self._graph(self._shown()).orphans(attachments=attachments, limit=limit, offset=offset)
+
+    def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+        return self._graph(self._shown()).dead_ends(limit=limit, offset=offset)
 
     def neighbourhood(
         self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
@@ -234,10 +248,10 @@ class Queries:
 
         return listing.properties(self._index(), visible=self._shown())
 
-    def property_values(self, name: str) -> list[PropertyValue]:
+    def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> Listed[PropertyValue]:
         from vaultbridge.index import listing
 
-        return listing.property_values(self._index(), name, visible=self._shown())
+        return listing.property_values(self._index(), name, limit=limit, offset=offset, visible=self._shown())
 
     def tasks(
         self,
@@ -268,10 +282,68 @@ class Queries:
 
     def files(self, folder: VaultPath | None = None) -> list[IndexedFile]:
         """Every visible file, or those beneath a folder, by path."""
-        from vaultbridge.index import files
+        return list(self.files_page(folder or "").rows)
 
-        exists = self.existing()
-        return [file for file in files.files(self._index(), folder) if exists(file.path)]
+    def files_page(
+        self,
+        folder: str = "",
+        *,
+        kind: str = "",
+        order: Order = "path",
+        after: str = "",
+        limit: int = ALL,
+        offset: int = 0,
+    ) -> Listed[IndexedFile]:
+        from vaultbridge.index import overview
+
+        return overview.files_page(
+            self._index(),
+            folder,
+            kind=kind,
+            order=order,
+            after=after,
+            limit=limit,
+            offset=offset,
+            visible=self._seen(),
+        )
+
+    def files_fitting(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
+        from vaultbridge.index import overview
+
+        return overview.files_fitting(self._index(), pattern, fits, folder, visible=self._seen())
+
+    def folders(self) -> dict[str, int]:
+        """Every folder with a file beneath it, "" for the top, with how many, by path."""
+        from vaultbridge.index import overview
+
+        return overview.folders(self._index(), visible=self._seen())
+
+    def shallow_paths(self, folder: str, depth: int) -> list[str]:
+        from vaultbridge.index import overview
+
+        return overview.shallow_paths(self._index(), folder, depth, visible=self._seen())
+
+    # What is wrong. A note that the app's filters ignore is looked at as well.
+
+    def problem_counts(self) -> dict[str, int]:
+        from vaultbridge.index import overview
+
+        return overview.problem_counts(self._index(), visible=self._seen())
+
+    def problems(self, *, limit: int = ALL, offset: int = 0) -> Listed[FoundProblem]:
+        from vaultbridge.index import overview
+
+        return overview.problems(self._index(), limit=limit, offset=offset, visible=self._seen())
+
+    def duplicates(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, ...]]:
+        from vaultbridge.index import overview
+
+        return overview.duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
+
+    def conflicts(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, Conflict]]:
+        from vaultbridge.index import overview
+
+        return overview.conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
@@ -280,10 +352,12 @@ class Queries:
 
     def counts(self) -> dict[str, int]:
         """How many files there are of each kind, visible ones only."""
+        from vaultbridge.index import overview
+
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
-        for file in self.files():
-            counts[kinds.get(file.kind, "attachments")] += 1
+        for kind, count in overview.file_kinds(self._index(), visible=self._seen()).items():
+            counts[kinds.get(kind, "attachments")] += count
         return counts
 
     # Who links where, for moves.

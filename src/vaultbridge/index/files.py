@@ -32,25 +32,25 @@ class IndexedNote(Struct, frozen=True):
     resolved: tuple[VaultPath | None, ...]
 
 
-_FILE = "path, kind, size, mtime_ns, hash"
+FILE_COLUMNS = "path, kind, size, mtime_ns, hash"
 
 
 def file_of(index: Index, path: VaultPath) -> IndexedFile | None:
     with index.reading() as db:
-        row = db.execute(f"SELECT {_FILE} FROM files WHERE path = ?", (path,)).fetchone()
-    return None if row is None else _file(row)
+        row = db.execute(f"SELECT {FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
+    return None if row is None else indexed_file(row)
 
 
 def files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
     """Every file, or those beneath a folder, by path."""
     with index.reading() as db:
         if not folder:
-            rows = db.execute(f"SELECT {_FILE} FROM files ORDER BY path").fetchall()
+            rows = db.execute(f"SELECT {FILE_COLUMNS} FROM files ORDER BY path").fetchall()
         else:
             bounds = (folder + "/", folder + "0")
-            statement = f"SELECT {_FILE} FROM files WHERE path > ? AND path < ? ORDER BY path"
+            statement = f"SELECT {FILE_COLUMNS} FROM files WHERE path > ? AND path < ? ORDER BY path"
             rows = db.execute(statement, bounds).fetchall()
-    return [_file(row) for row in rows]
+    return [indexed_file(row) for row in rows]
 
 
 def text_of(index: Index, path: VaultPath) -> str | None:
@@ -67,14 +67,14 @@ def resolved_notes(index: Index) -> Iterator[IndexedNote]:
     holds a reading connection."""
     with index.reading() as db:
         paths = index.paths(db)
-        rows = db.execute(f"SELECT id, {_FILE}, note FROM notes JOIN files USING (id) ORDER BY path")
+        rows = db.execute(f"SELECT id, {FILE_COLUMNS}, note FROM notes JOIN files USING (id) ORDER BY path")
         for id_, *about, blob in rows:
             links = db.execute("SELECT target_id FROM links WHERE source = ? ORDER BY seq", (id_,))
             resolved = tuple(None if to is None else VaultPath(paths[to]) for (to,) in links)
-            yield IndexedNote(_file(tuple(about)), decode_note(blob), resolved)
+            yield IndexedNote(indexed_file(tuple(about)), decode_note(blob), resolved)
 
 
-def _file(row: tuple[Any, ...]) -> IndexedFile:
+def indexed_file(row: tuple[Any, ...]) -> IndexedFile:
     path, kind, size, modified, hash_ = row
     return IndexedFile(VaultPath(path), kind, size, modified, hash_)
 
@@ -97,7 +97,11 @@ def dump(index: Index) -> dict[str, Any]:
         for statement, part in _DUMPED:
             for id_, *values in db.execute(statement):
                 content[names[id_]].setdefault(part, []).append(_shown(part, values, names))
-        return {path: content[path] for path in sorted(content)}
+        dumped = {path: content[path] for path in sorted(content)}
+        # No path begins with a slash.
+        dumped["/totals"] = db.execute("SELECT * FROM totals ORDER BY what, key, name").fetchall()
+        dumped["/marks"] = db.execute("SELECT * FROM marks ORDER BY what, name").fetchall()
+        return dumped
     finally:
         db.close()
 
@@ -122,5 +126,6 @@ _DUMPED = (
     ("SELECT file, key, name FROM aliases ORDER BY file, key", "aliases"),
     ("SELECT file, key, seq, name, type, value FROM properties ORDER BY file, key, seq", "properties"),
     ("SELECT file, line, status, text, description, fields, due FROM tasks ORDER BY file, seq", "tasks"),
+    ("SELECT file, line, code, message FROM problems ORDER BY file, seq", "problems"),
     ("SELECT doc, col, offset, term FROM temp.instances ORDER BY doc, col, offset", "words"),
 )

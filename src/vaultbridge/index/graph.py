@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from vaultbridge.index import totals
+from vaultbridge.index.counts import MISSING, Counts, count_missing
+from vaultbridge.index.listing import ALL, Listed, cut, hidden_ids
 from vaultbridge.index.rows import AMBIGUOUS, EMBED, flags_kind
 from vaultbridge.index.schema import NAME_ONLY
 from vaultbridge.index.store import Index
@@ -51,10 +55,12 @@ class OutgoingLink(Struct, frozen=True):
 
 
 class UnresolvedTarget(Struct, frozen=True):
-    """A name that links give and no file has, as first written, and the notes that give it."""
+    """A name that links give and no file has, as first written; how many links and notes give it, and those
+    notes, or the first of them."""
 
     target: str
     count: int
+    notes: int
     sources: tuple[VaultPath, ...]
 
 
@@ -104,44 +110,91 @@ class LinkGraph:
             for to, line, flags, raw, target, subpath in rows
         ]
 
-    def unresolved(self) -> list[UnresolvedTarget]:
-        """Names without a file, most wanted first."""
+    def unresolved(
+        self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
+    ) -> Listed[UnresolvedTarget]:
+        """Names without a file, most wanted first, each with at most so many of its sources."""
         with self._index.reading() as db:
-            if self._visible is None:
-                query = "SELECT source, target FROM links WHERE target_id IS NULL ORDER BY source, seq"
-                rows = db.execute(query).fetchall()
-            else:
-                paths = self._index.paths(db)
-                hidden = {id_ for id_, path in paths.items() if not self._visible(path)}
-                query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
-                rows = [
-                    (source, target)
-                    for source, target, to in db.execute(query)
-                    if source not in hidden and (to is None or to in hidden)
-                ]
-            paths = self._index.paths(db)
+            if self._visible is None and totals.kept(db):
+                rows = tuple(
+                    _target(db, key, count, notes, limit=sources)
+                    for key, count, notes in totals.frequent(db, MISSING, "", limit=limit, offset=offset)
+                )
+                return Listed(rows, totals.add_up(db, MISSING).rows)
+            found = self._unresolved(db)
+        kept = cut(found, limit=limit, offset=offset)
+        if sources != ALL:
+            kept = [replace(one, sources=one.sources[:sources]) for one in kept]
+        return Listed(tuple(kept), len(found))
+
+    def _unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
+        """All of them, by looking at every link."""
+        paths = self._index.paths(db)
+        hidden = hidden_ids(self._index, db, self._visible)
+        query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
+        rows = [
+            (source, target)
+            for source, target, to in db.execute(query)
+            if source not in hidden and (to is None or to in hidden)
+        ]
         grouped: dict[str, tuple[str, list[str]]] = {}
         for source, target in sorted(rows, key=lambda row: paths[row[0]]):
             grouped.setdefault(name_key(target), (target, []))[1].append(paths[source])
-        found = [
-            UnresolvedTarget(target, len(sources), tuple(VaultPath(p) for p in dict.fromkeys(sources)))
-            for target, sources in grouped.values()
-        ]
-        found.sort(key=lambda one: (-one.count, name_key(one.target)))
-        return found
+        found: list[tuple[int, str, UnresolvedTarget]] = []
+        for key, (target, naming) in grouped.items():
+            sources = tuple(VaultPath(path) for path in dict.fromkeys(naming))
+            one = UnresolvedTarget(target, len(naming), len(sources), sources)
+            found.append((-one.count, key, one))
+        return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
-    def orphans(self, *, attachments: bool = False) -> list[VaultPath]:
-        """Notes and canvases (and attachments, if asked) that no other file links to."""
+    def unresolved_count(self) -> tuple[int, int]:
+        """How many links name no file, and how many names they give."""
         with self._index.reading() as db:
-            linked = {to for to, _ in self._edges(db)}
-            return self._others(db, linked, attachments=attachments)
+            if self._visible is None and totals.kept(db):
+                stored = totals.add_up(db, MISSING)
+                return stored.count, stored.rows
+            counts = Counts()
+            count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
+        return sum(links for links, _ in counts.values()), len(counts)
 
-    def dead_ends(self) -> list[VaultPath]:
+    def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, str]]:
+        """Each note that names something which is not there, and what: by name, most wanted first."""
+        with self._index.reading() as db:
+            if self._visible is not None or not totals.kept(db):
+                pairs = [(path, one.target) for one in self._unresolved(db) for path in one.sources]
+                return Listed(tuple(cut(pairs, limit=limit, offset=offset)), len(pairs))
+            total = totals.add_up(db, MISSING).places
+            rows: list[tuple[VaultPath, str]] = []
+            passed = 0
+            wanted = total if limit == ALL else limit
+            for key, count, notes in totals.frequent(db, MISSING, ""):
+                if passed + notes > offset:
+                    skipped = max(0, offset - passed)
+                    one = _target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
+                    rows += [(path, one.target) for path in one.sources]
+                passed += notes
+                if len(rows) >= wanted:
+                    break
+        return Listed(tuple(rows), total)
+
+    def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+        """Notes and canvases (and attachments, if asked) that no other file links to, by path."""
+        with self._index.reading() as db:
+            if self._visible is None and not attachments and totals.kept(db):
+                return _marked(db, totals.ORPHAN, limit, offset)
+            linked = {to for to, _ in self._edges(db)}
+            found = self._others(db, linked, attachments=attachments)
+        return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
+
+    def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
         """Notes and canvases without a link to anything but themselves; an unresolved link is one."""
         with self._index.reading() as db:
+            if self._visible is None and totals.kept(db):
+                return _marked(db, totals.DEAD_END, limit, offset)
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
-            return self._others(db, linking, attachments=False)
+            found = self._others(db, linking, attachments=False)
+        return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
         """For `links.graph`: what a file links to, or what links to it, within one transaction."""
@@ -175,3 +228,18 @@ class LinkGraph:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
         rows = db.execute(f"SELECT id, path FROM files WHERE {condition} ORDER BY path")
         return [VaultPath(path) for id_, path in rows if id_ not in ids and self._sees(path)]
+
+
+def _marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> Listed[VaultPath]:
+    rows = tuple(VaultPath(path) for path, _ in totals.marked(db, what, limit, offset))
+    return Listed(rows, totals.count_marked(db, what))
+
+
+def _target(
+    db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
+) -> UnresolvedTarget:
+    """A target without a file as it is first written, with some of the notes that name it."""
+    named = "FROM links JOIN files ON files.id = source WHERE missing = ?"
+    (target,) = db.execute(f"SELECT target {named} ORDER BY path, seq LIMIT 1", (key,)).fetchone()
+    rows = db.execute(f"SELECT DISTINCT path {named} ORDER BY path LIMIT ? OFFSET ?", (key, limit, offset))
+    return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for (path,) in rows))

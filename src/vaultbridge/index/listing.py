@@ -6,14 +6,27 @@ Searching by words is `search`'s duty.
 
 from __future__ import annotations
 
+import re
+import sqlite3
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from vaultbridge.index import totals
+from vaultbridge.index.counts import (
+    DATED,
+    PROPERTY,
+    PROPERTY_TYPE,
+    PROPERTY_VALUE,
+    TAG,
+    TASK,
+    Counts,
+    count_properties,
+    count_tags,
+)
 from vaultbridge.index.fold import plain
-from vaultbridge.index.property_test import scalars
 from vaultbridge.index.store import Index
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
@@ -21,10 +34,32 @@ from vaultbridge.vault.paths import VaultPath
 Visible = Callable[[str], bool]
 TaskStatus = Literal["any", "open", "done"]
 
+T = TypeVar("T")
+
+ALL: Final = -1
+"""As a limit: no limit, as in SQL."""
+
 VALUES_SHOWN: Final = 20
 """The most values told of one property, the most frequent first."""
 
+FEW_TASKS: Final = 2000
+"""Up to so many tasks are collected and sorted: some milliseconds."""
+
+LIKE_CHARS: Final = 1000
+"""A longer text is not given to LIKE, which refuses patterns beyond 50,000 bytes."""
+
+_TASK: Final = "path, line, status, text, description, fields"
+_LIKE_SPECIAL: Final = re.compile(r"[%_\\]")
+_ESCAPED: Final = r"\\\g<0>"
+
 _decode_json = msgspec.json.Decoder().decode
+
+
+class Listed(Struct, Generic[T], frozen=True):
+    """Some rows of `total`."""
+
+    rows: tuple[T, ...]
+    total: int
 
 
 class TagCount(Struct, frozen=True):
@@ -79,27 +114,20 @@ class FileInfo(Struct, frozen=True):
 
 
 def tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
-    """Every tag and every tag that others lie under, by name."""
-    notes: dict[str, set[int]] = {}
-    occurrences: dict[str, int] = {}
-    names: dict[str, str] = {}
+    """Every tag and every tag that others lie under, by name, under its most frequent spelling."""
     with index.reading() as db:
-        hidden = _hidden(index, db, visible)
-        for key, file, name, count in db.execute(
-            "SELECT key, file, name, count FROM tags ORDER BY key, file"
-        ):
-            if file in hidden:
-                continue
-            at = 0
-            while at >= 0:
-                at = key.find("/", at + 1)
-                part = key if at < 0 else key[:at]
-                # Keys and names are of one length but for rare letters; then the key serves as name.
-                shown = name[: len(part)] if len(name) == len(key) else part
-                names.setdefault(part, shown)
-                notes.setdefault(part, set()).add(file)
-                occurrences[part] = occurrences.get(part, 0) + count
-    return [TagCount(names[key], len(notes[key]), occurrences[key]) for key in sorted(notes)]
+        counts = read_counts(index, db, (TAG,), count_tags, visible)
+    found: dict[str, list[tuple[int, int, str]]] = {}
+    for (_, key, name), (notes, places) in counts.items():
+        found.setdefault(key, []).append((-notes, places, name))
+    return [
+        TagCount(
+            min(spellings, key=lambda one: (one[0], one[2]))[2],
+            -sum(notes for notes, _, _ in spellings),
+            sum(places for _, places, _ in spellings),
+        )
+        for key, spellings in sorted(found.items())
+    ]
 
 
 def notes_with_tag(
@@ -120,46 +148,50 @@ def notes_with_tag(
 
 def properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
     """Every property name in use, by name, under its most frequent spelling."""
-    spellings: dict[str, dict[str, int]] = {}
-    types: dict[str, dict[str, int]] = {}
-    values: dict[str, dict[str, int]] = {}
-    notes: dict[str, int] = {}
     with index.reading() as db:
-        hidden = _hidden(index, db, visible)
-        for key, file, name, type_, value in db.execute(
-            "SELECT key, file, name, type, value FROM properties"
-        ):
-            if file in hidden:
-                continue
-            notes[key] = notes.get(key, 0) + 1
-            _count(spellings.setdefault(key, {}), name)
-            _count(types.setdefault(key, {}), type_)
-            for text in dict.fromkeys(scalars(_decode_json(value))):
-                _count(values.setdefault(key, {}), text)
+        if visible is None and totals.kept(db):
+            counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
+            for key in {key for _, key, _ in counts}:
+                for name, notes, _ in totals.frequent(db, PROPERTY_VALUE, key, limit=VALUES_SHOWN):
+                    counts.add(PROPERTY_VALUE, key, name, notes)
+        else:
+            counts = Counts()
+            count_properties(db, counts, hidden=hidden_ids(index, db, visible))
+    parts: dict[str, dict[str, dict[str, int]]] = {PROPERTY: {}, PROPERTY_TYPE: {}, PROPERTY_VALUE: {}}
+    for (what, key, name), (notes, _) in counts.items():
+        parts[what].setdefault(key, {})[name] = notes
     return [
         PropertySummary(
-            next(iter(_frequent(spellings[key], 1))),
-            notes[key],
-            _frequent(types[key], None),
-            _frequent(values.get(key, {}), VALUES_SHOWN),
+            next(iter(_frequent(spellings, 1))),
+            sum(spellings.values()),
+            _frequent(parts[PROPERTY_TYPE][key], None),
+            _frequent(parts[PROPERTY_VALUE].get(key, {}), VALUES_SHOWN),
         )
-        for key in sorted(notes)
+        for key, spellings in sorted(parts[PROPERTY].items())
     ]
 
 
-def property_values(index: Index, name: str, *, visible: Visible | None = None) -> list[PropertyValue]:
+def property_values(
+    index: Index, name: str, *, limit: int = ALL, offset: int = 0, visible: Visible | None = None
+) -> Listed[PropertyValue]:
     """What each file says under a property name, by path."""
+    key = name_key(name)
+    statement = (
+        "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
+        " WHERE properties.key = ? ORDER BY path, seq"
+    )
     with index.reading() as db:
-        rows = db.execute(
-            "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
-            " WHERE properties.key = ? ORDER BY path, seq",
-            (name_key(name),),
-        ).fetchall()
-    return [
+        if visible is None:
+            rows = db.execute(f"{statement} LIMIT ? OFFSET ?", (key, limit, offset)).fetchall()
+            (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
+        else:
+            seen = [row for row in db.execute(statement, (key,)) if visible(row[0])]
+            rows, total = cut(seen, limit=limit, offset=offset), len(seen)
+    found = (
         PropertyValue(VaultPath(path), written, type_, _decode_json(value))
         for path, written, type_, value in rows
-        if visible is None or visible(path)
-    ]
+    )
+    return Listed(tuple(found), total)
 
 
 def tasks(
@@ -179,27 +211,62 @@ def tasks(
 
     `status` is any, open, done, or the one character between the brackets. `due_before` and `due_after` are
     dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is one written in the task."""
-    conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     wanted, wanted_tag = plain(text), plain(tag.removeprefix("#"))
+    conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
-        rows = db.execute(
-            "SELECT path, line, status, text, description, fields FROM tasks JOIN files ON files.id = file"
-            f"{where} ORDER BY due IS NULL, due, path, seq",
-            values,
-        ).fetchall()
-    found = [
-        row
-        for row in rows
-        if (visible is None or visible(row[0]))
-        and (not wanted or wanted in plain(row[3]))
-        and (not wanted_tag or _has_tag(row[3], wanted_tag))
-    ]
+        if visible is None and not wanted and not wanted_tag:
+            whole = not path_prefix and not due_before and not due_after and totals.kept(db)
+            counts = _stored_task_counts(db, status) if whole else _task_counts(db, conditions, values)
+            found = _task_page(db, conditions, values, counts, limit, offset)
+            total = sum(counts)
+        else:
+            fitting = _fitting_tasks(index, db, conditions, values, wanted, wanted_tag, visible)
+            found, total = _read_tasks(db, fitting[offset : offset + limit]), len(fitting)
     page = tuple(
         FoundTask(VaultPath(path), line, mark, whole, description, _decode_json(fields) if fields else {})
-        for path, line, mark, whole, description, fields in found[offset : offset + limit]
+        for path, line, mark, whole, description, fields in found
     )
-    return TaskPage(page, len(found))
+    return TaskPage(page, total)
+
+
+def _fitting_tasks(
+    index: Index,
+    db: sqlite3.Connection,
+    conditions: list[str],
+    values: list[str],
+    wanted: str,
+    wanted_tag: str,
+    visible: Visible | None,
+) -> list[tuple[int, int]]:
+    """File and number of the tasks that meet the conditions and hold the text and the tag, in order."""
+    if wanted and len(wanted) <= LIKE_CHARS:
+        # SQLite folds the case of ASCII as we do; other texts are left to the look below.
+        conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {outside_ascii('text')})"]
+        values = [*values, f"%{_LIKE_SPECIAL.sub(_ESCAPED, wanted)}%"]
+    if wanted_tag:
+        conditions = [*conditions, "text LIKE '%#%'"]
+    paths = index.paths(db)
+    hidden = hidden_ids(index, db, visible)
+    found = [
+        (due is None, due or "", paths[file], seq, file)
+        for file, seq, due, text in db.execute(
+            f"SELECT file, seq, due, text FROM {_selected_tasks(conditions)}", values
+        )
+        if file not in hidden
+        and (not wanted or wanted in plain(text))
+        and (not wanted_tag or _has_tag(text, wanted_tag))
+    ]
+    return [(file, seq) for _, _, _, seq, file in sorted(found)]
+
+
+def _read_tasks(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> list[tuple[Any, ...]]:
+    statement = f"SELECT {_TASK} FROM tasks JOIN files ON files.id = file WHERE file = ? AND seq = ?"
+    return [db.execute(statement, one).fetchone() for one in wanted]
+
+
+def _selected_tasks(conditions: list[str]) -> str:
+    joined = " JOIN files ON files.id = file" if any("path" in one for one in conditions) else ""
+    return f"tasks{joined}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
 
 
 def _task_conditions(
@@ -227,6 +294,58 @@ def _task_conditions(
     return conditions, values
 
 
+def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
+    """How many tasks of a status have a day, and how many have none."""
+    dated = undated = 0
+    for (_, mark, kind), (count, _) in totals.read(db, TASK).items():
+        if (
+            status in ("any", mark)
+            or (status == "open" and mark == " ")
+            or (status == "done" and mark != " ")
+        ):
+            dated, undated = (dated + count, undated) if kind == DATED else (dated, undated + count)
+    return dated, undated
+
+
+def _task_counts(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
+    """The same, of those that meet the conditions."""
+    statement = f"SELECT count(due), count(*) FROM {_selected_tasks(conditions)}"
+    (dated, total) = db.execute(statement, values).fetchone()
+    return dated, total - dated
+
+
+def _task_page(
+    db: sqlite3.Connection,
+    conditions: list[str],
+    values: list[str],
+    counts: tuple[int, int],
+    limit: int,
+    offset: int,
+) -> list[tuple[Any, ...]]:
+    """Those with a day by an index of the days, the others in the order of the paths: each stops at the end
+    of the page, where one sort of all tasks would read every one."""
+    dated, undated = counts
+    more = "".join(f" AND {condition}" for condition in conditions)
+    found: list[tuple[Any, ...]] = []
+    if offset < dated:
+        found = db.execute(
+            f"SELECT {_TASK} FROM tasks INDEXED BY tasks_due CROSS JOIN files ON files.id = file"
+            f" WHERE due IS NOT NULL{more}"
+            " ORDER BY due, path, seq LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+        ).fetchall()
+    left = limit - len(found)
+    if left and undated:
+        # When there are few, finding them one by one among all notes takes longer than sorting them.
+        order = "tasks CROSS JOIN files" if undated < FEW_TASKS else "files CROSS JOIN tasks"
+        found += db.execute(
+            f"SELECT {_TASK} FROM {order} ON files.id = file WHERE due IS NULL{more}"
+            " ORDER BY path, seq LIMIT ? OFFSET ?",
+            (*values, left, max(0, offset - dated)),
+        ).fetchall()
+    return found
+
+
 def _has_tag(text: str, wanted: str) -> bool:
     return any(
         word == "#" + wanted or word.startswith("#" + wanted + "/")
@@ -245,8 +364,9 @@ def recent(
     marks = ", ".join("?" * len(kinds))
     found: list[FileInfo] = []
     with index.reading() as db:
+        # Not by the kind, of which there may be a hundred thousand: in the order that was asked for.
         rows = db.execute(
-            f"SELECT path, kind, size, mtime_ns FROM files WHERE kind IN ({marks})"
+            f"SELECT path, kind, size, mtime_ns FROM files WHERE +kind IN ({marks})"
             " ORDER BY mtime_ns DESC, path",
             kinds,
         )
@@ -258,13 +378,33 @@ def recent(
     return found
 
 
-def _hidden(index: Index, db: Any, visible: Visible | None) -> set[int]:
+def outside_ascii(column: str) -> str:
+    """An SQL condition: the text has characters whose other spellings SQLite does not know."""
+    return f"length({column}) != length(CAST({column} AS BLOB))"
+
+
+def read_counts(
+    index: Index,
+    db: sqlite3.Connection,
+    whats: tuple[str, ...],
+    counter: Callable[..., None],
+    visible: Visible | None,
+) -> Counts:
+    """As stored, or counted now: for somebody who may not see all, and before the first build has ended."""
+    if visible is None and totals.kept(db):
+        return totals.read(db, *whats)
+    counts = Counts()
+    counter(db, counts, hidden=hidden_ids(index, db, visible))
+    return counts
+
+
+def hidden_ids(index: Index, db: sqlite3.Connection, visible: Visible | None) -> set[int]:
     return set() if visible is None else {id_ for id_, path in index.paths(db).items() if not visible(path)}
-
-
-def _count(counts: dict[str, int], name: str) -> None:
-    counts[name] = counts.get(name, 0) + 1
 
 
 def _frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
+
+
+def cut(rows: list[T], *, limit: int, offset: int) -> list[T]:
+    return rows[offset:] if limit == ALL else rows[offset : offset + limit]

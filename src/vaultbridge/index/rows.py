@@ -66,6 +66,7 @@ class Rows(Struct, array_like=True):
     aliases: list[tuple[str, str]]
     properties: list[tuple[str, int, str, str, str]]
     tasks: list[tuple[int, int, str, str, str, str, str | None]]
+    problems: list[tuple[int, int, str, str]]
 
 
 def encode_note(note: Note) -> bytes:
@@ -211,6 +212,10 @@ def _rows_of(note: Note, text: str | None, hash_: str) -> Rows:
         aliases=list({name_key(alias): alias for alias in reversed(note.aliases)}.items()),
         properties=_property_rows(note),
         tasks=_task_rows(note),
+        problems=[
+            (seq, problem.line, problem.code, displayable(problem.message))
+            for seq, problem in enumerate(note.problems)
+        ],
     )
 
 

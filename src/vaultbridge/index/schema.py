@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
@@ -70,6 +70,7 @@ CREATE TABLE links (
     key TEXT,
     exact_key TEXT,
     target_id INTEGER,
+    missing TEXT,
     PRIMARY KEY (source, seq)
 ) WITHOUT ROWID;
 CREATE TABLE tags (
@@ -90,13 +91,29 @@ CREATE TABLE tasks (
     text TEXT NOT NULL, description TEXT NOT NULL, fields TEXT NOT NULL, due TEXT,
     PRIMARY KEY (file, seq)
 ) WITHOUT ROWID;
+CREATE TABLE problems (
+    file INTEGER NOT NULL, seq INTEGER NOT NULL, line INTEGER NOT NULL, code TEXT NOT NULL,
+    message TEXT NOT NULL,
+    PRIMARY KEY (file, seq)
+) WITHOUT ROWID;
+CREATE TABLE totals (
+    what TEXT NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, count INTEGER NOT NULL,
+    places INTEGER NOT NULL,
+    PRIMARY KEY (what, key, name)
+) WITHOUT ROWID;
+CREATE TABLE marks (
+    what TEXT NOT NULL, name TEXT NOT NULL, about TEXT NOT NULL,
+    PRIMARY KEY (what, name)
+) WITHOUT ROWID;
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
 """
 """`settled` is 0 while a file's time stamp is too young to prove that its content did not change.
-`links.key` and `exact_key` are the candidate keys of the link's target, `links.flags` see `rows`.
+`links.key` and `exact_key` are the candidate keys of the link's target, `links.flags` see `rows`;
+`links.missing` is the whole target's key, of links that name no file.
 `terms` is every word ever put into `words`, only ever added to, so that a reader can load what is new; one
-that no note holds any more finds nothing. `words` stores no text: rows leave it by naming what they held."""
+that no note holds any more finds nothing. `totals` and `marks` follow from the other tables: see the module
+`totals`. `words` stores no text: rows leave it by naming what they held."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -105,13 +122,20 @@ SECONDARY: Final = {
     "links_exact": "CREATE INDEX links_exact ON links (exact_key) WHERE exact_key IS NOT NULL",
     "tags_file": "CREATE INDEX tags_file ON tags (file)",
     "aliases_file": "CREATE INDEX aliases_file ON aliases (file)",
+    "files_modified": "CREATE INDEX files_modified ON files (mtime_ns DESC, path)",
+    "files_size": "CREATE INDEX files_size ON files (size DESC, path)",
+    "files_kind": "CREATE INDEX files_kind ON files (kind, path)",
+    "links_missing": "CREATE INDEX links_missing ON links (missing) WHERE missing IS NOT NULL",
+    "tasks_status": "CREATE INDEX tasks_status ON tasks (status)",
+    "tasks_due": "CREATE INDEX tasks_due ON tasks (due, status) WHERE due IS NOT NULL",
+    "totals_frequent": "CREATE INDEX totals_frequent ON totals (what, key, count DESC, name)",
     "properties_file": "CREATE INDEX properties_file ON properties (file)",
 }
 """Made after a first build has filled the tables: sorting once is faster than inserting in disorder."""
 
 _EXPECTED: Final = frozenset(
-    ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "terms", "words")
-)
+    ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
+) | {"totals", "marks", "terms", "words"}
 
 _COUNTERS: Final = ("generation", "files_version")
 """What others remember things by. In a new file they begin at the time, not at nothing: a number that the

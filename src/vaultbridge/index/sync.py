@@ -25,6 +25,7 @@ from vaultbridge.index import compare, write
 from vaultbridge.index.build import parse_files
 from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING
 from vaultbridge.index.store import Index, add_meta, read_meta, read_status, write_meta
+from vaultbridge.index.totals import Totals
 from vaultbridge.index.worker import ChunkResult, FileResult
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
@@ -214,14 +215,18 @@ class _Change:
         empty = not len(table)
         if fresh:
             write.begin_bulk(db)
-        table = table.copy()
-        gone = self._remove_gone(db, table)
-        added = self._add_new(db, table, empty=empty)
+        if self.difference.gone or self.difference.added:
+            # Others hold the shared one. A change of text alone needs no copy of every name in the vault.
+            table = table.copy()
+        totals = Totals(db)
+        gone = self._remove_gone(db, table, totals)
+        added = self._add_new(db, table, totals, empty=empty)
         for row, entry in self.difference.restamped:
             write.restamp(db, row.id, entry, settled=True)
         self._keep(db, table, came_or_went=bool(gone or added))
         if not empty:
-            self._resolve(db, table, [*gone, *added])
+            self._resolve(db, table, [*gone, *added], totals)
+        totals.flush()
 
     def _keep(self, db: sqlite3.Connection, table: FileTable, *, came_or_went: bool) -> None:
         if came_or_went:
@@ -229,33 +234,35 @@ class _Change:
         self.version = read_meta(db, "files_version")
         self.index.keep_table(self.version, table)
 
-    def _resolve(self, db: sqlite3.Connection, table: FileTable, paths: Iterable[str]) -> None:
+    def _resolve(
+        self, db: sqlite3.Connection, table: FileTable, paths: Iterable[str], totals: Totals
+    ) -> None:
         keys = list({name_key(file_name(path)) for path in paths})
         if keys:
-            write.resolve_again(db, keys, table, write.FileIds(db))
+            write.resolve_again(db, keys, table, write.FileIds(db), totals)
 
-    def _remove_gone(self, db: sqlite3.Connection, table: FileTable) -> list[str]:
+    def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
         gone: list[str] = []
         for row in self.difference.gone:
             now = _current(db, row.path)
             # Another process has seen the file come back: its row is younger than our look.
             if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
                 continue
-            write.remove_file(db, now.id, now.path)
+            write.remove_file(db, now.id, now.path, totals)
             table.remove(now.path)
             gone.append(now.path)
             self._count(db, now.kind, -1)
         self.removed += len(gone)
         return gone
 
-    def _add_new(self, db: sqlite3.Connection, table: FileTable, *, empty: bool) -> list[str]:
+    def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
         new = [entry for entry in self.difference.added if empty or _current(db, entry.path) is None]
         first = write.next_file_id(db)
         rows = [
             write.file_row(first + at, entry, settled=not write.searched(entry.kind))
             for at, entry in enumerate(new)
         ]
-        write.insert_files(db, rows)
+        write.insert_files(db, rows, totals)
         for row in rows:
             table.add(row[1])
             self.known[row[1]] = row[0]
@@ -272,6 +279,7 @@ class _Change:
         """Write what was read in place of what the index had; gives the number of files of each chunk."""
         table = self.index.table(db)
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
+        totals = Totals(db)
         vanished: list[str] = []
         fresh = 0
         for chunk in chunks:
@@ -282,11 +290,11 @@ class _Change:
                     continue
                 if result.gone:
                     vanished.append(result.path)
-                    write.remove_file(db, row.id, row.path)
+                    write.remove_file(db, row.id, row.path, totals)
                     self._count(db, row.kind, -1 if row.state == INDEXED else 0)
                     continue
                 fresh += row.state == PENDING
-                self._content(db, row, result, table, ids)
+                self._content(db, row, result, table, ids, totals)
             yield len(chunk.results)
         add_meta(db, done=fresh)
         if vanished:
@@ -298,7 +306,8 @@ class _Change:
                 table.remove(path)
                 self.known.pop(path, None)
             self._keep(db, table, came_or_went=True)
-            self._resolve(db, table, vanished)
+            self._resolve(db, table, vanished, totals)
+        totals.flush()
 
     def _content(
         self,
@@ -307,6 +316,7 @@ class _Change:
         result: FileResult,
         table: FileTable,
         ids: write.FileIds,
+        totals: Totals,
     ) -> None:
         entry = self.entries[result.path]
         compared = self.compared.get(result.path)
@@ -323,9 +333,11 @@ class _Change:
             write.restamp(db, row.id, entry, settled=settled)
             return
         if row.state == INDEXED:
-            write.remove_content(db, row.id, row.path)
+            write.remove_content(db, row.id, row.path, totals)
             self.changed += 1
-        write.insert_content(db, row.id, entry, result.rows, settled=settled, table=table, ids=ids)
+        write.insert_content(
+            db, row.id, entry, result.rows, settled=settled, table=table, ids=ids, totals=totals
+        )
 
 
 def _current(db: sqlite3.Connection, path: str) -> compare.Row | None:

@@ -13,6 +13,7 @@ from typing import Final
 from vaultbridge.index.fold import spaced
 from vaultbridge.index.rows import AMBIGUOUS, Rows, decode_note, heads_of
 from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY
+from vaultbridge.index.totals import Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault.walk import Entry
 
@@ -36,7 +37,9 @@ def file_row(id_: int, entry: Entry, *, settled: bool, state: int | None = None,
     return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, settled, state, hash_)
 
 
-def insert_files(db: sqlite3.Connection, rows: Iterable[FileRow]) -> None:
+def insert_files(db: sqlite3.Connection, rows: Sequence[FileRow], totals: Totals) -> None:
+    for id_, *_ in rows:
+        totals.touch(id_)
     db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
@@ -62,9 +65,11 @@ def insert_content(
     settled: bool,
     table: FileTable,
     ids: FileIds,
+    totals: Totals,
 ) -> None:
     """The content of a file that has none in the index yet, its links resolved by `table`."""
     path = entry.path
+    totals.touch(id_)
     db.execute(
         "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, settled = ?, state = ?"
         " WHERE id = ?",
@@ -80,7 +85,7 @@ def insert_content(
     )
     if rows.links:
         db.executemany(
-            "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [_resolved_row(id_, path, seq, link, table, ids) for seq, link in enumerate(rows.links)],
         )
     if rows.tags:
@@ -101,6 +106,10 @@ def insert_content(
         db.executemany(
             "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(id_, *task) for task in rows.tasks]
         )
+    if rows.problems:
+        db.executemany(
+            "INSERT INTO problems VALUES (?, ?, ?, ?, ?)", [(id_, *problem) for problem in rows.problems]
+        )
 
 
 def _resolved_row(
@@ -115,12 +124,15 @@ def _resolved_row(
     found = resolve(target, path, table)
     if isinstance(found, Resolved):
         ambiguous = AMBIGUOUS if found.others else 0
-        return id_, seq, line, flags | ambiguous, raw, target, subpath, key, exact, ids.of(found.path)
-    return id_, seq, line, flags, raw, target, subpath, key, exact, None
+        to = ids.of(found.path)
+        missing = name_key(target) if to is None else None
+        return id_, seq, line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
+    return id_, seq, line, flags, raw, target, subpath, key, exact, None, name_key(target)
 
 
-def remove_content(db: sqlite3.Connection, id_: int, path: str) -> None:
+def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
     """Everything that the content of a file put into the index; the file's own row stays."""
+    totals.touch(id_)
     row = db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
     if row is not None:
         text_row = db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
@@ -141,12 +153,13 @@ _REMOVALS: Final = (
     "DELETE FROM aliases WHERE file = ?",
     "DELETE FROM properties WHERE file = ?",
     "DELETE FROM tasks WHERE file = ?",
+    "DELETE FROM problems WHERE file = ?",
 )
 
 
-def remove_file(db: sqlite3.Connection, id_: int, path: str) -> None:
+def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
     """A file that is gone. Links to it must be resolved again by the caller, through its name key."""
-    remove_content(db, id_, path)
+    remove_content(db, id_, path, totals)
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
 
 
@@ -178,7 +191,9 @@ TERMS_REMEMBERED: Final = 200_000
 which finds that it has them."""
 
 
-def resolve_again(db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds) -> int:
+def resolve_again(
+    db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
+) -> int:
     """Resolve every link that one of these name keys may decide; gives how many changed."""
     concerned: dict[tuple[int, int], tuple[str, str, int, int | None]] = {}
     for start in range(0, len(keys), _IN_LIST):
@@ -191,14 +206,18 @@ def resolve_again(db: sqlite3.Connection, keys: Sequence[str], table: FileTable,
                 part,
             ):
                 concerned[source, seq] = (path, target, flags, target_id)
-    changed: list[tuple[int, int | None, int, int]] = []
+    changed: list[tuple[int, int | None, str | None, int, int]] = []
     for (source, seq), (path, target, flags, target_id) in concerned.items():
         found = resolve(target, path, table)
         after = ids.of(found.path) if isinstance(found, Resolved) else None
         ambiguous = AMBIGUOUS if isinstance(found, Resolved) and found.others else 0
         if after != target_id or flags & AMBIGUOUS != ambiguous:
-            changed.append((flags & ~AMBIGUOUS | ambiguous, after, source, seq))
-    db.executemany("UPDATE links SET flags = ?, target_id = ? WHERE source = ? AND seq = ?", changed)
+            totals.touch(source)
+            missing = name_key(target) if after is None else None
+            changed.append((flags & ~AMBIGUOUS | ambiguous, after, missing, source, seq))
+    db.executemany(
+        "UPDATE links SET flags = ?, target_id = ?, missing = ? WHERE source = ? AND seq = ?", changed
+    )
     return len(changed)
 
 
@@ -213,7 +232,7 @@ def begin_bulk(db: sqlite3.Connection) -> None:
 
 
 def end_bulk(db: sqlite3.Connection) -> None:
-    """After it, and whenever a file was just made: as it stays."""
+    """After it, and whenever a file was just made: as it stays, with all totals counted."""
     db.execute("PRAGMA wal_autocheckpoint = 1000")
     _words_option(db, "automerge", 4)
     _words_option(db, "crisismerge", 16)
@@ -224,6 +243,7 @@ def end_bulk(db: sqlite3.Connection) -> None:
     db.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, words, row)")
     db.execute("INSERT OR IGNORE INTO terms (term) SELECT term FROM temp.vocabulary")
     db.execute("DROP TABLE temp.vocabulary")
+    rebuild(db)
 
 
 BULK_WAL_PAGES: Final = 16_000

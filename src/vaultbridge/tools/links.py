@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -14,9 +14,15 @@ from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from vaultbridge.index.graph import UnresolvedTarget
     from vaultbridge.vault.paths import VaultPath
 
 LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_ends", "neighbourhood", "path"]
+
+SOURCES_SHOWN: Final = 5
+"""The most notes named beside a target without a file: a row is for finding, and search lists them all."""
 
 
 class Links(Arguments, frozen=True, kw_only=True):
@@ -31,10 +37,13 @@ class Links(Arguments, frozen=True, kw_only=True):
 def run(bench: Bench, arguments: Links) -> Answer:
     ask = bench.engine.ask
     unfinished = building(bench)
+    limit, offset = arguments.limit, arguments.offset
+    shown: Iterable[str]
     match arguments.kind:
         case "backlinks":
             path = _note(bench, arguments)
             rows = [f"{link.source}:{link.line}: {link.raw}" for link in ask.backlinks(path)]
+            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
             what, head = "backlinks", f"[to {path}]"
         case "outgoing":
             path = _note(bench, arguments)
@@ -44,26 +53,28 @@ def run(bench: Bench, arguments: Links) -> Answer:
                 _outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
                 for link in ask.outgoing(path)
             ]
+            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
             what, head = "links", f"[from {path}]"
         case "unresolved":
-            rows = [_unresolved(found.target, found.count, found.sources) for found in ask.unresolved()]
-            what, head = "unresolved names", ""
+            names = ask.unresolved(limit=limit, offset=offset, sources=SOURCES_SHOWN)
+            shown = map(_unresolved, names.rows)
+            total, what, head = names.total, "unresolved names", ""
         case "orphans":
-            rows = [str(path) for path in ask.orphans()]
-            what, head = "notes without backlinks", ""
+            orphans = ask.orphans(limit=limit, offset=offset)
+            shown, total, what, head = orphans.rows, orphans.total, "notes without backlinks", ""
         case "dead_ends":
-            rows = [str(path) for path in ask.dead_ends()]
-            what, head = "notes without links", ""
+            ends = ask.dead_ends(limit=limit, offset=offset)
+            shown, total, what, head = ends.rows, ends.total, "notes without links", ""
         case "neighbourhood":
             path = _note(bench, arguments)
             around = ask.neighbourhood(path, arguments.depth)
             rows = [f"{steps}  {other}" for other, steps in around.distances.items() if steps]
+            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
             return read("\n".join([*_way(bench, arguments), *unfinished]))
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, head=head, notes=unfinished))
+    return read(page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished))
 
 
 def _note(bench: Bench, arguments: Links) -> VaultPath:
@@ -81,9 +92,9 @@ def _outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> 
     return f"{line}: {raw} -> {target}{' (ambiguous)' if ambiguous and resolved else ''}"
 
 
-def _unresolved(target: str, count: int, sources: tuple[VaultPath, ...]) -> str:
-    more = f" and {len(sources) - 5} more" if len(sources) > 5 else ""
-    return f"[[{target}]]  links {count}, from: {', '.join(sources[:5])}{more}"
+def _unresolved(found: UnresolvedTarget) -> str:
+    more = f" and {found.notes - SOURCES_SHOWN} more" if found.notes > SOURCES_SHOWN else ""
+    return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
 
 
 def _way(bench: Bench, arguments: Links) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
@@ -16,10 +16,14 @@ from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
+    from vaultbridge.engine.queries import Queries
     from vaultbridge.index.files import IndexedFile
     from vaultbridge.vault.paths import VaultPath
 
 FileKind = Literal["any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder"]
+
+LEVELS: Final = 100
+"""The deepest `depth` that is left to SQLite, as a pattern with so many stars. No vault is that deep."""
 
 
 class ListFiles(Arguments, frozen=True, kw_only=True):
@@ -35,24 +39,66 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
 def run(bench: Bench, arguments: ListFiles) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
-    engine = bench.engine
     notes = building(bench)
     folder = vault_folder(arguments.folder)
-    files = engine.ask.files(folder or None)
-    if folder and not files and not (engine.scope.visible(folder) and engine.is_folder(folder)):
-        raise NoteNotFound(arguments.folder, what="folder", closest=_closest(folder, engine.ask.files()))
-    if arguments.pattern:
-        fits = _fits(arguments.pattern)
-        files = [file for file in files if fits(file.path)]
+    rows, total, what = _page(bench.engine.ask, folder, arguments)
+    if folder and not total:
+        _check_folder(bench, folder, arguments.folder)
+    return read(page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
+
+
+def _page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
+    """The rows of one page, how many there are in all, and what they are."""
+    what = "folders" if arguments.kind == "folder" else "entries" if arguments.depth else "files"
+    if not arguments.pattern:
+        if arguments.kind == "folder":
+            return _cut(_folders(ask.folders(), folder, arguments.depth), arguments, what)
+        if arguments.kind == "any" and 0 < arguments.depth <= LEVELS and arguments.sort == "path":
+            return _cut(_opened_folders(ask, folder, arguments.depth), arguments, what)
+        if arguments.kind in ("any", "note", "canvas", "base") and not (
+            arguments.depth and arguments.sort == "path"
+        ):
+            found = ask.files_page(
+                folder,
+                kind="" if arguments.kind == "any" else arguments.kind,
+                order=arguments.sort,
+                limit=arguments.limit,
+                offset=arguments.offset,
+            )
+            return [_row(file, arguments.sort) for file in found.rows], found.total, what
+    files = _chosen(ask, folder, arguments)
     if arguments.kind == "folder":
-        rows = _folders(files, folder, arguments.depth)
-        what = "folders"
+        return _cut(_folders(_beneath(files), folder, arguments.depth), arguments, what)
+    return _cut(_rows(files, folder, arguments), arguments, what)
+
+
+def _cut(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str], int, str]:
+    return sliced(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
+
+
+def _check_folder(bench: Bench, folder: VaultPath, written: str) -> None:
+    """An empty answer is right for a folder that is there. Raises NoteNotFound for one that is not."""
+    engine = bench.engine
+    known = engine.ask.folders()
+    if folder not in known and not (engine.scope.visible(folder) and engine.is_folder(folder)):
+        raise NoteNotFound(written, what="folder", closest=_closest(folder, known))
+
+
+def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
+    """The files of a kind that fit a pattern, by path."""
+    if arguments.pattern:
+        from vaultbridge.vault.scope import Scope
+
+        fits = Scope(allow=(arguments.pattern,)).visible
+        files = ask.files_fitting(arguments.pattern, fits, folder)
     else:
-        files = [file for file in files if arguments.kind in ("any", kind_of(file))]
-        rows = _rows(files, folder, arguments)
-        what = "entries" if arguments.depth else "files"
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
+        kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
+        stored = kinds.get(arguments.kind, ("attachment", "other"))
+        files = [file for kind in stored for file in ask.files_page(folder, kind=kind).rows]
+        files.sort(key=lambda file: file.path)
+    if arguments.kind in ("any", "folder"):
+        return files
+    return [file for file in files if arguments.kind == kind_of(file)]
 
 
 def kind_of(file: IndexedFile) -> str:
@@ -67,27 +113,36 @@ def kind_of(file: IndexedFile) -> str:
     return main if main in ("image", "audio", "video") else "other"
 
 
-def _fits(pattern: str) -> Callable[[str], bool]:
-    from vaultbridge.vault.file_pattern import file_filter
-
-    return file_filter(pattern)
+def _row(file: IndexedFile, sort: str) -> str:
+    if sort == "modified":
+        return f"{file.path}  {_day(file.modified_ns)}"
+    return f"{file.path}  {file.size} bytes" if sort == "size" else file.path
 
 
 def _rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> list[str]:
     if arguments.sort == "modified":
         files = sorted(files, key=lambda file: (-file.modified_ns, file.path))
-        return [f"{file.path}  {_day(file.modified_ns)}" for file in files]
-    if arguments.sort == "size":
+    elif arguments.sort == "size":
         files = sorted(files, key=lambda file: (-file.size, file.path))
-        return [f"{file.path}  {file.size} bytes" for file in files]
-    if not arguments.depth:
-        return [file.path for file in files]
-    rows: dict[str, int] = {}
-    for file in files:
-        rows[_opened(file.path, folder, arguments.depth)] = (
-            rows.get(_opened(file.path, folder, arguments.depth), 0) + 1
-        )
-    return [f"{row}  files {count}" if row.endswith("/") else row for row, count in rows.items()]
+    elif arguments.depth:
+        counts: dict[str, int] = {}
+        for file in files:
+            opened = _opened(file.path, folder, arguments.depth)
+            counts[opened] = counts.get(opened, 0) + 1
+        return [f"{row}  files {count}" if row.endswith("/") else row for row, count in counts.items()]
+    return [_row(file, arguments.sort) for file in files]
+
+
+def _opened_folders(ask: Queries, folder: VaultPath, depth: int) -> list[str]:
+    """The files of the first levels, and the closed folders beneath them with how many files they hold."""
+    level = depth + (folder.count("/") + 1 if folder else 0)
+    closed = {
+        f"{path}/": count
+        for path, count in ask.folders().items()
+        if path.count("/") + 1 == level and path and (not folder or path.startswith(f"{folder}/"))
+    }
+    rows = sorted([*ask.shallow_paths(folder, depth), *closed])
+    return [f"{row}  files {closed[row]}" if row in closed else row for row in rows]
 
 
 def _opened(path: str, folder: str, depth: int) -> str:
@@ -99,29 +154,33 @@ def _opened(path: str, folder: str, depth: int) -> str:
     return "/".join(([folder] if folder else []) + parts[:depth]) + "/"
 
 
-def _folders(files: list[IndexedFile], folder: VaultPath, depth: int) -> list[str]:
-    """Every folder with a file beneath it, with how many."""
+def _beneath(files: list[IndexedFile]) -> dict[str, int]:
+    """Every folder with one of the files beneath it, with how many."""
     counts: dict[str, int] = {}
-    base = folder.count("/") + 1 if folder else 0
     for file in files:
         parts = file.path.split("/")[:-1]
-        for level in range(base + 1, len(parts) + 1):
-            if not depth or level - base <= depth:
-                inner = "/".join(parts[:level])
-                counts[inner] = counts.get(inner, 0) + 1
-    return [f"{name}/  files {counts[name]}" for name in sorted(counts)]
+        for level in range(1, len(parts) + 1):
+            inner = "/".join(parts[:level])
+            counts[inner] = counts.get(inner, 0) + 1
+    return counts
 
 
-def _closest(folder: str, files: list[IndexedFile]) -> tuple[str, ...]:
+def _folders(counts: dict[str, int], folder: VaultPath, depth: int) -> list[str]:
+    """Those beneath a folder, down to a depth."""
+    start = f"{folder}/" if folder else ""
+    return [
+        f"{name}/  files {counts[name]}"
+        for name in sorted(counts)
+        if name.startswith(start) and name and not (depth and name[len(start) :].count("/") >= depth)
+    ]
+
+
+def _closest(folder: str, known: Iterable[str]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
-    known = {
-        "/".join(file.path.split("/")[:level])
-        for file in files
-        for level in range(1, file.path.count("/") + 1)
-    }
-    by_name = {name.lower(): name for name in sorted(known)}
-    by_last = {name.rpartition("/")[2].lower(): name for name in sorted(known)}
+    names = sorted(name for name in known if name)
+    by_name = {name.lower(): name for name in names}
+    by_last = {name.rpartition("/")[2].lower(): name for name in names}
     close = [by_name[one] for one in get_close_matches(folder.lower(), by_name, n=3)]
     close += [by_last[one] for one in get_close_matches(folder.rpartition("/")[2].lower(), by_last, n=3)]
     return tuple(dict.fromkeys(f"{name}/" for name in close))

@@ -42,10 +42,15 @@ def run(bench: Bench, arguments: Properties) -> Answer:
     if arguments.name:
         return _of_note(bench, arguments)
     notes = building(bench)
-    rows = _values(bench, arguments.property) if arguments.property else _names(bench)
-    what = "notes" if arguments.property else "properties"
+    if arguments.property:
+        found = bench.engine.ask.property_values(
+            arguments.property, limit=arguments.limit, offset=arguments.offset
+        )
+        values = (f"{one.path}: {_json(one.value)}" for one in found.rows)
+        return read(page(values, total=found.total, offset=arguments.offset, what="notes", notes=notes))
+    rows = _names(bench)
     shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
+    return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes))
 
 
 def _of_note(bench: Bench, arguments: Properties) -> Answer:
@@ -76,10 +81,6 @@ def _names(bench: Bench) -> list[str]:
         shown = f"  e.g. {examples}" if examples else ""
         rows.append(f"{summary.name}  {kind}  notes {summary.notes}{shown}")
     return rows
-
-
-def _values(bench: Bench, name: str) -> list[str]:
-    return [f"{found.path}: {_json(found.value)}" for found in bench.engine.ask.property_values(name)]
 
 
 def _json(value: Any) -> str:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.pages import building, page, sliced
+from vaultbridge.tools.pages import building, page
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultbridge.engine.health import Health
+    from vaultbridge.engine.queries import Queries
     from vaultbridge.vault.settings import VaultSettings
 
 Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
@@ -43,57 +43,54 @@ def run(bench: Bench, arguments: VaultInfo) -> Answer:
         return read("\n".join(_summary(bench)))
     notes = building(bench)
     if arguments.section == "settings":
-        rows, what = _settings(engine.settings, engine.scope.visible), "settings"
-    elif arguments.section == "links":
-        rows = [
-            f"{source}: [[{found.target}]]" for found in engine.ask.unresolved() for source in found.sources
-        ]
-        what = "broken links"
+        settings = _settings(engine.settings, engine.scope.visible)
+        rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
-        rows, what = _unwell(arguments.section, _health(bench))
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what=what, notes=notes))
+        rows, total, what = _section(engine.ask, arguments)
+    return read(page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
 
 
-def _health(bench: Bench) -> Health:
-    from vaultbridge.engine.health import health
-
-    progress = bench.shop.progress
-    return health(bench.engine, lambda done, total: progress(done, total, "Looking at notes"))
-
-
-def _unwell(section: str, found: Health) -> tuple[list[str], str]:
-    if section == "problems":
-        rows = [f"{one.path}:{one.line}: {one.code}: {one.message}" for one in found.problems]
-        return rows, "problems"
-    if section == "duplicates":
-        return [" | ".join(group) for group in found.duplicates], "names that stand twice"
-    rows = [
-        f"{path}  a copy of {conflict.original}, {'' if conflict.certain else 'perhaps '}by {conflict.maker}"
-        for path, conflict in found.conflicts
-    ]
-    return rows, "conflict copies"
+def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
+    """The rows of one page, how many there are of them, and what they are."""
+    here = {"limit": arguments.limit, "offset": arguments.offset}
+    match arguments.section:
+        case "links":
+            broken = ask.unresolved_places(**here)
+            return [f"{path}: [[{target}]]" for path, target in broken.rows], broken.total, "broken links"
+        case "problems":
+            found = ask.problems(**here)
+            rows = [f"{one.path}:{one.line}: {one.code}: {one.message}" for one in found.rows]
+            return rows, found.total, "problems"
+        case "duplicates":
+            groups = ask.duplicates(**here)
+            return [" | ".join(group) for group in groups.rows], groups.total, "names that stand twice"
+        case _:
+            copies = ask.conflicts(**here)
+            rows = [
+                f"{path}  a copy of {one.original}, {'' if one.certain else 'perhaps '}by {one.maker}"
+                for path, one in copies.rows
+            ]
+            return rows, copies.total, "conflict copies"
 
 
 def _summary(bench: Bench) -> list[str]:
-    from vaultbridge.engine.health import PROPERTY_PROBLEMS
+    from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
     from vaultbridge.vault.running import obsidian_runs
 
     engine = bench.engine
     unfinished = building(bench)
-    counts, found = engine.ask.counts(), _health(bench)
-    unresolved = engine.ask.unresolved()
-    other = len(found.problems) - found.count(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
+    counts, found = engine.ask.counts(), health(engine)
+    other = found.count_others(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
     tasks = engine.ask.tasks(status="open", limit=1).total
     lines = [
         f"Vault {engine.name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()),
         f"{len(engine.ask.tags())} tags, {len(engine.ask.properties())} properties, {tasks} open tasks",
         "Health: "
-        f"{sum(one.count for one in unresolved)} broken links to {len(unresolved)} names (section links), "
+        f"{found.broken} broken links to {found.missing} names (section links), "
         f"{found.count(*PROPERTY_PROBLEMS)} notes with unreadable properties, "
         f"{found.count('duplicate-block-id')} duplicate block ids, "
         f"{found.count('placeholder')} files not downloaded, {other} other problems (section problems), "
-        f"{len(found.duplicates)} duplicate names, {len(found.conflicts)} conflict copies",
+        f"{found.duplicates} duplicate names, {found.conflicts} conflict copies",
         *_settings(engine.settings, engine.scope.visible)[:TOLD_SETTINGS],
         f"Obsidian is {'running' if obsidian_runs() else 'not running'}",
     ]

@@ -1,0 +1,257 @@
+"""Running totals: counts and short lists over the whole vault, stored and exact, so that no answer walks it.
+
+`totals` holds what `counts` counts. `marks` holds the names of what stands out: notes without backlinks or
+without links, conflict copies, note names that stand twice. Both change in the transaction that changes what
+they are made of, and only where the result differs: another paragraph in a note writes nothing here.
+
+While a first build fills the other tables nothing is kept; its end counts everything once (`rebuild`). Until
+then, and for a caller who may not see everything, questions count for themselves.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct, json
+
+from vaultbridge.index.counts import Counts, count_all, count_file
+from vaultbridge.index.schema import NAME_ONLY
+from vaultbridge.vault.cloud import Conflict, conflict_of
+from vaultbridge.vault.paths import VaultPath
+
+ORPHAN: Final = "orphan"
+DEAD_END: Final = "dead end"
+DUPLICATE: Final = "duplicate"
+CONFLICT: Final = "conflict"
+"""`marks.what`. The name is a path; for a duplicate it is the key that several notes have in common."""
+
+_NUMBERED_FIRST: Final = " 1"
+"""A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.conflict_of`."""
+
+
+def kept(db: sqlite3.Connection) -> bool:
+    """Whether the totals are those of this moment: not before the end of a first build."""
+    (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
+    return bool(state == "ready")
+
+
+def rebuild(db: sqlite3.Connection) -> None:
+    """Count everything anew."""
+    db.execute("DELETE FROM totals")
+    db.execute("DELETE FROM marks")
+    rows = ((*at, *amounts) for at, amounts in sorted(count_all(db).items()))
+    db.executemany("INSERT INTO totals VALUES (?, ?, ?, ?, ?)", rows)
+    db.execute(
+        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND id NOT IN"
+        " (SELECT target_id FROM links WHERE target_id IS NOT NULL AND target_id != source) ORDER BY path",
+        (ORPHAN,),
+    )
+    db.execute(
+        f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND id NOT IN"
+        " (SELECT source FROM links WHERE target_id IS NOT source) ORDER BY path",
+        (DEAD_END,),
+    )
+    db.execute(
+        "INSERT INTO marks SELECT ?, key, '' FROM files WHERE kind = 'note'"
+        " GROUP BY key HAVING count(*) > 1 ORDER BY key",
+        (DUPLICATE,),
+    )
+    paths = {path for (path,) in db.execute("SELECT path FROM files")}
+    conflicts = ((path, conflict_of(VaultPath(path), paths)) for path in sorted(paths))
+    db.executemany(
+        "INSERT INTO marks VALUES (?, ?, ?)",
+        ((CONFLICT, path, _encoded(found)) for path, found in conflicts if found is not None),
+    )
+
+
+def read(db: sqlite3.Connection, *whats: str) -> Counts:
+    """Everything that is counted under these. Ask `kept` first."""
+    rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(whats))})", whats)
+    return Counts({(what, key, name): (count, places) for what, key, name, count, places in rows})
+
+
+def frequent(
+    db: sqlite3.Connection, what: str, key: str, *, limit: int = -1, offset: int = 0
+) -> Iterator[tuple[str, int, int]]:
+    """Name, count and places of what one key has, the most frequent first. Ask `kept` first."""
+    return db.execute(
+        "SELECT name, count, places FROM totals WHERE what = ? AND key = ?"
+        " ORDER BY count DESC, name LIMIT ? OFFSET ?",
+        (what, key, limit, offset),
+    )
+
+
+class Sum(Struct, frozen=True):
+    rows: int
+    count: int
+    places: int
+
+
+def add_up(db: sqlite3.Connection, what: str) -> Sum:
+    """All that is counted under this, together. Ask `kept` first."""
+    statement = "SELECT count(*), ifnull(sum(count), 0), ifnull(sum(places), 0) FROM totals WHERE what = ?"
+    return Sum(*db.execute(statement, (what,)).fetchone())
+
+
+def marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> list[tuple[str, str]]:
+    """Name and what is noted of it, by name. Ask `kept` first."""
+    statement = "SELECT name, about FROM marks WHERE what = ? ORDER BY name LIMIT ? OFFSET ?"
+    return db.execute(statement, (what, limit, offset)).fetchall()
+
+
+def count_marked(db: sqlite3.Connection, what: str) -> int:
+    """How many there are. Ask `kept` first."""
+    (count,) = db.execute("SELECT count(*) FROM marks WHERE what = ?", (what,)).fetchone()
+    return int(count)
+
+
+def decode_conflict(about: str) -> Conflict:
+    return json.decode(about, type=Conflict)
+
+
+def _encoded(conflict: Conflict) -> str:
+    return json.encode(conflict).decode()
+
+
+class _File(Struct, frozen=True):
+    """What one file adds to the totals, and what its marks and those of others depend on."""
+
+    path: str
+    key: str
+    kind: str
+    counts: Counts
+    targets: frozenset[int]
+
+
+class Totals:
+    """The totals within one transaction. Tell it of each file before its rows change, and `flush` at the
+    end: what a file adds is then taken out as it was and put in as it is."""
+
+    __slots__ = ("_before", "_db", "_kept")
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._kept = kept(db)
+        self._before: dict[int, _File | None] = {}
+
+    def touch(self, id_: int) -> None:
+        """The rows of this file, or of links in it, are about to change."""
+        if self._kept and id_ not in self._before:
+            self._before[id_] = self._look(id_)
+
+    def flush(self) -> None:
+        if not self._before:
+            return
+        delta = Counts()
+        moved: set[str] = set()
+        names: set[str] = set()
+        concerned = set(self._before)
+        for id_, before in self._before.items():
+            after = self._look(id_)
+            for one, sign in ((before, -1), (after, 1)):
+                if one is not None:
+                    for at, (count, places) in one.counts.items():
+                        delta.add(*at, sign * count, sign * places)
+            was, now = (one.path if one else "" for one in (before, after))
+            if was != now:
+                moved.update(path for path in (was, now) if path)
+                names.update(one.key for one in (before, after) if one is not None)
+            targets = (one.targets if one else frozenset[int]() for one in (before, after))
+            concerned.update(next(targets) ^ next(targets))
+        self._before.clear()
+        self._write(delta)
+        self._mark_links(concerned, moved)
+        self._mark_names(names)
+        self._mark_conflicts(moved)
+
+    def _look(self, id_: int) -> _File | None:
+        row = self._db.execute("SELECT path, key, kind FROM files WHERE id = ?", (id_,)).fetchone()
+        if row is None:
+            return None
+        targets = self._db.execute(
+            "SELECT target_id FROM links WHERE source = ? AND target_id IS NOT NULL AND target_id != source",
+            (id_,),
+        )
+        path, key, kind = row
+        return _File(path, key, kind, count_file(self._db, id_), frozenset(to for (to,) in targets))
+
+    def _write(self, delta: Counts) -> None:
+        changed = {at: amounts for at, amounts in delta.items() if amounts != (0, 0)}
+        self._db.executemany(
+            "INSERT INTO totals VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET count = count + excluded.count, places = places + excluded.places",
+            [(*at, *amounts) for at, amounts in changed.items()],
+        )
+        self._db.executemany(
+            "DELETE FROM totals WHERE what = ? AND key = ? AND name = ? AND count = 0 AND places = 0",
+            list(changed),
+        )
+
+    def _mark(self, what: str, name: str, about: str | None) -> None:
+        """`about` None: the mark no longer holds."""
+        if about is None:
+            self._db.execute("DELETE FROM marks WHERE what = ? AND name = ?", (what, name))
+        else:
+            self._db.execute("INSERT OR REPLACE INTO marks VALUES (?, ?, ?)", (what, name, about))
+
+    def _mark_links(self, ids: Iterable[int], moved: Iterable[str]) -> None:
+        for path in moved:
+            self._mark(ORPHAN, path, None)
+            self._mark(DEAD_END, path, None)
+        for id_ in ids:
+            row = self._db.execute(
+                "SELECT path, EXISTS (SELECT 1 FROM links WHERE target_id = files.id AND source != files.id),"
+                " EXISTS (SELECT 1 FROM links WHERE source = files.id AND target_id IS NOT source),"
+                " EXISTS (SELECT 1 FROM marks WHERE what = ? AND name = path),"
+                " EXISTS (SELECT 1 FROM marks WHERE what = ? AND name = path)"
+                f" FROM files WHERE id = ? AND state != {NAME_ONLY}",
+                (ORPHAN, DEAD_END, id_),
+            ).fetchone()
+            if row is None:
+                continue
+            path, linked, linking, orphan, dead_end = row
+            if linked == orphan:
+                self._mark(ORPHAN, path, None if linked else "")
+            if linking == dead_end:
+                self._mark(DEAD_END, path, None if linking else "")
+
+    def _mark_names(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            (notes,) = self._db.execute(
+                "SELECT count(*) FROM files WHERE key = ? AND kind = 'note'", (key,)
+            ).fetchone()
+            self._mark(DUPLICATE, key, "" if notes > 1 else None)
+
+    def _mark_conflicts(self, moved: Iterable[str]) -> None:
+        beside = _Paths(self._db)
+        concerned = {path for changed in moved for path in (changed, *self._copies(changed))}
+        for path in concerned:
+            found = conflict_of(VaultPath(path), beside) if path in beside else None
+            self._mark(CONFLICT, path, None if found is None else _encoded(found))
+
+    def _copies(self, path: str) -> Iterator[str]:
+        """Files whose names say that they may be copies of this one: it, a blank or a hyphen, and more."""
+        folder, slash, name = path.rpartition("/")
+        stem = name.rpartition(".")[0] or name
+        for base in {stem, stem.removesuffix(_NUMBERED_FIRST)}:
+            for mark in " -":
+                start = f"{folder}{slash}{base}{mark}"
+                rows = self._db.execute(
+                    "SELECT path FROM files WHERE path >= ? AND path < ?",
+                    (start, start[:-1] + chr(ord(mark) + 1)),
+                )
+                yield from (other for (other,) in rows if "/" not in other[len(start) :])
+
+
+class _Paths:
+    """The vault's paths, for `in`."""
+
+    __slots__ = ("_db",)
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+
+    def __contains__(self, path: object) -> bool:
+        return self._db.execute("SELECT 1 FROM files WHERE path = ?", (path,)).fetchone() is not None

@@ -1,0 +1,206 @@
+"""Running totals equal a new count whatever happened to the files, and their pages a look at everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from index_support import Vault
+from vaultbridge.index import listing, overview, totals
+from vaultbridge.index.graph import LinkGraph
+from vaultbridge.index.store import Index
+
+STEMS = (
+    "Note",
+    "Note 1",
+    "Note 2",
+    "Note 3",
+    "Note-DESKTOP-AB12CD3",
+    "Note (conflicted copy 2026-01-02 101010)",
+)
+FOLDERS = ("", "a/", "a/b/", "Note 2/", "ΟΔΟΣ/")
+PATHS = [f"{folder}{stem}{end}" for folder in FOLDERS for stem in STEMS for end in (".md", ".canvas")] + [
+    "p.png"
+]
+
+LINES = (
+    "[[Note]]",
+    "[[Note 2]] [[note 2]]",
+    "[[a/Note]]",
+    "[[Gone]] [[gone]] [[GONE]]",
+    "[[ΟΔΟΣ]] [[Ωοδός]]",
+    "[[#here]]",
+    "#Work/Plan #work/plan/now",
+    "#work #日记/x",
+    "- [ ] open",
+    "- [x] done",
+    "- [/] half 📅 2024-04-01",
+    "- [ ] café 📅 2024-05-02 #work",
+    "x ^b\n\ny ^b",
+)
+HEADS = (
+    "",
+    "---\nStatus: a\ntags: [idea, Idea/x]\n---\n",
+    "---\nstatus: [a, b, a]\nn: 1\n---\n",
+    "---\na: [\n---\n",
+)
+
+contents = st.builds(
+    lambda head, lines: head + "\n".join(lines) + "\n",
+    st.sampled_from(HEADS),
+    st.lists(st.sampled_from(LINES)),
+)
+changes = st.dictionaries(st.sampled_from(PATHS), st.none() | contents, max_size=6)
+
+Answer = Callable[[Index, Any, int, int], Any]
+
+
+def everything(path: str) -> bool:
+    """Hides nothing, and makes each question count for itself."""
+    return True
+
+
+ANSWERS: dict[str, Answer] = {
+    "tags": lambda index, seen, limit, offset: listing.tags(index, visible=seen),
+    "properties": lambda index, seen, limit, offset: listing.properties(index, visible=seen),
+    "values": lambda index, seen, limit, offset: listing.property_values(
+        index, "status", limit=limit, offset=offset, visible=seen
+    ),
+    "kinds": lambda index, seen, limit, offset: overview.file_kinds(index, visible=seen),
+    "folders": lambda index, seen, limit, offset: overview.folders(index, visible=seen),
+    "shallow": lambda index, seen, limit, offset: overview.shallow_paths(index, "a", 1, visible=seen),
+    "problem counts": lambda index, seen, limit, offset: overview.problem_counts(index, visible=seen),
+    "unresolved count": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).unresolved_count(),
+    "orphans": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).orphans(
+        limit=limit, offset=offset
+    ),
+    "dead ends": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).dead_ends(
+        limit=limit, offset=offset
+    ),
+    "unresolved": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).unresolved(
+        limit=limit, offset=offset, sources=2
+    ),
+    "unresolved places": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).unresolved_places(
+        limit=limit, offset=offset
+    ),
+    **{
+        question.__name__: lambda index, seen, limit, offset, question=question: question(  # type: ignore[misc]
+            index, limit=limit, offset=offset, visible=seen
+        )
+        for question in (overview.problems, overview.duplicates, overview.conflicts)
+    },
+    **{
+        f"files {order} {kind} {folder}": lambda index, seen, limit, offset, about=(order, kind, folder): (  # type: ignore[misc]
+            overview.files_page(
+                index, about[2], order=about[0], kind=about[1], limit=limit, offset=offset, visible=seen
+            )
+        )
+        for order in ("path", "modified", "size")
+        for kind in ("", "note", "canvas")
+        for folder in ("", "a")
+    },
+    **{
+        f"tasks {asked}": lambda index, seen, limit, offset, asked=asked: listing.tasks(  # type: ignore[misc]
+            index, **asked, limit=limit, offset=offset, visible=seen
+        )
+        for asked in (
+            {},
+            {"status": "open"},
+            {"status": "done"},
+            {"status": "/"},
+            {"text": "CAFE"},
+            {"tag": "work"},
+            {"path_prefix": "a/"},
+            {"due_before": "2024-05-01", "status": "done"},
+            {"due_after": "2024-04-01"},
+        )
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def vaults(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Vault]:
+    return lambda: Vault(tmp_path_factory.mktemp("vault"))
+
+
+def change(vault: Vault, files: dict[str, str | None]) -> None:
+    for path, content in files.items():
+        if content is not None:
+            vault.write({path: content})
+        elif (vault.folder / path).exists():
+            vault.remove(path)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    first=changes,
+    later=st.lists(changes, min_size=1, max_size=4),
+    limit=st.integers(1, 4),
+    offset=st.integers(0, 4),
+)
+def test_totals_follow_every_change_and_give_the_pages_that_a_look_at_everything_gives(
+    vaults: Callable[[], Vault],
+    first: dict[str, str | None],
+    later: list[dict[str, str | None]],
+    limit: int,
+    offset: int,
+) -> None:
+    vault = vaults()
+    try:
+        change(vault, first)
+        vault.full()
+        for files in later:
+            change(vault, files)
+            vault.paths(*files)
+            now, new = vault.dump(), vault.rebuilt()
+            assert (now["/totals"], now["/marks"]) == (new["/totals"], new["/marks"])
+        for name, answer in ANSWERS.items():
+            for page in ((limit, offset), (1000, 0)):
+                assert answer(vault.index, None, *page) == answer(vault.index, everything, *page), name
+    finally:
+        vault.close()
+
+
+@settings(max_examples=10, deadline=None)
+@given(files=changes, hidden=st.sampled_from(FOLDERS[1:]))
+def test_what_is_hidden_counts_as_if_it_were_not_there(
+    vaults: Callable[[], Vault], files: dict[str, str | None], hidden: str
+) -> None:
+    vault, without = vaults(), vaults()
+    try:
+        change(vault, files)
+        change(without, {path: text for path, text in files.items() if not path.startswith(hidden)})
+        vault.full(), without.full()
+        for name, answer in ANSWERS.items():
+            if not name.startswith("files "):
+                seen = answer(vault.index, lambda path: not path.startswith(hidden), 1000, 0)
+                assert seen == answer(without.index, None, 1000, 0), name
+    finally:
+        vault.close()
+        without.close()
+
+
+def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None:
+    vault = vaults()
+    try:
+        vault.write({"a.md": "---\nk: 1\n---\n#t [[b]] [[c]]\n- [ ] x\n", "b.md": ""})
+        vault.full()
+        with vault.index.writing() as db:
+            db.execute("CREATE TABLE written (what)")
+            for table in ("totals", "marks"):
+                for act in ("INSERT", "UPDATE", "DELETE"):
+                    db.execute(
+                        f"CREATE TRIGGER {table}_{act} AFTER {act} ON {table}"
+                        f" BEGIN INSERT INTO written VALUES ('{table} {act}'); END"
+                    )
+        vault.write({"a.md": "---\nk: 1\n---\n#t [[b]] [[c]]\n- [ ] x\nmore\n"})
+        vault.paths("a.md")
+        with vault.index.reading() as db:
+            assert db.execute("SELECT what FROM written").fetchall() == []
+            assert totals.kept(db)
+    finally:
+        vault.close()
