@@ -9,7 +9,8 @@
     ├── AmbiguousName          several notes fit
     ├── PermissionDenied       read-only, out of scope, or refused by the file system
     ├── EditRefused            the edit does not fit the note as it is; nothing was written
-    │   └── StaleWrite         the note has changed since the caller read it
+    │   ├── StaleWrite         the note has changed since the caller read it
+    │   └── NoteBusy           another program is saving the note
     ├── ObsidianNotRunning     the app is needed and not there
     ├── TimedOut               an operation took longer than its bound
     └── EngineFailure          we could not do it, through no fault of the caller
@@ -143,6 +144,22 @@ class StaleWrite(EditRefused):
         self.path = path
         self.expected = expected
         self.current = current
+
+
+class NoteBusy(EditRefused):
+    """Another program is saving the note, and has not ended within the time that a change waits. `certain`
+    when it has the file open; otherwise the file only looks so."""
+
+    reason = "busy"
+
+    def __init__(self, path: str, *, certain: bool = True) -> None:
+        super().__init__(
+            f"{path} is being saved by another program.",
+            hint="Nothing was changed. Try again in a moment, or close it there.",
+            path=path,
+        )
+        self.path = path
+        self.certain = certain
 
 
 class ObsidianNotRunning(VaultbridgeError):

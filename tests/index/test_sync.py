@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -413,15 +414,15 @@ def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(
 ) -> None:
     vault = empty_vault
     vault.write({"A.md": "x"})
-    listing = os.scandir
+    opening = os.open
 
-    def refuse(place: str) -> object:
+    def refuse(place: str, *arguments: Any, **options: Any) -> int:
         if str(place) == str(vault.root.folder):
             raise OSError(5, os.strerror(5))
-        return listing(place)
+        return opening(place, *arguments, **options)
 
     with monkeypatch.context() as broken:
-        broken.setattr(os, "scandir", refuse)
+        broken.setattr(os, "open", refuse)
         with pytest.raises(EngineFailure, match="could not be read: Input/output error"):
             vault.full()
     assert not vault.index.status().complete

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -105,14 +106,14 @@ def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_is_walked(
     (folder / "Closed").mkdir()
     (folder / "Closed" / "a.md").write_text("")
     (folder / "b.md").write_text("")
-    listing = os.scandir
+    opening = os.open
 
-    def refuse(place: str) -> object:
+    def refuse(place: str, *arguments: Any, **options: Any) -> int:
         if str(place).endswith("Closed"):
             raise PermissionError(13, "Permission denied")
-        return listing(place)
+        return opening(place, *arguments, **options)
 
-    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     found = list(walk(root))
     assert Unreadable(VaultPath("Closed"), os.strerror(13)) in found
     assert [item.path for item in found if isinstance(item, Entry)] == ["b.md"]

@@ -221,9 +221,11 @@ def _put(file: Path, data: bytes) -> None:
     """Replace `file` in one step. Raises EngineFailure and leaves nothing behind."""
     from vaultbridge.vault.write import publish_over, stage, temporary_name
 
-    temporary = file.with_name(temporary_name())
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
+        # People share their settings between vaults by a link.
+        file = file.parent.resolve() / file.name
+        temporary = file.with_name(temporary_name())
         try:
             stage(temporary, data, like=file if file.exists() else None)
             publish_over(temporary, file)

@@ -73,7 +73,7 @@ def _note(vault: str, path: str) -> tuple[str, str]:
     try:
         # What may be seen the bridge has decided; here its owner looks at it.
         root = Root(find_vault(vault), allow_outside_links=True)
-        content = read_place(root.locate(wanted), wanted)
+        content = read_place(root.resolve(wanted), wanted)
     except NoteNotFound:
         return "", NO_NOTE
     return displayable(decode(content.data).text).replace("\r\n", "\n"), content.hash

@@ -33,12 +33,20 @@ from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reach import concerns_others, takes_others_along
 from vaultbridge.engine.reading import Part, excerpt, needs_structure
-from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, StaleWrite, VaultbridgeError
+from vaultbridge.errors import (
+    EngineFailure,
+    NoteBusy,
+    NoteNotFound,
+    PermissionDenied,
+    StaleWrite,
+    VaultbridgeError,
+)
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import decode
 from vaultbridge.vault.absolute import from_top, is_absolute
 from vaultbridge.vault.cache import CACHE_VARIABLE, CacheUnusable, vault_cache
+from vaultbridge.vault.in_use import when_at_rest
 from vaultbridge.vault.linked_scope import LinkedScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import content_hash, read_from_memory, read_place
@@ -123,6 +131,7 @@ class Engine:
             cans=cans,
             clock=clock,
             refusal=self._write_refusal if self.cache_problem else None,
+            approve=lambda path, real: self._files.check_leads(path, real),
         )
         self.recovered = self._recover()
         self.past = Past(self.transactor.journal, self.scope)
@@ -214,12 +223,12 @@ class Engine:
 
     def read_bytes(self, path: VaultPath) -> bytes:
         self.scope.check_read(path)
-        return read_place(self._files.place(path), path, limit=self.scope.max_note_bytes).data
+        return read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
 
     def view(self, name: str) -> FileView:
         """A note, canvas or base by name, read and parsed."""
         path = self.find(name)
-        content = read_place(self._files.place(path), path, limit=self.scope.max_note_bytes)
+        content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
         decoded = decode(content.data)
         note = parse_file(path, decoded.text)
         if decoded.problems:
@@ -268,7 +277,15 @@ class Engine:
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: hidden notes and large ones too, since links in them follow a rename."""
         with unnamed(() if self.scope.visible(path) else (path,)):
-            return read_place(self._files.located(path), path, limit=NOTE_READ_BYTES).data
+            place = self._files.resolved(path)
+            try:
+                return read_place(place, path, limit=NOTE_READ_BYTES, at_rest=True).data
+            except NoteBusy as busy:
+                content = None if busy.certain else read_place(place, path, limit=NOTE_READ_BYTES)
+                # An empty note that we made so ourselves is not half saved.
+                if content is None or not self.transactor.journal.wrote_last(path, content.hash):
+                    raise
+                return content.data
 
     # Changing.
 
@@ -278,16 +295,20 @@ class Engine:
         """Carry all operations out as one change, or none of them. With `dry_run` nothing is written and the
         outcome tells what would be. `label` names a change that is one thing to its caller. Raises what the
         first failing operation raises; it is told which, unless there is a label."""
-        for attempt in range(1, DRAFT_ATTEMPTS + 1):
-            # Once overtaken, not again by another process of ours: only a person's editor does not wait.
-            held = self.transactor.alone() if attempt > 1 else nullcontext()
-            try:
-                with self._changing, held:
-                    return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
-            except _Overtaken as overtaken:
-                if attempt == DRAFT_ATTEMPTS:
-                    raise overtaken.error from None
-        raise AssertionError  # The last attempt returns or raises.
+
+        def attempt() -> Outcome:
+            for number in range(1, DRAFT_ATTEMPTS + 1):
+                # Once overtaken, not again by another process of ours: only a person's editor does not wait.
+                held = self.transactor.alone() if number > 1 else nullcontext()
+                try:
+                    with self._changing, held:
+                        return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
+                except _Overtaken as overtaken:
+                    if number == DRAFT_ATTEMPTS:
+                        raise overtaken.error from None
+            raise AssertionError  # The last attempt returns or raises.
+
+        return when_at_rest(attempt)
 
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
         asked = time.monotonic()
@@ -378,6 +399,9 @@ class Engine:
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
         """Undo one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
+        return when_at_rest(lambda: self._undo(change_id, force=force, actor=actor))
+
+    def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:
         with self._changing:
             hidden = self.past.check_undo(change_id, force=force)
             with unnamed(hidden):

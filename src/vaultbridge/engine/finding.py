@@ -14,14 +14,15 @@ from pathlib import Path
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import EngineFailure, InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.limits import PATH_CHARS
+from vaultbridge.vault import beneath
 from vaultbridge.vault.cloud import icloud_stand_in
+from vaultbridge.vault.linked_scope import LinkedScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read import not_downloaded
-from vaultbridge.vault.scope import Scope
 
 
 class Finder:
-    def __init__(self, root: Root, scope: Scope, ask: Queries) -> None:
+    def __init__(self, root: Root, scope: LinkedScope, ask: Queries) -> None:
         self._root = root
         self._scope = scope
         self._ask = ask
@@ -113,11 +114,32 @@ class Finder:
                 raise not_downloaded(path) from None
             raise
 
+    def resolved(self, path: VaultPath) -> Path:
+        """Where to open a file, every link followed once. A visible path that leads to a hidden file is as if
+        it were not there; a hidden one is opened for the links in it. Raises as `place` does."""
+        place = self._root.real_place(self.located(path), path)
+        self.check_leads(path, place)
+        return place
+
+    def check_leads(self, path: VaultPath, real: Path) -> None:
+        """Raises NoteNotFound when a visible path leads to a hidden file. `real` has no link in it."""
+        # By names alone: both are known, and asking the disk again could give another answer.
+        names = self._scope.names
+        if names.unrestricted or not names.visible(path):
+            return
+        leads = self._root.path_of(real)
+        if leads is not None and not names.visible(leads):
+            raise NoteNotFound(path)
+
     def check_named(self, path: VaultPath) -> None:
         """Raises NoteNotFound for a file that is on disk and leads to a hidden one or became a folder,
         PermissionDenied for one that is larger than may be used."""
         if self._root.exists(path):
-            status = self.place(path).stat()
+            try:
+                status = beneath.status(self.resolved(path))
+            except OSError:
+                # Gone since, or a link took its place.
+                raise NoteNotFound(path) from None
             if stat.S_ISDIR(status.st_mode):
                 raise NoteNotFound(path)
             self._scope.check_size(path, status.st_size)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from vaultbridge.errors import EditRefused, VaultbridgeError
+from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
 
 
@@ -39,7 +40,7 @@ def hidden_links(root: Root, paths: Iterable[str], visible: Callable[[str], bool
             # Stored in another spelling.
             place = str(root.place(VaultPath(path)))
         if os.path.islink(place):  # noqa: PTH114 - once a file of the vault: a Path costs ten times as much
-            real = root.path_of(os.path.realpath(place))
+            real = root.path_of(real_path(place))
             if real is not None and not visible(real):
                 found.add(path)
     return frozenset(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -18,6 +19,8 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.schema import PENDING
 from vaultbridge.index.worker import FileJob
 from vaultbridge.index.write import searched
+from vaultbridge.vault import beneath
+from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import Entry, Found, Unreadable, kind_of, walk
@@ -138,7 +141,7 @@ def look_at(root: Root, path: VaultPath) -> Seen:
         place = root.locate(path)
         if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
             return seen
-        status = place.stat()
+        status = beneath.status(root.real_place(place, path))
     except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
         if why := root.absence():
             seen.unreadable.append(Unreadable(VaultPath(""), why))
@@ -148,10 +151,10 @@ def look_at(root: Root, path: VaultPath) -> Seen:
     except OSError as error:
         seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
         return seen
-    if place.is_dir():
-        if not place.is_symlink() or not root.holds(os.path.realpath(place)):
+    if stat.S_ISDIR(status.st_mode):
+        if not place.is_symlink() or not root.holds(real_path(place)):
             seen.take(walk(root, path))
-    elif place.is_file():
+    elif stat.S_ISREG(status.st_mode):
         hollow = is_placeholder(status, str(place))
         ino = status.st_ino if os.name != "nt" else 0
         kind = kind_of(place.name)
@@ -161,5 +164,5 @@ def look_at(root: Root, path: VaultPath) -> Seen:
 
 def _behind_loop(root: Root, folder: str) -> bool:
     """Whether a folder is reached by a link back into the vault, which a walk does not follow."""
-    real = os.path.realpath(folder)
+    real = real_path(folder)
     return real != folder and root.holds(real)

@@ -20,8 +20,9 @@ from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
 from vaultbridge.index.rows import Rows, parse_rows, rows_of, terms_of
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.note.model import Note, Problem
+from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.read import FileContent, Signature, read_file, read_place
+from vaultbridge.vault.read import FileContent, Signature, read_place
 
 _HEADER: Final = 8
 """Bytes of a message's length: more than any chunk needs, and simple to read."""
@@ -72,23 +73,30 @@ _decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
 
 class _Places:
     """Where files lie. A folder's real path is looked at once a chunk, not once a file: it is most of the
-    cost of finding a small note. Whatever is not plainly in its place is left to `Root.locate`."""
+    cost of finding a small note. Whatever is not plainly in its place is left to `Root.resolve`; and what has
+    become a link since is not followed by `read_place`."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._prefix = str(root.folder).rstrip(os.sep) + os.sep
         self._plain: dict[str, bool] = {}
 
-    def read(self, path: str) -> FileContent:
+    def read(self, path: str) -> FileContent | None:
+        """None for a link to another file of the vault: that file is searched under its own path. Under the
+        link's, its text would outlive the link, and be found by somebody who may not see that file."""
         folder = path.rpartition("/")[0]
         plain = self._plain.get(folder)
         if plain is None:
             place = self._prefix + folder.replace("/", os.sep) if folder else str(self._root.folder)
-            plain = self._plain[folder] = os.path.realpath(place) == place
+            plain = self._plain[folder] = real_path(place) == place
         place = self._prefix + path
         if plain and _is_ordinary(place):
             return read_place(place, path, limit=NOTE_PARSE_BYTES)
-        return read_file(self._root, VaultPath(path), limit=NOTE_PARSE_BYTES)
+        found = self._root.locate(VaultPath(path))
+        real = self._root.real_place(found, path)
+        if real != found and self._root.holds(str(real)):
+            return None
+        return read_place(real, path, limit=NOTE_PARSE_BYTES)
 
 
 def _is_ordinary(place: str) -> bool:
@@ -129,6 +137,8 @@ def _run_job(places: _Places, job: FileJob) -> FileResult:
         return FileResult(job.id, job.path, None, None, gone=True)
     except VaultbridgeError as error:
         return _unread(job, "unreadable", error.message)
+    if content is None:
+        return FileResult(job.id, job.path, rows_of(Note(), None, ""), None)
     if content.hash == job.known_hash:
         return FileResult(job.id, job.path, None, content.signature)
     return FileResult(job.id, job.path, parse_rows(job.kind, content.data, content.hash), content.signature)

@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.paths import VaultPath, folder_of, join, name_of
 
 _RECALL_ATTRIBUTES: Final = 0x1000 | 0x40000 | 0x400000
@@ -39,8 +40,9 @@ def icloud_stand_in(place: Path) -> Path:
     return place.with_name(f".{place.name}{_ICLOUD}")
 
 
-def is_placeholder(status: os.stat_result, place: str) -> bool:
-    """Whether the content is not on this machine. Costs nothing for an ordinary file.
+def is_placeholder(status: os.stat_result, place: str | int) -> bool:
+    """Whether the content is not on this machine. Costs nothing for an ordinary file. `place` is where it
+    lies, without a link in it, or a descriptor of it.
 
     A file without blocks is looked at closer: some file systems keep small files inside their metadata
     and report no blocks, so only a file that is one single hole counts.
@@ -52,15 +54,16 @@ def is_placeholder(status: os.stat_result, place: str) -> bool:
     return _HAS_BLOCKS and status.st_size > 0 and status.st_blocks == 0 and _is_one_hole(place)
 
 
-def _is_one_hole(place: str) -> bool:
+def _is_one_hole(place: str | int) -> bool:
     if not hasattr(os, "SEEK_DATA"):
         return False
     try:
-        handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK)
+        handle = os.dup(place) if isinstance(place, int) else open_file(place, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return False
     try:
         os.lseek(handle, 0, os.SEEK_DATA)
+        os.lseek(handle, 0, os.SEEK_SET)
     except OSError as error:
         return error.errno == errno.ENXIO
     else:

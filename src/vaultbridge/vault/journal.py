@@ -208,6 +208,14 @@ class Journal:
                     break
         return tuple(found)
 
+    def wrote_last(self, path: VaultPath, hash_: str) -> bool:
+        """Whether the newest change that is held of a file gave it the content of this hash."""
+        for entry in self.history(path, limit=1):
+            for act in reversed(entry.acts):
+                if isinstance(act, Written) and act.path == path:
+                    return act.after.hash == hash_
+        return False
+
     def entry(self, number: int) -> Entry:
         """Raises `InvalidArgument` for an id that is unknown, or too old to be kept."""
         found = self._select("id = ?", (number,))

@@ -18,9 +18,9 @@ from vaultbridge.vault.read import Signature
 class Spot:
     """What a path will hold. `place` is where it will be then; `disk` where its content lies now, None when
     there is none or an earlier step is going to write it (then `data` holds it, and `writer` is the position
-    of that act)."""
+    of that act). `real` is where `disk` leads, known once its content was read."""
 
-    __slots__ = ("data", "disk", "kind", "mode", "place", "signature", "writer")
+    __slots__ = ("data", "disk", "kind", "mode", "place", "real", "signature", "writer")
 
     def __init__(
         self, place: Path, kind: Literal["file", "folder", "none"], disk: Path | None = None
@@ -28,6 +28,7 @@ class Spot:
         self.place = place
         self.kind = kind
         self.disk = disk
+        self.real: Path | None = None
         self.data: bytes | None = None
         self.mode: int | None = None
         self.signature: Signature | None = None

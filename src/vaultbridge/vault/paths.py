@@ -20,6 +20,7 @@ from typing import Final, NewType
 from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.beneath import real_path
 
 VaultPath = NewType("VaultPath", str)
 
@@ -127,10 +128,9 @@ def shown_name(stored: str) -> str | None:
 class Root:
     """One vault's folder, and the only way to a place on disk.
 
-    The race that is not closed: between the check of a real path and its use, somebody with write access to
-    the vault may swap a folder for a symlink. Such a person can already change every note; what stays
-    guaranteed is that no *name* given by a caller leads out of a vault that holds still. A change looks at
-    each folder once more right before it uses it.
+    Between the check of a real path and its use, somebody with write access to the vault may exchange a file
+    or a folder for a link. So `resolve` and `real_place` follow links once and check where they led, and what
+    they give is opened by `beneath` alone, which follows none.
     """
 
     __slots__ = ("_identity", "_prefix", "allow_outside_links", "folder")
@@ -197,6 +197,16 @@ class Root:
             raise NoteNotFound(path)
         return found
 
+    def resolve(self, path: VaultPath) -> Path:
+        """Like `locate`, with every link followed and checked: what is to be opened."""
+        if self.plain_status(path) is not None:
+            return Path(self._prefix + path)
+        return self.real_place(self.locate(path), path)
+
+    def real_place(self, place: Path, path: str) -> Path:
+        """Where a place leads, without a link in it. Raises `PermissionDenied` when that is outside."""
+        return Path(self._inside(place, path))
+
     def obstacle(self, path: VaultPath) -> OSError | None:
         """What keeps us from seeing whether something has this path: a folder on the way that may not be
         entered, a disk that fails. None when it can be seen."""
@@ -257,7 +267,7 @@ class Root:
         text = os.path.normpath(place)
         if not text.startswith(self._prefix):
             parent, name = os.path.split(text)
-            text = os.path.join(os.path.realpath(parent), name)  # noqa: PTH118
+            text = os.path.join(real_path(parent), name)  # noqa: PTH118
             if not text.startswith(self._prefix):
                 return None
         relative = text[len(self._prefix) :].replace(os.sep, "/")
@@ -299,7 +309,7 @@ class Root:
         if self.plain_status(VaultPath(path)) is not None:
             return path
         found, rest = self._descend(path)
-        real = os.path.realpath(found)
+        real = real_path(found)
         if not self.holds(real):
             return None
         inside = real[len(self._prefix) :].replace(os.sep, "/")
@@ -307,17 +317,18 @@ class Root:
 
     def real_path(self, place: Path) -> VaultPath | None:
         """The vault path of the file that `place` leads to when it is a link; None when that is outside."""
-        return self.path_of(os.path.realpath(place))
+        return self.path_of(real_path(place))
 
-    def _inside(self, place: Path, path: str) -> None:
-        real = os.path.realpath(place)
+    def _inside(self, place: Path, path: str) -> str:
+        real = real_path(place)
         if self.is_part(real):
-            return
+            return real
         if not self.allow_outside_links or self.holds(real):
             raise PermissionDenied(
                 f"{path} is a link that leads out of the vault.",
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
             )
+        return real
 
     def is_part(self, real: str) -> bool:
         """Whether a real path is in the vault and beneath none of its hidden folders."""
@@ -326,7 +337,7 @@ class Root:
     def _loops(self, place: Path) -> bool:
         """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
         folder = place if place.is_dir() else place.parent
-        real = os.path.realpath(folder)
+        real = real_path(folder)
         return real != str(folder) and self.holds(real)
 
 

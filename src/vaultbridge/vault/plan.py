@@ -71,13 +71,26 @@ TRASH_IMAGE_BYTES: Final = MIB
 _DEFAULT_MODE: Final = 0o644
 
 
+Approve = Callable[[VaultPath, Path], None]
+"""Called with each path whose file a plan reads, and the place without links where that file lies. Raises
+when whoever asked for the path may not have what it leads to."""
+
+
 class Plan:
     """The acts of one transaction, the contents they refer to, and what was seen of each file on disk.
 
     `recall` gives content that the journal already holds, for bringing back what is no longer in a trash.
     """
 
-    def __init__(self, root: Root, cans: TrashCans, now: datetime, recall: Callable[[Image], bytes]) -> None:
+    def __init__(
+        self,
+        root: Root,
+        cans: TrashCans,
+        now: datetime,
+        recall: Callable[[Image], bytes],
+        *,
+        approve: Approve | None = None,
+    ) -> None:
         self.acts: list[Act] = []
         self.contents: dict[bytes, bytes] = {}
         self.seen: dict[int, Signature] = {}
@@ -94,6 +107,7 @@ class Plan:
         self._cans = cans
         self._now = now
         self._recall = recall
+        self._approve = approve
         self._bytes = 0
         self._vault = Overlay(root)
         self._binned: set[Path] = set()
@@ -141,14 +155,15 @@ class Plan:
 
     def _settle_temporaries(self) -> None:
         """New content is staged in the folder it is meant for or, while that is still to be made, in the
-        nearest one above; but not in a folder that is going to leave its place."""
+        nearest one above; but not in a folder that is going to leave its place. So with what is removed,
+        which lies there until the end."""
         leaving = [
             Path(act.place)
             for act in self.acts
             if isinstance(act, FolderRemoved) or (isinstance(act, (Moved, Trashed)) and act.folder)
         ]
         for number, act in enumerate(self.acts):
-            if not isinstance(act, Written):
+            if not isinstance(act, Written | Removed):
                 continue
             folder = Path(act.place).parent
             while not folder.is_dir():
@@ -174,8 +189,9 @@ class Plan:
         else:
             place = self._real_place(spot)
         if spot.disk is not None:
-            check_writable(spot.disk, step.path)
-            self.models[len(self.acts)] = spot.disk
+            model = spot.real or spot.disk
+            check_writable(model, step.path)
+            self.models[len(self.acts)] = model
         self._remember_stat(spot)
         mode = step.mode if before is None else spot.mode
         written = Spot(place, "file")
@@ -261,6 +277,8 @@ class Plan:
         system = step.option == "system"
         chosen = self._cans.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
         self._binned.add(chosen.place)
+        if image is not None:
+            self._remember_stat(spot)
         self._remember_identity(spot.disk.lstat() if spot.disk is not None else None)
         if chosen.fallback:
             self.notices.append(chosen.fallback)
@@ -283,6 +301,7 @@ class Plan:
         if os.path.lexists(trashed.bin_place):
             self.acts.append(Restored(trashed))
             restored = Spot(place, "folder" if trashed.folder else "file", Path(trashed.bin_place))
+            restored.real = restored.disk
             self._vault.put(trashed.path, restored)
         elif trashed.image is not None:
             data = self._recall(trashed.image)
@@ -332,9 +351,10 @@ class Plan:
 
     def _real_place(self, spot: Spot) -> Path:
         """A note that is a link is written through to the file it leads to."""
-        if spot.disk is not None and (spot.disk.is_symlink() or spot.disk == spot.place):
-            return Path(os.path.realpath(spot.disk))
-        return spot.place
+        if spot.disk is None or spot.real is None:
+            return spot.place
+        # A moved file is written where it will be, but not a link to another file.
+        return spot.real if spot.disk == spot.place or spot.disk.is_symlink() else spot.place
 
     def _remember_identity(self, status: os.stat_result | None) -> None:
         """Of what the act that is added next moves away; None for what this plan is going to write."""
@@ -357,7 +377,11 @@ class Plan:
             raise EditRefused(f"{path} is a folder, not a file.")
         if spot.data is None:
             assert spot.disk is not None
-            content = read_place(spot.disk, path, limit=NOTE_READ_BYTES)
+            if spot.real is None:
+                spot.real = self._root.real_place(spot.disk, path)
+                if self._approve is not None:
+                    self._approve(path, spot.real)
+            content = read_place(spot.real, path, limit=NOTE_READ_BYTES)
             spot.data, spot.mode, spot.signature = content.data, content.mode, content.signature
         image = self._hold(spot.data) if hold else image_of(spot.data)
         if isinstance(expected, str) and expected != image.hash:
@@ -395,4 +419,4 @@ def _places(act: Act) -> tuple[Path, ...]:
 
 
 def _staging_folder(act: Act) -> tuple[Path, ...]:
-    return (Path(act.temporary).parent,) if isinstance(act, Written) else ()
+    return (Path(act.temporary).parent,) if isinstance(act, Written | Removed) else ()

@@ -5,6 +5,7 @@ No decoding (that is `note.text`) and no scope (`scope.Scope`).
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from hashlib import blake2b
@@ -15,12 +16,16 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied
 from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
+from vaultbridge.vault.in_use import check_at_rest
 from vaultbridge.vault.paths import Root, VaultPath
 
 READ_ATTEMPTS: Final = 5
 """How often a file that changes while it is read is read again: a writer that replaces atomically needs
 one, one that writes in place is given time for a few."""
+
+_LINKED: Final = (errno.ELOOP, errno.ENOTDIR)
 
 _INODES: Final = os.name != "nt"
 """A Windows directory listing gives no file number, so there none is compared."""
@@ -60,13 +65,16 @@ def read_file(root: Root, path: VaultPath, *, limit: int = NOTE_READ_BYTES) -> F
     Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than
     `limit`, or one that its cloud service has not downloaded.
     """
-    return read_place(root.locate(path), path, limit=limit)
+    return read_place(root.resolve(path), path, limit=limit)
 
 
-def read_place(place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES) -> FileContent:
-    """Like `read_file`, for a place that `Root.locate` gave; `path` is for messages."""
+def read_place(
+    place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES, at_rest: bool = False
+) -> FileContent:
+    """Like `read_file`, for a place that `Root.resolve` gave, with no link in it; `path` is for messages.
+    With `at_rest`, raises `NoteBusy` for a file that another program may be saving."""
     try:
-        return _read(str(place), path, limit)
+        return _read(str(place), path, limit, at_rest=at_rest)
     except FileNotFoundError:
         raise NoteNotFound(path) from None
     except PermissionError as error:
@@ -74,6 +82,11 @@ def read_place(place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES) ->
     except IsADirectoryError as error:
         raise EngineFailure(f"{path} is a folder, not a file.") from error
     except OSError as error:
+        if error.errno in _LINKED:
+            raise EngineFailure(
+                f"A link took the place of {path}, or of a folder it lies in, while it was read.",
+                hint="Try again in a moment.",
+            ) from error
         raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
 
 
@@ -84,7 +97,7 @@ def read_from_memory(place: str, *, largest: int) -> FileContent | None:
     if not flag:
         return None
     try:
-        handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        handle = open_file(place, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -115,10 +128,10 @@ def not_downloaded(path: str) -> EngineFailure:
     )
 
 
-def _read(place: str, path: str, limit: int) -> FileContent:
+def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
     for _ in range(READ_ATTEMPTS):
         # Not blocking, so that a named pipe in the vault cannot hold us; O_NONBLOCK means nothing for a file.
-        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         try:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
@@ -130,10 +143,12 @@ def _read(place: str, path: str, limit: int) -> FileContent:
                     size=before.st_size,
                     limit=limit,
                 )
-            if is_placeholder(before, place):
+            if is_placeholder(before, handle):
                 raise not_downloaded(path)
             data = _read_all(handle, before.st_size)
             signature = Signature.of(before)
+            if at_rest:
+                check_at_rest(handle, before, path)
             # In this order: whatever was added while we read shows in the size.
             if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))

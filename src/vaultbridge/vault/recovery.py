@@ -9,12 +9,14 @@ since: it stays as it is and is reported.
 from __future__ import annotations
 
 import contextlib
-import os
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.links.resolve import name_key
+from vaultbridge.vault import beneath
+from vaultbridge.vault.paths import folder_of, join
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.steps import (
     Act,
@@ -28,7 +30,17 @@ from vaultbridge.vault.steps import (
     Written,
 )
 from vaultbridge.vault.trash import put, take_back
-from vaultbridge.vault.write import publish_new, publish_over, stage, sync_folder, temporary_name
+from vaultbridge.vault.write import (
+    publish_new,
+    publish_over,
+    set_aside,
+    stage,
+    swap,
+    sync_folder,
+    temporary_name,
+)
+
+log = logging.getLogger(__name__)
 
 
 def last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
@@ -38,9 +50,9 @@ def last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
     # take away or make was still, or not yet, there: its absence or presence tells.
     for act in acts[last + 1 :]:
         match act:
-            case Removed() | FolderRemoved() if not os.path.lexists(act.place):
+            case Removed() | FolderRemoved() if not beneath.exists(act.place):
                 last += 1
-            case FolderMade() if os.path.lexists(act.place):
+            case FolderMade() if beneath.exists(act.place):
                 last += 1
             case _:
                 break
@@ -53,21 +65,27 @@ def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) ->
     match act:
         case Written():
             return number in staged and _number_at(act.place) == staged[number]
+        case Removed(temporary=aside) if aside:
+            return beneath.exists(aside)
         case Moved():
             ino = staged.get(act.written_by, 0) if act.written_by >= 0 else act.ino
             if ino == 0 or _number_at(act.target_place) != ino:
                 return False
             return not _only_spelling(act) or _spelled_so(Path(act.target_place))
         case Trashed():
-            return os.path.lexists(act.bin_place)
+            return beneath.exists(act.bin_place)
         case Restored():
-            return os.path.lexists(act.trashed.place) and not os.path.lexists(act.trashed.bin_place)
+            return beneath.exists(act.trashed.place) and not beneath.exists(act.trashed.bin_place)
         case _:
             return False
 
 
 def roll_back(
-    acts: Sequence[Act], last: int, content: Callable[[Image], bytes], undone: Callable[[int], None]
+    acts: Sequence[Act],
+    last: int,
+    content: Callable[[Image], bytes],
+    undone: Callable[[int], None],
+    staged: Mapping[int, int],
 ) -> tuple[str, ...]:
     """Undoes the acts up to position `last` and clears away what the others had prepared. Gives the vault
     paths that were left as somebody had changed them.
@@ -81,31 +99,51 @@ def roll_back(
     for number in range(len(acts) - 1, -1, -1):
         act = acts[number]
         if number > last:
-            _clear_away(act)
+            if not _clear_away(act, staged.get(number, 0), kept):
+                kept.append(_path_of(act))
             continue
         folders |= folders_of(act)
-        if not _undo(act, content):
-            kept.append(act.trashed.path if isinstance(act, Restored) else act.path)
+        if not _undo(act, content, staged.get(number, 0), kept):
+            kept.append(_path_of(act))
         undone(number)
     for folder in folders:
         sync_folder(folder)
     return tuple(dict.fromkeys(kept))
 
 
-def _clear_away(act: Act) -> None:
-    """What an act that did not happen had laid out for itself."""
-    if isinstance(act, Written) and act.temporary:
-        _clear_temporary(act)
-    elif isinstance(act, Trashed) and act.info_place and not os.path.lexists(act.bin_place):
+def _path_of(act: Act) -> str:
+    return act.trashed.path if isinstance(act, Restored) else act.path
+
+
+def _clear_away(act: Act, staged: int, kept: list[str]) -> bool:
+    """What an act that did not happen had laid out for itself. False when that was another program's text."""
+    if isinstance(act, Written | Removed) and act.temporary:
+        return _clear_temporary(act, staged, kept)
+    if isinstance(act, Trashed) and act.info_place and not beneath.exists(act.bin_place):
         info = Path(act.info_place)
         if _is_ours(info, act.info_text):
-            info.unlink()
+            beneath.remove(info)
+    return True
 
 
-def _clear_temporary(act: Written) -> None:
+def _clear_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bool:
+    """Takes away what was staged, or what was displaced and is no longer needed. Displaced text that the
+    journal does not hold was saved by another program meanwhile: it is never taken away, but becomes a
+    conflict copy beside the note, which is added to `kept`. False then. `staged` is the staged file's number,
+    0 when nothing can be displaced yet."""
     # Looked at first: a file system that is read-only refuses even to remove what is not there.
-    if os.path.lexists(act.temporary):
-        Path(act.temporary).unlink(missing_ok=True)
+    if not act.temporary or (number := _number_at(act.temporary)) < 0:
+        return True
+    temporary = Path(act.temporary)
+    images = (act.before, act.after) if isinstance(act, Written) else (act.before,)
+    ours = isinstance(act, Written) and staged in (0, number)
+    if ours or _hash_at(temporary, act.path) in {image.hash for image in images if image is not None}:
+        beneath.remove(temporary, missing_ok=True)
+        return True
+    copy = set_aside(temporary, Path(act.place))
+    kept.append(join(folder_of(act.path), copy.name))
+    log.warning("%s was saved by another program during a change; its text is in %s.", act.path, copy.name)
+    return False
 
 
 def folders_of(act: Act) -> set[Path]:
@@ -118,13 +156,18 @@ def folders_of(act: Act) -> set[Path]:
     return {Path(trashed.place).parent}
 
 
-def _undo(act: Act, content: Callable[[Image], bytes]) -> bool:
+def _undo(act: Act, content: Callable[[Image], bytes], staged: int, kept: list[str]) -> bool:
     """False when somebody's later change was kept."""
     match act:
         case Written():
-            return _undo_write(act, content)
+            return _undo_write(act, content, staged, kept)
         case Removed():
-            if not os.path.lexists(act.place):
+            if beneath.exists(act.place):
+                return _clear_temporary(act, staged, kept)
+            if act.temporary and beneath.exists(act.temporary):
+                beneath.make_folder(Path(act.place).parent)
+                beneath.rename_new(Path(act.temporary), Path(act.place))
+            else:
                 _write_new(Path(act.place), content(act.before), act.mode)
             return True
         case Moved():
@@ -135,23 +178,28 @@ def _undo(act: Act, content: Callable[[Image], bytes]) -> bool:
             return _undo_restore(act.trashed)
         case FolderMade():
             with contextlib.suppress(OSError):
-                Path(act.place).rmdir()
+                beneath.remove_folder(Path(act.place))
             return True
         case FolderRemoved():
-            Path(act.place).mkdir(parents=True, exist_ok=True)
+            beneath.make_folder(Path(act.place))
             return True
 
 
-def _undo_write(act: Written, content: Callable[[Image], bytes]) -> bool:
+def _undo_write(act: Written, content: Callable[[Image], bytes], staged: int, kept: list[str]) -> bool:
     place = Path(act.place)
-    _clear_temporary(act)
     now = _hash_at(place, act.path)
+    if act.before is not None and now == act.after.hash and beneath.exists(act.temporary):
+        # What it displaced, whatever another program has written to it since.
+        swap(Path(act.temporary), place)
+        return _clear_temporary(act, staged, kept)
+    if not _clear_temporary(act, staged, kept):
+        return False
     if now == (act.before.hash if act.before else ""):
         return True
     if now != act.after.hash:
         return False
     if act.before is None:
-        place.unlink()
+        beneath.remove(place)
         return True
     temporary = place.with_name(temporary_name())
     stage(temporary, content(act.before), like=place)
@@ -160,7 +208,7 @@ def _undo_write(act: Written, content: Callable[[Image], bytes]) -> bool:
 
 
 def _write_new(place: Path, data: bytes, mode: int) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
+    beneath.make_folder(place.parent)
     temporary = place.with_name(temporary_name())
     stage(temporary, data, like=None, mode=mode)
     publish_new(temporary, place)
@@ -171,12 +219,12 @@ def _undo_move(act: Moved) -> bool:
     if _only_spelling(act):
         there, back = _spelled_so(target), _spelled_so(source)
     else:
-        there, back = os.path.lexists(target), os.path.lexists(source)
+        there, back = beneath.exists(target), beneath.exists(source)
     if back or not there:
         # Moved back already, by a recovery that died; or somebody made or deleted one of the two.
         return back and not there
-    source.parent.mkdir(parents=True, exist_ok=True)
-    target.rename(source)
+    beneath.make_folder(source.parent)
+    beneath.rename_new(target, source)
     return True
 
 
@@ -195,7 +243,7 @@ def _spelled_so(place: Path) -> bool:
 
 def _number_at(place: str) -> int:
     try:
-        return Path(place).lstat().st_ino
+        return beneath.status(place).st_ino
     except OSError:
         return -1
 
@@ -203,10 +251,10 @@ def _number_at(place: str) -> int:
 def _undo_trash(act: Trashed, content: Callable[[Image], bytes]) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
     info = Path(act.info_place) if act.info_place else None
-    if os.path.lexists(place):
+    if beneath.exists(place):
         # Brought back already, by a recovery that died; or somebody made it anew, and both stay.
-        return not os.path.lexists(bin_place)
-    if os.path.lexists(bin_place):
+        return not beneath.exists(bin_place)
+    if beneath.exists(bin_place):
         take_back(place, bin_place, info)
         return True
     if act.image is None:
@@ -225,20 +273,20 @@ def _is_ours(info: Path, text: str) -> bool:
 
 def _undo_restore(act: Trashed) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
-    if os.path.lexists(bin_place):
+    if beneath.exists(bin_place):
         return True
-    if not os.path.lexists(place):
+    if not beneath.exists(place):
         return False
     info = Path(act.info_place) if act.info_place else None
     if info is not None:
-        info.unlink(missing_ok=True)
+        beneath.remove(info, missing_ok=True)
     put(place, bin_place, info, act.info_text)
     return True
 
 
 def _hash_at(place: Path, path: str) -> str:
     """The hash of what is there; empty for nothing. Something unreadable is nobody's before or after."""
-    if not os.path.lexists(place):
+    if not beneath.exists(place):
         return ""
     try:
         return content_hash(read_place(place, path).data)

@@ -104,7 +104,8 @@ class Image(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True, tag="write"):
-    """`before` is None for a new file. `temporary` is the place where the content is staged."""
+    """`before` is None for a new file. `temporary` is the place where the content is staged and, once it has
+    its name, where what it replaced lies until the change is done."""
 
     path: VaultPath
     place: str
@@ -115,10 +116,13 @@ class Written(Struct, frozen=True, tag="write"):
 
 
 class Removed(Struct, frozen=True, tag="remove"):
+    """`temporary` is where the file lies from its removal until the change is done."""
+
     path: VaultPath
     place: str
     before: Image
     mode: int
+    temporary: str = ""
 
 
 class Moved(Struct, frozen=True, tag="move"):

@@ -11,45 +11,45 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
-from vaultbridge.vault.journal import Entry, Journal
+from vaultbridge.errors import (
+    EditRefused,
+    EngineFailure,
+    NoteNotFound,
+    StaleWrite,
+    VaultbridgeError,
+)
+from vaultbridge.vault.journal import Entry, Journal, image_of
 from vaultbridge.vault.locking import FileLock
-from vaultbridge.vault.paths import Root, identity_of
-from vaultbridge.vault.plan import Plan
-from vaultbridge.vault.read import Signature, content_hash, read_place
-from vaultbridge.vault.recovery import folders_of, has_happened, last_done, roll_back
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.perform import Performance, SavedMeanwhile
+from vaultbridge.vault.plan import Approve, Plan
+from vaultbridge.vault.recovery import has_happened, last_done, roll_back
 from vaultbridge.vault.steps import (
     Act,
-    FolderMade,
-    FolderRemoved,
-    Moved,
     Removed,
-    Restored,
     Step,
-    Trashed,
     Written,
 )
-from vaultbridge.vault.trash import TrashCans, put, take_back
+from vaultbridge.vault.trash import TrashCans
 from vaultbridge.vault.undo import inverse_steps
-from vaultbridge.vault.write import as_vault_error, publish_new, publish_over, stage, sync_folder
+from vaultbridge.vault.write import as_vault_error
 
 WRITER_SECONDS: Final = 10.0
 """How long one writer waits for another: longer than any transaction takes, shorter than a call may."""
 
 
-RACY_NANOSECONDS: Final = 2_000_000_000
-"""A file whose time stamp is younger is read once more before it is replaced: within the step of a file
-system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
+OUTSIDE_ACTOR: Final = "another program"
+OUTSIDE_LABEL: Final = "saved during a change"
+"""How the history shows a save that a change of ours met."""
 
 
 class Applied(Struct, frozen=True):
@@ -89,6 +89,7 @@ class Transactor:
         checkpoint: Callable[[str], None] = _pass,
         wait: float = WRITER_SECONDS,
         refusal: Callable[[], EngineFailure] | None = None,
+        approve: Approve | None = None,
     ) -> None:
         self.root = root
         self._refusal = refusal
@@ -98,6 +99,7 @@ class Transactor:
         self._clock = clock
         self._checkpoint = checkpoint
         self._wait = wait
+        self._approve = approve
         self._alone = 0
         """The thread that holds the vault for several transactions; 0 for none."""
 
@@ -171,7 +173,7 @@ class Transactor:
 
     def _plan(self, steps: Iterable[Step]) -> Plan:
         now = datetime.fromtimestamp(self._clock())
-        plan = Plan(self.root, self._cans, now, self.journal.content)
+        plan = Plan(self.root, self._cans, now, self.journal.content, approve=self._approve)
         try:
             plan.add(steps)
         except OSError as error:
@@ -186,11 +188,13 @@ class Transactor:
             else:
                 # Not yet applying: no file has changed, only temporary files may lie about.
                 last = last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
-            kept = self._roll_back(entry.id, entry.acts, last)
+            kept = self._roll_back(entry.id, entry.acts, last, entry.staged)
             recovered.append(Recovered(entry.id, entry.label, kept))
         return tuple(recovered)
 
-    def _roll_back(self, number: int, acts: Sequence[Act], last: int) -> tuple[str, ...]:
+    def _roll_back(
+        self, number: int, acts: Sequence[Act], last: int, staged: Mapping[int, int]
+    ) -> tuple[str, ...]:
         def undone(position: int) -> None:
             self._checkpoint(f"rolled back {position}")
             self.journal.mark_to_undo(number, position - 1)
@@ -201,7 +205,7 @@ class Transactor:
         try:
             self.journal.mark_to_undo(number, last)
             self._checkpoint("rolling back")
-            kept = roll_back(acts, last, self.journal.content, undone)
+            kept = roll_back(acts, last, self.journal.content, undone, staged)
         except (OSError, VaultbridgeError) as error:
             raise EngineFailure(
                 f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
@@ -217,7 +221,7 @@ class Transactor:
             plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
         )
         self._checkpoint("recorded")
-        performance = _Performance(plan, self._checkpoint)
+        performance = Performance(plan, self._checkpoint)
         try:
             performance.stage()
             self.journal.start_applying(number, performance.staged)
@@ -230,17 +234,19 @@ class Transactor:
         self._checkpoint("finished")
         return Applied(number, tuple(plan.acts), tuple(plan.notices))
 
-    def _give_up(self, number: int, plan: Plan, performance: _Performance, error: BaseException) -> None:
+    def _give_up(self, number: int, plan: Plan, performance: Performance, error: BaseException) -> None:
         """Rolls back after a failure, and raises it in the caller's words."""
         last, under_way = performance.done - 1, performance.done
         if under_way < len(plan.acts) and has_happened(plan.acts, under_way, performance.staged):
             last = under_way
-        kept = self._roll_back(number, plan.acts, last)
+        kept = self._roll_back(number, plan.acts, last, performance.staged)
         if kept:
             raise EngineFailure(
                 f"The change failed and was rolled back, except for {', '.join(kept)}, changed meanwhile."
             ) from error
         failed = performance.path
+        if isinstance(error, SavedMeanwhile):
+            self._remember_outside(plan, error)
         if isinstance(error, FileExistsError):
             raise EditRefused(f"{failed} was created by somebody else meanwhile.") from error
         if isinstance(error, FileNotFoundError):
@@ -248,110 +254,21 @@ class Transactor:
         if isinstance(error, OSError):
             raise as_vault_error(error, failed) from error
 
-
-class _Performance:
-    """One plan being carried out. `done` counts the acts that are, `path` is the one under way; `staged`
-    holds the number of each staged file, by which it is known again after a crash."""
-
-    def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
-        self.done = 0
-        self.path = ""
-        self.staged: dict[int, int] = {}
-        self._plan = plan
-        self._checkpoint = checkpoint
-
-    def stage(self) -> None:
-        """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
-        is met while nothing has changed yet."""
-        for number, act in enumerate(self._plan.acts):
-            if isinstance(act, Written):
-                self.path = act.path
-                temporary = Path(act.temporary)
-                self._check_ground(temporary.parent)
-                data = self._plan.contents[act.after.digest]
-                stage(temporary, data, like=self._plan.models.get(number), mode=act.mode)
-                self.staged[number] = temporary.lstat().st_ino
-                self._checkpoint(f"staged {number}")
-
-    def run(self) -> None:
-        for number, act in enumerate(self._plan.acts):
-            self.path = act.trashed.path if isinstance(act, Restored) else act.path
-            self._perform(number, act)
-            self.done = number + 1
-            self._checkpoint(f"done {number}")
-        for folder in {folder for act in self._plan.acts for folder in folders_of(act)}:
-            sync_folder(folder)
-        self._checkpoint("durable")
-
-    def _check_ground(self, folder: Path) -> None:
-        """The last look at a folder before something is done in it."""
-        known = self._plan.grounds.get(folder)
-        if known is not None and identity_of(folder.stat()) != known:
-            raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
-
-    def _check_identity(self, number: int, place: str, expected: str) -> None:
-        """The last look at what is moved away: an editor or a sync may have put another file there."""
-        known = self._plan.identities.get(number)
-        status = Path(place).lstat()
-        if known is not None and identity_of(status) != known:
-            ordinary = stat.S_ISREG(status.st_mode)
-            current = content_hash(read_place(place, self.path).data) if ordinary else ""
-            raise StaleWrite(self.path, expected=expected or "unknown", current=current)
-
-    def _perform(self, number: int, act: Act) -> None:
-        for folder in folders_of(act):
-            self._check_ground(folder)
-        match act:
-            case Written():
-                temporary, place = Path(act.temporary), Path(act.place)
-                if act.before is None:
-                    publish_new(temporary, place)
-                else:
-                    self._look_again(number, place, act.path, act.before.hash)
-                    publish_over(temporary, place)
-            case Removed():
-                self._look_again(number, Path(act.place), act.path, act.before.hash)
-                Path(act.place).unlink()
-            case Moved():
-                self._check_identity(number, act.place, act.hash)
-                _rename(Path(act.place), Path(act.target_place))
-            case Trashed():
-                self._check_identity(number, act.place, act.image.hash if act.image else "")
-                info = Path(act.info_place) if act.info_place else None
-                put(Path(act.place), Path(act.bin_place), info, act.info_text)
-            case Restored():
-                back = act.trashed
-                if os.path.lexists(back.place):
-                    raise FileExistsError
-                info = Path(back.info_place) if back.info_place else None
-                take_back(Path(back.place), Path(back.bin_place), info)
-            case FolderMade():
-                Path(act.place).mkdir(exist_ok=True)
-            case FolderRemoved():
-                # Not empty: then it holds something that nobody asked to remove, and stays.
-                with contextlib.suppress(OSError):
-                    Path(act.place).rmdir()
-
-    def _look_again(self, number: int, place: Path, path: str, expected: str) -> None:
-        """The last look before a file is replaced: somebody may have saved it since it was read."""
-        seen = self._plan.seen.get(number)
-        settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
-        try:
-            if settled and Signature.of(place.stat()) == seen:
+    def _remember_outside(self, plan: Plan, error: SavedMeanwhile) -> None:
+        """Puts a text that another program saved into the journal: for a moment our text stood in its place,
+        and whoever read it then may save over the other without having seen it."""
+        for act in plan.acts:
+            if isinstance(act, Written | Removed) and act.path == error.path and act.before is not None:
+                after = image_of(error.data)
+                contents = {after.digest: error.data}
+                if act.before.digest in plan.contents:
+                    contents[act.before.digest] = plan.contents[act.before.digest]
+                seen = Written(act.path, act.place, act.before, after, None, "")
+                number = self.journal.begin(
+                    [seen], contents, at=self._clock(), actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL
+                )
+                self.journal.finish(number, state="done", at=self._clock())
                 return
-            current = content_hash(read_place(place, path).data)
-        except (FileNotFoundError, NoteNotFound):
-            current = ""
-        if current != expected:
-            raise StaleWrite(path, expected=expected, current=current)
-
-
-def _rename(source: Path, target: Path) -> None:
-    """The check and the rename leave a gap in which a file made by somebody else would be replaced; no
-    call that closes it exists on every system."""
-    if os.path.lexists(target) and not source.samefile(target):
-        raise FileExistsError
-    source.rename(target)
 
 
 def _short(error: BaseException) -> str:

@@ -18,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import NAME_BYTES, Root
 
 LOCAL_TRASH: Final = ".trash"
@@ -74,9 +75,10 @@ class TrashCans(Struct, frozen=True):
     def _home_trash(self) -> Path:
         home = Path(self.environ.get("HOME") or Path.home())
         if self.platform == "darwin":
-            return home / ".Trash"
+            return (home / ".Trash").resolve()
         given = self.environ.get("XDG_DATA_HOME", "")
-        return (Path(given) if Path(given).is_absolute() else home / ".local" / "share") / "Trash"
+        # People keep such folders elsewhere: their own links are followed, once.
+        return ((Path(given) if Path(given).is_absolute() else home / ".local" / "share") / "Trash").resolve()
 
 
 def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> Bin:
@@ -123,23 +125,23 @@ def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -
     makes two programs choose different names."""
     for folder in (bin_place.parent, info_place.parent if info_place else None):
         if folder is not None:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beneath.make_folder(folder, 0o700)
     if info_place is not None:
-        with info_place.open("x", encoding="ascii") as file:
-            file.write(info_text)
-            file.flush()
-            os.fsync(file.fileno())
-    if os.path.lexists(bin_place):
-        raise FileExistsError(f"{bin_place.name} is in the trash already")
-    place.rename(bin_place)
+        handle = beneath.create_file(info_place, 0o666)
+        try:
+            os.write(handle, info_text.encode("ascii"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    beneath.rename_new(place, bin_place)
 
 
 def take_back(place: Path, bin_place: Path, info_place: Path | None) -> None:
-    """The way back; the caller has made sure that `place` is free."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    bin_place.rename(place)
+    """The way back. Raises `FileExistsError` when somebody has the name."""
+    beneath.make_folder(place.parent)
+    beneath.rename_new(bin_place, place)
     if info_place is not None:
-        info_place.unlink(missing_ok=True)
+        beneath.remove(info_place, missing_ok=True)
 
 
 def _nearest(folder: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from vaultbridge.errors import EditRefused
+from vaultbridge.vault import beneath
 from vaultbridge.vault.journal import Entry
 from vaultbridge.vault.steps import (
     ABSENT,
@@ -72,7 +73,7 @@ def _inverse(act: Act, content: Callable[[Image], bytes], *, force: bool) -> Ste
 
 def _check_unchanged(act: Moved) -> None:
     try:
-        status = Path(act.target_place).lstat()
+        status = beneath.status(act.target_place)
     except FileNotFoundError:
         return
     if (status.st_size, status.st_mtime_ns) != (act.size, act.mtime_ns):

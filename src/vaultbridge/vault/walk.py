@@ -11,11 +11,12 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
 
+from vaultbridge.vault import beneath
+from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import icloud_original, is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath, shown_name
 
@@ -95,7 +96,8 @@ class _Walk:
         self.linked: list[str] = []
 
     def run(self, folder: VaultPath) -> Iterator[Found]:
-        self.waiting.append((folder, str(self.root.locate(folder)), folder.count("/") + 1 if folder else 0))
+        place = str(self.root.resolve(folder)) if folder else str(self.root.folder)
+        self.waiting.append((folder, place, folder.count("/") + 1 if folder else 0))
         while self.waiting:
             yield from self.list_folder(*self.waiting.pop())
         # Last: folders that vanished on the way may have done so with the vault.
@@ -104,13 +106,15 @@ class _Walk:
 
     def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
         try:
-            with os.scandir(place) as listing:
-                items = list(listing)
+            with listed(place) as items:
+                return self.sort_out(items, shown, place, depth)
         except FileNotFoundError:
             # Since its parent was listed. Whether the vault itself is there is asked in the end.
             return []
         except OSError as error:
             return [Unreadable(VaultPath(shown), _reason(error))]
+
+    def sort_out(self, items: list[os.DirEntry[str]], shown: str, place: str, depth: int) -> list[Found]:
         prefix = shown + "/" if shown else ""
         found: list[Found] = []
         odd: list[tuple[str, os.DirEntry[str]]] = []
@@ -127,19 +131,19 @@ class _Walk:
                 if as_shown != name:
                     odd.append((as_shown, item))
                     continue
-            self.visit(item, prefix + name, depth, found)
+            self.visit(item, prefix + name, place, depth, found)
         if odd:
-            self.visit_once_each(odd, {item.name for item in items}, prefix, depth, found)
+            self.visit_once_each(odd, {item.name for item in items}, prefix, place, depth, found)
         return found
 
-    def visit(self, item: os.DirEntry[str], path: str, depth: int, found: list[Found]) -> None:
+    def visit(self, item: os.DirEntry[str], path: str, folder: str, depth: int, found: list[Found]) -> None:
         try:
             if item.is_file(follow_symlinks=False):
-                found.append(_entry(path, item.stat(follow_symlinks=False), item.path))
+                found.append(_entry(path, item.stat(follow_symlinks=False), folder, item.name))
             elif item.is_dir(follow_symlinks=False):
-                self.enter(path, item.path, depth, found)
+                self.enter(path, f"{folder}{os.sep}{item.name}", depth, found)
             elif item.is_symlink():
-                self.follow(item, path, depth, found)
+                self.follow(f"{folder}{os.sep}{item.name}", path, depth, found)
             else:
                 found.append(Skipped(path, "special"))
         except FileNotFoundError:
@@ -153,12 +157,12 @@ class _Walk:
         else:
             self.waiting.append((path, place, depth + 1))
 
-    def follow(self, item: os.DirEntry[str], path: str, depth: int, found: list[Found]) -> None:
+    def follow(self, link: str, path: str, depth: int, found: list[Found]) -> None:
         """A link to a file counts as that file. A link to a folder is followed only when it leads to a
         folder that no other path of the vault reaches, as in Obsidian."""
-        real = os.path.realpath(item.path)
+        real = real_path(link)
         try:
-            status = Path(real).stat()
+            status = beneath.status(real)
         except OSError:
             found.append(Skipped(path, "broken-link"))
             return
@@ -167,7 +171,7 @@ class _Walk:
         if not self.root.is_part(real) and (inside or not self.root.allow_outside_links):
             found.append(Skipped(path, "outside"))
         elif stat.S_ISREG(status.st_mode):
-            found.append(_entry(path, status, real))
+            found.append(_entry(path, status, *os.path.split(real)))
         elif not stat.S_ISDIR(status.st_mode):
             found.append(Skipped(path, "special"))
         elif inside or any(_overlap(real, other) for other in (str(self.root.folder), *self.linked)):
@@ -181,6 +185,7 @@ class _Walk:
         odd: list[tuple[str, os.DirEntry[str]]],
         taken: set[str],
         prefix: str,
+        folder: str,
         depth: int,
         found: list[Found],
     ) -> None:
@@ -191,7 +196,7 @@ class _Walk:
                 found.append(Skipped(prefix + as_shown, "same-name"))
             else:
                 taken.add(as_shown)
-                self.visit(item, prefix + as_shown, depth, found)
+                self.visit(item, prefix + as_shown, folder, depth, found)
 
     def hidden(
         self, item: os.DirEntry[str], items: list[os.DirEntry[str]], prefix: str, found: list[Found]
@@ -213,10 +218,27 @@ class _Walk:
             found.append(Entry(path, 0, status.st_mtime_ns, status.st_ino, kind, placeholder=True))
 
 
-def _entry(path: str, status: os.stat_result, place: str) -> Entry:
+@contextlib.contextmanager
+def listed(place: str) -> Iterator[list[os.DirEntry[str]]]:
+    """What a folder holds; the status of each can be asked for while this lasts. A link that takes the
+    folder's place is not followed."""
+    if os.name == "nt":
+        with os.scandir(place) as listing:
+            yield list(listing)
+        return
+    handle = beneath.open_folder(place, os.O_RDONLY)
+    try:
+        with os.scandir(handle) as listing:
+            items = list(listing)
+        yield items
+    finally:
+        os.close(handle)
+
+
+def _entry(path: str, status: os.stat_result, folder: str, name: str) -> Entry:
     hollow = False
     if _WITHOUT_BLOCKS or (not status.st_blocks and status.st_size):
-        hollow = is_placeholder(status, place)
+        hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
     dot = path.rfind(".")
     kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"
     return Entry(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino, kind, hollow)

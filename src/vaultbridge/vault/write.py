@@ -1,8 +1,8 @@
 """One file replaced atomically: stage beside it, make it durable, look once more, swap.
 
 The smallest acts only. Their order, their record and their undoing are `transaction.py`'s. A place given
-here came from `Root`. Known and accepted: a replaced file is a new file to the system, so a hard link to
-the old one keeps the old content.
+here came from `Root` and has no link in it; one that comes into it later is not followed. Known and accepted:
+a replaced file is a new file to the system, so a hard link to the old one keeps the old content.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ from pathlib import Path
 from typing import Final
 
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied, VaultbridgeError
+from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 LEFTOVER_SECONDS: Final = 3600.0
 """How old a temporary file must be before it counts as left by a dead writer that no journal remembers:
 far longer than any write, also one of another machine on the same synchronised folder."""
+
+CONFLICT_NAMES: Final = 1000
+"""How many names are tried for a conflict copy: two in one second are already a wonder."""
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 _FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
@@ -32,12 +36,12 @@ def temporary_name() -> str:
     return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
 
 
-def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None = None) -> None:
-    """Writes `data` durably to a new file. It gets the mode, owner and extended attributes of `like` when
-    there is one (owner and attributes as far as the system lets us), else `mode`, else the user's default."""
+def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None = None) -> int:
+    """Writes `data` durably to a new file, and gives that file's number. The file gets the mode, owner and
+    extended attributes of `like` when there is one (owner and attributes as far as the system lets us), else
+    `mode`, else the user's default."""
     private = like is not None or mode is not None
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-    handle = os.open(temporary, flags, 0o600 if private else 0o666)
+    handle = beneath.create_file(temporary, 0o600 if private else 0o666)
     try:
         rest = memoryview(data)
         while rest:
@@ -47,28 +51,33 @@ def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None =
         elif mode is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, mode)
         os.fsync(handle)
+        return os.fstat(handle).st_ino
     except BaseException:
-        os.close(handle)
         with contextlib.suppress(OSError):
-            temporary.unlink()
+            beneath.remove(temporary)
         raise
-    os.close(handle)
+    finally:
+        os.close(handle)
 
 
 def _keep_attributes(handle: int, like: Path) -> None:
-    status = like.stat()
-    if hasattr(os, "fchown"):
-        mine = os.fstat(handle)
-        if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
-            with contextlib.suppress(OSError):
-                os.fchown(handle, status.st_uid, status.st_gid)
-    if hasattr(os, "listxattr"):
-        with contextlib.suppress(OSError):
-            for name in os.listxattr(like):
+    model = beneath.open_file(like, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    try:
+        status = os.fstat(model)
+        if hasattr(os, "fchown"):
+            mine = os.fstat(handle)
+            if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
                 with contextlib.suppress(OSError):
-                    os.setxattr(handle, name, os.getxattr(like, name))
-    if hasattr(os, "fchmod"):
-        os.fchmod(handle, stat.S_IMODE(status.st_mode))
+                    os.fchown(handle, status.st_uid, status.st_gid)
+        if hasattr(os, "listxattr"):
+            with contextlib.suppress(OSError):
+                for name in os.listxattr(model):
+                    with contextlib.suppress(OSError):
+                        os.setxattr(handle, name, os.getxattr(model, name))
+        if hasattr(os, "fchmod"):
+            os.fchmod(handle, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(model)
 
 
 def publish_new(temporary: Path, place: Path) -> None:
@@ -78,23 +87,51 @@ def publish_new(temporary: Path, place: Path) -> None:
         temporary.rename(place)
         return
     try:
-        os.link(temporary, place, follow_symlinks=False)
+        beneath.link(temporary, place)
     except FileExistsError:
         raise
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT):
+        if error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             raise
         # A file system without hard links: the check and the rename leave a small gap there.
-        if os.path.lexists(place):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        temporary.replace(place)
+        beneath.rename_new(temporary, place)
         return
-    temporary.unlink()
+    beneath.remove(temporary)
 
 
 def publish_over(temporary: Path, place: Path) -> None:
-    """Swaps a staged file for the one that is there. The caller has just looked at that one."""
-    temporary.replace(place)
+    """A staged file in place of the one that is there, which is gone then."""
+    beneath.rename_over(temporary, place)
+
+
+def swap(temporary: Path, place: Path) -> bool:
+    """A staged file in place of the one that is there, which lies at `temporary` then, so that it can be
+    looked at once more and put back. False when it is gone instead: on a file system that neither exchanges
+    names nor has hard links. One without exchange leaves a gap in which a new file of another program is
+    replaced."""
+    if beneath.exchange(temporary, place):
+        return True
+    aside = place.with_name(temporary_name())
+    try:
+        beneath.link(place, aside)
+    except OSError:
+        beneath.rename_over(temporary, place)
+        return False
+    beneath.rename_over(temporary, place)
+    beneath.rename_over(aside, temporary)
+    return True
+
+
+def set_aside(temporary: Path, place: Path) -> Path:
+    """Text that nobody asked to lose and that has no name any more, as a conflict copy beside the note."""
+    when = time.strftime("%Y-%m-%d %H%M%S")
+    for number in range(1, CONFLICT_NAMES):
+        more = f" {number}" if number > 1 else ""
+        copy = place.with_name(f"{place.stem} (conflicted copy {when}){more}{place.suffix}")
+        with contextlib.suppress(FileExistsError):
+            beneath.rename_new(temporary, copy)
+            return copy
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
 
 
 def sync_folder(folder: Path) -> None:
@@ -102,7 +139,7 @@ def sync_folder(folder: Path) -> None:
     if os.name == "nt":
         return
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = beneath.open_folder(folder, os.O_RDONLY)
     except FileNotFoundError:
         return
     try:
@@ -117,7 +154,7 @@ def sync_folder(folder: Path) -> None:
 def check_writable(place: Path, path: str) -> None:
     """Raises `PermissionDenied` for a file that is read-only. A swap would succeed all the same, because
     only its folder counts for the system; but whoever made it read-only meant it."""
-    status = place.stat()
+    status = beneath.status(place)
     if not status.st_mode & 0o222 or not os.access(place, os.W_OK):
         raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.")
 
@@ -130,9 +167,11 @@ def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool
         return False
     place = root.folder.joinpath(*folder.split("/"), name) if folder else root.folder / name
     try:
-        status = place.lstat()
-        if stat.S_ISREG(status.st_mode) and (now or time.time()) - status.st_mtime > LEFTOVER_SECONDS:
-            place.unlink()
+        status = beneath.status(place)
+        # What a swap has just displaced lies there too, with the time of its last save: its status is newer.
+        changed = max(status.st_mtime, status.st_ctime)
+        if stat.S_ISREG(status.st_mode) and (now or time.time()) - changed > LEFTOVER_SECONDS:
+            beneath.remove(place)
             return True
     except OSError:
         return False

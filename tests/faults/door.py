@@ -1,0 +1,73 @@
+"""A real door to a vault: `vaultbridge stdio` as a process of its own, spoken to as an assistant does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+
+class Door:
+    def __init__(self, vault: Path, home: Path, *options: str) -> None:
+        home.mkdir(exist_ok=True)
+        environ = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+        with (home / "stderr.txt").open("a") as stderr:
+            self._process = self._start(vault, home, options, environ, stderr)
+        self._number = 0
+
+    def _start(
+        self, vault: Path, home: Path, options: tuple[str, ...], environ: dict[str, str], stderr: TextIO
+    ) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "vaultbridge", "stdio", str(vault), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env={**environ, "HOME": str(home), "VAULTBRIDGE_CACHE": str(home / "cache")},
+        )
+
+    def __enter__(self) -> Door:
+        about = {"name": "faults", "version": "1"}
+        self._ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about})
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.close()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message) + "\n")
+        self._process.stdin.flush()
+
+    def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        self._number += 1
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
+        while line := self._process.stdout.readline():
+            message = json.loads(line)
+            if message.get("id") == self._number:
+                assert "result" in message, message
+                result: dict[str, Any] = message["result"]
+                return result
+        raise AssertionError("the server is gone")
+
+    def call(self, tool: str, **arguments: Any) -> tuple[bool, str]:
+        """Whether the tool did it, and what it said."""
+        result = self._ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
+        said = "".join(part.get("text", "") for part in result["content"])
+        return not result.get("isError", False), said

@@ -1,0 +1,138 @@
+"""Each fault, injected `count` times over a real door, and what was lost by it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from msgspec import Struct
+
+from faults.door import Door
+from vaultbridge.vault.journal import Journal
+
+OUTSIDE = Path(__file__).with_name("outside.py")
+MARK = re.compile(r"^[ov]-\d+$", re.MULTILINE)
+
+
+class Result(Struct):
+    """`injected` says how often another program interfered, `calls` how many calls were made meanwhile and
+    `done` how many of them were acknowledged. `lost` names what is nowhere any more, or was seen or written
+    although it must not be. `in_history` counts saves of another program that it wrote over itself, because
+    it had read the note while ours stood there, and that the journal gives back."""
+
+    injected: int
+    calls: int
+    done: int
+    lost: list[str]
+    told: list[str] = []
+    in_history: int = 0
+
+
+def start_outside(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, OUTSIDE, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end_outside(process: subprocess.Popen[str]) -> int:
+    out, _ = process.communicate(timeout=60)
+    return int(out or 0)
+
+
+def outside_saves(folder: Path, how: str, count: int, gap: float) -> Result:
+    """Another program saves a note `count` times while a door appends to it."""
+    vault = folder / "vault"
+    vault.mkdir(parents=True)
+    note = vault / "Note.md"
+    note.write_text("# A note\n")
+    calls, acknowledged, told = 0, [], set()
+    with Door(vault, folder / "home") as door:
+        door.call("read_note", name="Note")
+        outside = start_outside(how, note, count, gap)
+        while outside.poll() is None:
+            done, said = door.call("edit_note", name="Note", op="append", content=f"v-{calls}")
+            if done:
+                acknowledged.append(f"v-{calls}")
+            else:
+                told.add(said)
+            calls += 1
+        saved = end_outside(outside)
+    there = {mark for file in vault.glob("*.md") for mark in MARK.findall(file.read_text())}
+    wanted = [f"o-{number}" for number in range(saved)]
+    if how == "append":
+        # The others put back what they read before an acknowledged change: that is theirs to lose.
+        wanted += acknowledged
+    remembered = set(MARK.findall(_history(folder / "home" / "cache")))
+    lost = [mark for mark in wanted if mark not in there and mark not in remembered]
+    only_remembered = sum(mark not in there for mark in wanted) - len(lost)
+    if "# A note" not in note.read_text():
+        lost.append("the note's text")
+    lost += [f"left behind: {file.name}" for file in vault.glob(".vaultbridge-*")]
+    return Result(saved, calls, len(acknowledged), lost, sorted(told), only_remembered)
+
+
+def _history(cache: Path) -> str:
+    """Every text that the journal can give back."""
+    (file,) = cache.rglob("journal.sqlite")
+    journal = Journal(file.parent)
+    try:
+        versions = [text for entry in journal.history(limit=1000) for text in journal.versions(entry)]
+    finally:
+        journal.close()
+    return "\n".join(
+        data.decode() for one in versions for data in (one.before, one.after) if data is not None
+    )
+
+
+SECRET = "what nobody may see"
+OPEN = "what anybody may see"
+
+
+def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> Result:
+    """A file or folder of the vault is exchanged for a link, out of the vault or into a denied folder, and
+    back, in a tight loop, while a door reads and writes it `seconds_of_calls` times."""
+    vault = folder / "vault"
+    hidden = vault / "Private" if denied else folder / "elsewhere"
+    for place in (vault / "Pub", hidden):
+        place.mkdir(parents=True)
+    (vault / "Pub" / "n.md").write_text(f"{OPEN}\n")
+    (hidden / "n.md").write_text(f"{SECRET}\n")
+    before = {file.name: file.read_bytes() for file in hidden.iterdir()}
+    place, target = (vault / "Pub" / "n.md", hidden / "n.md") if what == "file" else (vault / "Pub", hidden)
+    lost: list[str] = []
+    done = 0
+    options = ("--deny", "Private/") if denied else ()
+    with Door(vault, folder / "home", *options) as door:
+        outside = start_outside(f"swap-{what}", place, target, 0)
+        for number in range(seconds_of_calls):
+            fine, said = door.call("read_note", name="Pub/n.md")
+            done += fine
+            if SECRET in said:
+                lost.append(f"call {number} read it: {said}")
+            fine, said = _write(door, number)
+            done += fine
+            if SECRET in said:
+                lost.append(f"call {number} showed it: {said}")
+            fine, said = door.call("search", query="nobody")
+            if SECRET in said:
+                lost.append(f"call {number} found it: {said}")
+        injected = end_outside(outside)
+    after = {file.name: file.read_bytes() for file in hidden.iterdir()}
+    if after != before:
+        lost.append(f"written: {sorted(after)}")
+    return Result(injected, 3 * seconds_of_calls, done, lost)
+
+
+def _write(door: Door, number: int) -> tuple[bool, str]:
+    if number % 5 == 0:
+        return door.call("create_note", name=f"Pub/new {number}", content="new")
+    if number % 5 == 1:
+        return door.call("delete_note", name=f"Pub/new {number - 1}")
+    if number % 5 == 2:
+        return door.call("edit_note", name="Pub/n.md", op="append", content="more", dry_run=True)
+    return door.call("edit_note", name="Pub/n.md", op="append", content="more")

@@ -1,0 +1,104 @@
+"""Another program at work in a vault, one that knows nothing of us. Started by `injections.py`.
+
+    outside.py HOW FILE COUNT GAP            saves FILE so often, each time with a mark added
+    outside.py swap-file FILE TARGET GAP     exchanges FILE for a link to TARGET and back
+    outside.py swap-folder FOLDER TARGET GAP exchanges FOLDER for a link to TARGET and back
+
+HOW is `in-place` (empties the file, waits GAP seconds, writes it), `closing` (the same, but closes it in
+between), `replace` (writes beside it and renames) or `append`. GAP is also the pause between two. It ends
+when COUNT is done or its standard input is closed, and prints how often it did its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import sys
+import time
+from pathlib import Path
+
+APART = 0.002
+"""The pause between two saves where no gap is asked for: an edit fits in now and then."""
+
+
+def ended() -> bool:
+    return bool(select.select([sys.stdin], [], [], 0)[0])
+
+
+def read(file: Path) -> str:
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return file.read_text()
+
+
+def save_in_place(file: Path, mark: str, gap: float, *, closing: bool) -> None:
+    text = read(file) + mark
+    if closing:
+        os.truncate(file, 0)
+        time.sleep(gap)
+        file.write_text(text)
+        return
+    with file.open("r+") as opened:
+        opened.truncate(0)
+        time.sleep(gap)
+        opened.write(text)
+
+
+def replace(file: Path, mark: str) -> None:
+    beside = file.with_name(f".{file.name}.saving")
+    beside.write_text(read(file) + mark)
+    beside.rename(file)
+
+
+def append(file: Path, mark: str) -> None:
+    with file.open("a") as opened:
+        opened.write(mark)
+
+
+def save(how: str, file: Path, count: int, gap: float) -> None:
+    done = 0
+    while done < count and not ended():
+        mark = f"o-{done}\n"
+        if how == "replace":
+            replace(file, mark)
+        elif how == "append":
+            append(file, mark)
+        else:
+            save_in_place(file, mark, gap, closing=how == "closing")
+        done += 1
+        time.sleep(gap or APART)
+    print(done, flush=True)
+
+
+def swap(place: Path, target: Path, gap: float) -> None:
+    link = place.with_name(f".{place.name}.link")
+    link.symlink_to(target)
+    done = 0
+    while not ended():
+        exchange(place, link)
+        done += 1
+        if gap:
+            time.sleep(gap)
+    if place.is_symlink():
+        exchange(place, link)
+    link.unlink()
+    print(done, flush=True)
+
+
+def exchange(one: Path, other: Path) -> None:
+    call = ctypes.CDLL(None, use_errno=True).renameat2
+    if call(-100, os.fsencode(one), -100, os.fsencode(other), 2):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def main(how: str, place: str, third: str, gap: str) -> None:
+    if how.startswith("swap-"):
+        swap(Path(place), Path(third), float(gap))
+    else:
+        save(how, Path(place), int(third), float(gap))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,35 @@
+"""A few injections of each fault; `python tests/faults/run.py` makes thousands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faults.injections import outside_saves, swapped
+
+pytestmark = pytest.mark.timeout(280)
+
+
+@pytest.mark.parametrize("how", ["in-place", "closing"])
+def test_a_note_that_another_program_is_saving_in_place_is_never_built_upon(tmp_path: Path, how: str) -> None:
+    slow = outside_saves(tmp_path / "slow", how, 4, 0.3)
+    assert slow.lost == []
+    assert slow.done
+    quick = outside_saves(tmp_path / "quick", how, 60, 0.01)
+    assert quick.lost == []
+
+
+@pytest.mark.parametrize("how", ["replace", "append"])
+def test_no_save_of_another_program_is_lost_to_an_edit(tmp_path: Path, how: str) -> None:
+    result = outside_saves(tmp_path, how, 300, 0)
+    assert result.lost == []
+    assert result.done
+
+
+@pytest.mark.parametrize("denied", [False, True])
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_becomes_a_link_is_never_followed(tmp_path: Path, what: str, *, denied: bool) -> None:
+    result = swapped(tmp_path, what, 100, denied=denied)
+    assert result.lost == []
+    assert result.injected
