@@ -15,12 +15,12 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "vaultbridge"
 
 ORDER = [
-    "errors", "limits", "note", "links", "vault", "index", "bases", "engine",
+    "errors", "limits", "json_faults", "note", "links", "vault", "index", "bases", "engine",
     "editor", "tools", "rpc", "client", "dialects", "transports", "web", "app", "cli", "__main__",
 ]  # fmt: skip
 """A part may import itself and what stands before it."""
 
-ON_ITS_OWN = {"rpc": {"errors", "limits"}, "client": {"errors", "limits", "rpc"}}
+ON_ITS_OWN = {"rpc": {"errors", "limits"}, "client": {"errors", "limits", "json_faults", "rpc"}}
 """Parts that others outside this project may use: they know far less than their place would allow."""
 
 TRANSPORTS_KNOW_NOT = {"note", "links", "vault", "index", "bases", "engine", "tools"}

@@ -6,7 +6,12 @@ argparse and the rest are imported by the commands that use them.
 
 from __future__ import annotations
 
+import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 COMMANDS = {
     "index": "build or refresh a vault's index",
@@ -45,8 +50,97 @@ def usage() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and give back its exit code: 0, 1 for an error, 2 for wrong usage."""
+    """Run one command and give back its exit code: 0, 1 for an error, 2 for wrong usage.
+
+    What every command owes its caller is done here, once: an output that is closed, full or no longer read,
+    an argument that is no text, and a fault of our own each end in a line and a code, never in a traceback.
+    """
     args = sys.argv[1:] if argv is None else argv
+    if None in (sys.stdin, sys.stdout, sys.stderr) and _open_missing_streams() and args[:1] != ["serve"]:
+        return _complain("standard output is closed. Give it a file or a terminal to write to.")
+    _prepare_output()
+    for number, word in enumerate(args, 1):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            _complain(f"argument {number} is not UTF-8 text: {ascii(word)[:200]}. Write it in UTF-8.")
+            return 2
+    try:
+        code = _run(args)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        code = 0  # `vaultbridge search … | head` is no failure
+    except OSError as error:
+        code = _complain(f"the system refused: {error.strerror or error}.")
+    except Exception as error:
+        if os.environ.get("VAULTBRIDGE_TRACEBACK"):
+            raise
+        code = _complain(
+            f"a fault of vaultbridge's own ({type(error).__name__}). Please report it;"
+            " with VAULTBRIDGE_TRACEBACK=1 in the environment it says where."
+        )
+    for stream in (sys.stdout, sys.stderr):
+        _settle(stream)
+    return code
+
+
+def _open_missing_streams() -> bool:
+    """Stand-ins for closed standard streams; whether the output is among them.
+
+    Their numbers must not be free: the next file opened, an index perhaps, would get one, and be written to
+    by whatever writes to that number without asking.
+    """
+    closed_output = sys.stdout is None
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            stream = open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+    return closed_output
+
+
+def _prepare_output() -> None:
+    """Files and pipes get UTF-8 whatever the locale; a terminal of an old encoding shows what it can."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is None:
+        return
+    if sys.stdout.encoding.lower().replace("-", "") != "utf8" and not sys.stdout.isatty():
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    else:
+        reconfigure(errors="backslashreplace")
+
+
+def _complain(text: str) -> int:
+    try:
+        sys.stderr.write(f"vaultbridge: {text}\n")
+        return 1
+    except (OSError, ValueError):
+        return 1
+
+
+def _settle(stream: TextIO) -> None:
+    """Leave nothing for the interpreter to flush at its end: it would complain, with a code of its own."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+    except (OSError, ValueError):
+        return
+
+
+def _run(args: list[str]) -> int:
     if args[:1] == ["help"] and len(args) > 1:
         args = [*args[1:], "--help"]
     command = args[0] if args else "--help"
@@ -63,7 +157,9 @@ def main(argv: list[str] | None = None) -> int:
 
         closest = get_close_matches(command, COMMANDS, n=1)
         hint = f" Did you mean {closest[0]!r}?" if closest else ""
-        sys.stderr.write(f"vaultbridge: no command {command!r}.{hint} `vaultbridge --help` lists them.\n")
+        sys.stderr.write(
+            f"vaultbridge: no command {command[:60]!r}.{hint} `vaultbridge --help` lists them.\n"
+        )
         return 2
     from importlib import import_module
 

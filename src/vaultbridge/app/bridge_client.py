@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.transports.http_client import Address, HttpAnswer, address, request
 
@@ -171,7 +172,7 @@ class BridgeClient:
     def _word(self, answer: HttpAnswer, key: str) -> str:
         try:
             form = msgspec.json.decode(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except JSON_FAULTS:
             return ""
         word = form.get(key) if isinstance(form, dict) else None
         return word[:TEXT_CHARS] if isinstance(word, str) else ""

@@ -25,6 +25,7 @@ from vaultbridge.editor.private_file import (
     write_private,
 )
 from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
 
@@ -169,7 +170,7 @@ class TokenStore:
             return []
         try:
             return msgspec.json.decode(data, type=list[Token])
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except JSON_FAULTS as error:
             raise EngineFailure(
                 f"{FILE_NAME} is damaged, so no token is accepted.", hint="Delete it and make new tokens."
             ) from error

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.cli import call_output as output
-from vaultbridge.cli.common import SuggestingParser
+from vaultbridge.cli.common import SuggestingParser, one_line
 from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import ConnectFailed, LineLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message
@@ -28,6 +28,7 @@ from vaultbridge.client.servers import IDE, open_target
 from vaultbridge.client.session import Session
 from vaultbridge.client.trace import TracedTransport
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.json_faults import JSON_FAULTS, json_fault
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS
 
@@ -41,7 +42,7 @@ examples:
 """
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> SuggestingParser:
     p = SuggestingParser(
         prog="vaultbridge call",
         description="List and call the tools of any MCP server.",
@@ -79,12 +80,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str]) -> int:
     try:
-        # Options may stand between the positional arguments too, as people write them.
-        args = parser().parse_intermixed_args(argv)
+        args = parser().parse(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
-        output.prepare()
         _check(args)
         # Here and not in the event loop, whose first interrupt would not end the reading of stdin.
         arguments = _arguments(args)
@@ -107,9 +106,8 @@ def main(argv: list[str]) -> int:
 
 
 def _complain(text: str, code: int) -> int:
-    one_line = " ".join(text.split())
     if sys.stderr is not None:
-        sys.stderr.write(f"vaultbridge call: {one_line}\n")
+        sys.stderr.write(f"vaultbridge call: {one_line(text)}\n")
     return code
 
 
@@ -256,9 +254,9 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
         value = msgspec.json.decode(text)
     except OSError as error:
         raise InvalidArgument(f"The arguments cannot be read: {(error.strerror or '').lower()}.") from None
-    except (msgspec.DecodeError, UnicodeError) as error:
+    except JSON_FAULTS as error:
         raise InvalidArgument(
-            f"The arguments are not JSON: {error}.", hint="Give an object, like '{\"a\": 1}'."
+            f"The arguments are not JSON: {json_fault(error)}.", hint="Give an object, like '{\"a\": 1}'."
         ) from None
     if not isinstance(value, dict):
         raise InvalidArgument("The arguments must be a JSON object.", hint="Like '{\"a\": 1}'.")

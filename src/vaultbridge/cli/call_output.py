@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
-import io
 import os
 import shutil
 import sys
@@ -30,15 +29,6 @@ HEADINGS: Final = {
     "template": "Resource templates",
     "prompt": "Prompts",
 }
-
-
-def prepare() -> None:
-    """Before anything is written. Raises EngineFailure when there is nowhere to write to."""
-    if sys.stdout is None:
-        raise EngineFailure("There is no standard output to write to.")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A terminal of an old encoding shows what it can.
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def finish() -> None:

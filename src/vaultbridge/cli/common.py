@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,20 +23,40 @@ USAGE = 2
 
 BAR_CHARS = 30
 
+ERROR_CHARS = 1000
+"""The longest error that is shown: a person reads no more, and an argument may be as long as a book."""
+
+LARGEST_NUMBER = 2**63 - 1
+"""SQLite's largest integer: more notes, lines or changes than that are nowhere."""
+
+_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
 
 class SuggestingParser(argparse.ArgumentParser):
-    """argparse that tells a mistyped option with the one that was meant."""
+    """argparse that tells a mistyped option with the one that was meant, in one line, and takes options and
+    other arguments in any order."""
 
     def error(self, message: str) -> NoReturn:
         from difflib import get_close_matches
 
         options = self._options()
+        meant = ""
         for word in message.split():
             name = word.partition("=")[0].rstrip(":,")
             if name.startswith("--") and name not in options:
                 closest = get_close_matches(name, options, n=1)
-                super().error(message + (f". Did you mean {closest[0]}?" if closest else ""))
-        super().error(message)
+                meant = f" Did you mean {closest[0]}?" if closest else ""
+                break
+        if not meant and "arguments: -" in message:
+            meant = " What begins with - and is no option goes after --."
+        said = one_line(message).rstrip(".")
+        self.exit(USAGE, f"{self.prog}: {said}.{meant} `{self.prog} --help` lists what it takes.\n")
+
+    def parse(self, argv: list[str]) -> argparse.Namespace:
+        """Options may stand anywhere between the other arguments, as people write them."""
+        if any(action.nargs == argparse.PARSER for action in self._actions):
+            return self.parse_args(argv)  # `token make …`: what follows is the inner parser's
+        return self.parse_intermixed_args(argv)
 
     def _options(self) -> set[str]:
         """Of the words that may follow (`token make`) too: argparse leaves what they do not know to us."""
@@ -65,10 +86,28 @@ class Parser(SuggestingParser):
         )
 
 
+def whole_number(text: str) -> int:
+    """For argparse: any number that a database can count to."""
+    number = int(text)
+    if abs(number) > LARGEST_NUMBER:
+        raise argparse.ArgumentTypeError(f"{text[:40]} is too large a number")
+    return number
+
+
+def port_number(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError("a port is 0 to 65535")
+    return port
+
+
+whole_number.__name__ = port_number.__name__ = "number"  # argparse says it: "invalid number value"
+
+
 def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace], int]) -> int:
     """Parse and run, turning our own errors into one clear line on stderr."""
     try:
-        args = parser.parse_args(argv)
+        args = parser.parse(argv)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -85,9 +124,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         report(error, as_json=args.json)
         return USAGE if isinstance(error, InvalidArgument) and error.argument == "usage" else FAILED
     except BrokenPipeError:
-        # `vaultbridge search … | head` is no failure; keep the interpreter from complaining at exit.
-        sys.stdout = None
-        return OK
+        raise  # the front door knows what to do without a reader
     except OSError as error:
         sys.stderr.write(f"vaultbridge: the system refused: {error.strerror or error}.\n")
         return FAILED
@@ -97,7 +134,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
 
 
 def report(error: VaultbridgeError, *, as_json: bool) -> None:
-    sys.stderr.write(f"vaultbridge: {error}\n")
+    sys.stderr.write(f"vaultbridge: {one_line(str(error))}\n")
     if as_json:
         emit(
             {
@@ -108,6 +145,12 @@ def report(error: VaultbridgeError, *, as_json: bool) -> None:
                 **error.details,
             }
         )
+
+
+def one_line(text: str) -> str:
+    """An error as it is shown: a name in it may hold anything, also what ends a line or steers a terminal."""
+    shown = _STEERING.sub(lambda found: " " if found[0].isspace() else ascii(found[0])[1:-1], text)
+    return shown if len(shown) <= ERROR_CHARS else f"{shown[: ERROR_CHARS - 1]}…"
 
 
 def emit(value: Any) -> None:

@@ -213,7 +213,7 @@ def _bytes(file: Path) -> bytes | None:
 def _read_json(data: bytes) -> Any:
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

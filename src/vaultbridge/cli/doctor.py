@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, port_number, run, say
 
 if TYPE_CHECKING:
     from vaultbridge.editor.checks import Check
@@ -21,7 +21,9 @@ def main(argv: list[str]) -> int:
         "doctor", "Check everything that Claude Code needs to find and reach this vault's bridge."
     )
     parser.add_vault()
-    parser.add_argument("--port", type=int, help="the bridge's port, when it is not the remembered one")
+    parser.add_argument(
+        "--port", type=port_number, help="the bridge's port, when it is not the remembered one"
+    )
     parser.add_argument("--cwd", type=Path, help="the folder Claude Code is started in (here, unless said)")
     return run(parser, argv, _doctor)
 

@@ -8,6 +8,7 @@ import sys
 import msgspec
 
 from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
+from vaultbridge.json_faults import JSON_FAULTS, json_fault
 
 EXAMPLES = """\
 examples:
@@ -47,5 +48,5 @@ def _json(data: bytes) -> object:
 
     try:
         return msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        raise InvalidArgument(f"The operation is not JSON: {error}", argument="usage") from None
+    except JSON_FAULTS as error:
+        raise InvalidArgument(f"The operation is not JSON: {json_fault(error)}.", argument="usage") from None

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 from datetime import datetime
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, run, say
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, run, say, whole_number
 
 
 def main(argv: list[str]) -> int:
     parser = Parser("history", "The changes made through vaultbridge, newest first.")
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes of this file")
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--diff", type=int, metavar="ID", help="show the diff of one change")
+    parser.add_argument("--limit", type=whole_number, default=20, metavar="N", help="how many (20)")
+    parser.add_argument("--diff", type=whole_number, metavar="ID", help="show the diff of one change")
     return run(parser, argv, _history)
 
 

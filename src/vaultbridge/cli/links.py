@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say, whole_number
 
 
 def main(argv: list[str]) -> int:
@@ -18,7 +18,9 @@ def main(argv: list[str]) -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--backlinks", action="store_true", help="only links to NOTE")
     which.add_argument("--outgoing", action="store_true", help="only links of NOTE")
-    which.add_argument("--depth", type=int, metavar="N", help="every note at most N links away from NOTE")
+    which.add_argument(
+        "--depth", type=whole_number, metavar="N", help="every note at most N links away from NOTE"
+    )
     which.add_argument("--to", metavar="OTHER", help="the shortest way from NOTE to OTHER")
     which.add_argument("--unresolved", action="store_true", help="names that links give and no file has")
     which.add_argument("--orphans", action="store_true", help="notes that no other note links to")

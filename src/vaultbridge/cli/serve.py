@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import OK, Parser, emit, port_number, run, say
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.transports.http_guard import host_fault, origin_fault
 
@@ -24,7 +24,7 @@ stands above it. Without --port it is the port this vault had last, else 3000, e
 def main(argv: list[str]) -> int:
     parser = Parser("serve", "Serve vaults to assistants, on one port of this machine.", epilog=EPILOG)
     parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
-    parser.add_argument("--port", type=_port, help="the port to take, or nothing; 0: any free one")
+    parser.add_argument("--port", type=port_number, help="the port to take, or nothing; 0: any free one")
     parser.add_argument("--host", type=_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="nothing may be changed")
     parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
@@ -57,13 +57,6 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     return run(parser, argv, _serve)
-
-
-def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError("a port is 0 to 65535")
-    return port
 
 
 def _host(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
+from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome, whole_number
 
 
 def main(argv: list[str]) -> int:
@@ -14,7 +14,9 @@ def main(argv: list[str]) -> int:
         epilog="An undo is taken back by its own ID.",
     )
     parser.add_vault()
-    parser.add_argument("id", metavar="ID", nargs="?", type=int, help="as `vaultbridge history` shows it")
+    parser.add_argument(
+        "id", metavar="ID", nargs="?", type=whole_number, help="as `vaultbridge history` shows it"
+    )
     parser.add_argument("--force", action="store_true", help="also when a file has changed since")
     return run(parser, argv, _undo)
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.client.errors import InvalidMessage
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.rpc import codec
 from vaultbridge.rpc.messages import ErrorResponse, Notification, Request, Response
 
@@ -111,7 +112,7 @@ def decode(data: str | bytes) -> tuple[Kind, Message]:
     """Read one message. Bytes must be UTF-8. Raises InvalidMessage, and nothing else."""
     try:
         message = _decoder.decode(data)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+    except JSON_FAULTS as error:
         raise InvalidMessage(f"Invalid JSON: {error}") from None
     return classify(message), message
 
@@ -142,7 +143,7 @@ def answered_id(data: str | bytes) -> RequestId | None:
     """The id of an answer that is refused, read without building the rest, or None."""
     try:
         outline = msgspec.json.decode(data, type=_IdOnly)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except JSON_FAULTS:
         return None
     if outline.method is not None:
         return None

@@ -18,6 +18,7 @@ import msgspec
 from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.plugins import HttpPlugin, StdioPlugin, WebSocketPlugin
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.json_faults import JSON_FAULTS, json_fault
 from vaultbridge.limits import MIB
 
 PROJECT_FILE: Final = ".mcp.json"
@@ -72,8 +73,8 @@ def read_servers(config: str | None) -> dict[str, dict[str, Any]]:
         raise InvalidArgument("The configuration file is too large to be one.")
     try:
         content = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeError) as error:
-        raise InvalidArgument(f"The configuration file is not JSON: {error}.") from None
+    except JSON_FAULTS as error:
+        raise InvalidArgument(f"The configuration file is not JSON: {json_fault(error)}.") from None
     servers = content.get("mcpServers", content.get("servers")) if isinstance(content, dict) else None
     if not isinstance(servers, dict) or not all(isinstance(entry, dict) for entry in servers.values()):
         raise InvalidArgument('The configuration file has no object "mcpServers" of named servers.')

@@ -22,6 +22,7 @@ import msgspec
 from vaultbridge.editor.private_file import make_private_folder, read_private, write_private
 from vaultbridge.editor.processes import is_alive
 from vaultbridge.errors import EngineFailure
+from vaultbridge.json_faults import JSON_FAULTS
 
 FILE_NAME: Final = "bridge.json"
 GUEST_FILE_NAME: Final = "guest.json"
@@ -120,7 +121,7 @@ def _read(file: Path) -> Remembered | None:
         return None
     try:
         return msgspec.json.decode(data, type=Remembered)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except JSON_FAULTS:
         return None
 
 

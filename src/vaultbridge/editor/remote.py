@@ -17,6 +17,7 @@ import msgspec
 
 from vaultbridge.editor.remembered import Remembered, all_listening, listening_for
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.limits import CALL_SECONDS
 
 if TYPE_CHECKING:
@@ -79,8 +80,10 @@ class Visit:
             raise TimedOut(f"The bridge did not answer within {seconds:g} s.") from None
         if message.type is not aiohttp.WSMsgType.TEXT:
             raise NotRunning
-        read: dict[str, Any] = msgspec.json.decode(message.data)
-        return read
+        try:
+            return msgspec.json.decode(message.data, type=dict[str, Any])
+        except JSON_FAULTS:
+            raise NotRunning from None  # whatever listens there, it is no bridge of ours
 
 
 @asynccontextmanager

@@ -212,6 +212,7 @@ def _id_in(text: str) -> RequestId | None:
 
 
 def _slowly_decoded(text: str) -> Any:
+    """Raises ValueError, RecursionError."""
     import json
 
     return json.loads(text, parse_constant=_refuse_constant)

@@ -14,6 +14,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, inspect
 
+from vaultbridge.json_faults import JSON_FAULTS
+
 _WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
 """As many digits as a double carries exactly: whatever program wrote the text, it lost none."""
 
@@ -65,6 +67,6 @@ def _unpacked(value: Any, kind: type) -> Any:
         return value
     try:
         inner = msgspec.json.decode(value)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+    except JSON_FAULTS:
         return value
     return inner if isinstance(inner, kind) else value

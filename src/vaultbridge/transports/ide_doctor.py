@@ -19,6 +19,7 @@ import msgspec
 from vaultbridge.editor.checks import Check
 from vaultbridge.editor.private_file import read_private
 from vaultbridge.editor.processes import is_alive
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.transports.lockfile import lock_files, scanned_folders
 from vaultbridge.transports.websocket import IDE_TOKEN_HEADER
 
@@ -245,7 +246,7 @@ def _read(file: Path) -> Lock | str:
         return "missing"
     try:
         value = msgspec.json.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except JSON_FAULTS:
         return "broken"
     return value if isinstance(value, dict) else "broken"
 

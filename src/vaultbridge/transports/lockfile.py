@@ -20,6 +20,7 @@ import msgspec
 
 from vaultbridge.editor.private_file import make_private_folder, read_private, write_private
 from vaultbridge.editor.processes import is_alive
+from vaultbridge.json_faults import JSON_FAULTS
 
 LOCKS_LOOKED_AT: Final = 1000
 """Lock files examined per folder: hundreds of dead ones have been seen, a runaway folder must not hang us."""
@@ -168,7 +169,7 @@ def read_lock(file: Path) -> Lock | None:
     data = read_private(file)
     try:
         return None if data is None else msgspec.json.decode(data, type=Lock)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except JSON_FAULTS:
         return None
 
 
@@ -182,7 +183,7 @@ def is_stale(file: Path) -> bool:
     data = read_private(file)
     try:
         owner = None if data is None else msgspec.json.decode(data, type=_Owner)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except JSON_FAULTS:
         return False
     if owner is None or owner.running_in_windows != (os.name == "nt"):
         return False

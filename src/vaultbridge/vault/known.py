@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import AmbiguousName, VaultNotFound
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 
@@ -65,7 +66,7 @@ def _read_list(file: Path) -> Iterable[KnownVault]:
     try:
         with file.open("rb") as handle:
             data = msgspec.json.decode(handle.read(KNOWN_BYTES))
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (OSError, *JSON_FAULTS):
         return
     vaults = data.get("vaults") if isinstance(data, dict) else None
     for number, entry in (vaults if isinstance(vaults, dict) else {}).items():

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.limits import MIB
 from vaultbridge.vault.ignore import IgnoreFilters
 from vaultbridge.vault.paths import Root
@@ -95,7 +96,7 @@ class _Reading:
             return None
         try:
             return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except JSON_FAULTS as error:
             self.problems.append(f"{name} is not valid JSON: {error}")
             return None
 

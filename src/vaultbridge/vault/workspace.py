@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidPath
+from vaultbridge.json_faults import JSON_FAULTS
 from vaultbridge.limits import MIB
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
@@ -70,7 +71,7 @@ def read_workspace(root: Root) -> Workspace:
 def parse_workspace(data: bytes) -> Workspace:
     try:
         tree = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_FAULTS as error:
         return Workspace(problem=f"{WORKSPACE_FILE} is not valid JSON: {error}")
     if not isinstance(tree, dict):
         return Workspace(problem=f"{WORKSPACE_FILE} does not hold an object")

@@ -1,0 +1,150 @@
+"""Options and other arguments in any order, for every command that parses them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.__main__ import COMMANDS
+from vaultbridge.cli.common import SuggestingParser
+
+BY_HAND = {"stdio", "bridge"}
+"""They read their arguments without argparse, and have tests of their own."""
+
+
+def parser_of(command: str) -> SuggestingParser:
+    module: Any = import_module(f"vaultbridge.cli.{command}")
+    if command == "call":
+        found: SuggestingParser = module.parser()
+        return found
+    seen: list[SuggestingParser] = []
+
+    def catch(parser: SuggestingParser, _argv: object, _command: object) -> int:
+        seen.append(parser)
+        return 0
+
+    with patch.object(module, "run", catch):
+        module.main([])
+    return seen[0]
+
+
+PARSERS = {command: parser_of(command) for command in COMMANDS if command not in BY_HAND | {"token"}}
+
+VALUES: dict[str, st.SearchStrategy[str]] = {"number": st.integers(0, 65535).map(str)}
+WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(
+    lambda word: not word.startswith("-")
+)
+
+
+def value_of(action: argparse.Action) -> st.SearchStrategy[str]:
+    if action.choices is not None:
+        return st.sampled_from([str(choice) for choice in action.choices])
+    kind = getattr(action.type, "__name__", "")
+    if kind in ("number", "int", "float"):
+        return VALUES["number"]
+    return {"_origin": st.just("https://a.example"), "_host": st.just("a.example")}.get(kind, WORDS)
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> tuple[str, list[str], list[str]]:
+    """A command, its line with the options first, and the same one in another order."""
+    command = draw(st.sampled_from(sorted(PARSERS)))
+    parser = PARSERS[command]
+    exclusive = {
+        action: group for group in parser._mutually_exclusive_groups for action in group._group_actions
+    }
+    options: list[list[str]] = []
+    words: list[list[str]] = []
+    taken = set()
+    for action in parser._actions:
+        if isinstance(action, argparse._HelpAction):
+            continue
+        if not action.option_strings:
+            most = {None: 1, "?": 1, "*": 3, "+": 3}[action.nargs]  # type: ignore[index]
+            least = 0 if action.nargs in ("?", "*") else 1
+            # A word after one that was left out would be taken for that one.
+            count = 0 if words and words[-1] == [] else draw(st.integers(least, most))
+            words += [[draw(value_of(action))] for _ in range(count)] or [[]]
+            continue
+        group = exclusive.get(action)
+        if (group is not None and group in taken) or not draw(st.booleans()):
+            continue
+        taken.add(group if group is not None else action)
+        for _ in range(draw(st.integers(1, 2)) if isinstance(action, argparse._AppendAction) else 1):
+            name = draw(st.sampled_from(list(action.option_strings)))
+            if action.nargs == 0:
+                options.append([name])
+            elif name.startswith("--") and draw(st.booleans()):
+                options.append([f"{name}={draw(value_of(action))}"])
+            else:
+                options.append([name, draw(value_of(action))])
+    words = [word for word in words if word]
+    kinds = draw(st.permutations([True] * len(words) + [False] * len(options)))
+    shuffled = iter(draw(st.permutations(options)))
+    in_order = iter(words)
+    mixed = [next(in_order) if is_word else next(shuffled) for is_word in kinds]
+    first = [*options, *words]
+    return command, [word for unit in first for word in unit], [word for unit in mixed for word in unit]
+
+
+def meaning(parser: SuggestingParser, argv: list[str]) -> dict[str, Any]:
+    # The order of an option that may be given several times is its own.
+    found = vars(parser.parse(argv))
+    repeated = {action.dest for action in parser._actions if isinstance(action, argparse._AppendAction)}
+    return {name: sorted(value) if name in repeated else value for name, value in found.items()}
+
+
+@given(command_lines())
+def test_any_order_of_options_and_words_means_the_same(drawn: tuple[str, list[str], list[str]]) -> None:
+    command, first, mixed = drawn
+    assert meaning(PARSERS[command], mixed) == meaning(PARSERS[command], first)
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "expected"),
+    [
+        ("diffs", "V --accept 3", {"vault": "V", "accept": True, "id": "3"}),
+        ("links", "V --depth 2 NAME", {"vault": "V", "depth": 2, "note": "NAME"}),
+        ("connect", "cursor --dry-run V", {"assistant": "cursor", "dry_run": True, "vault": "V"}),
+        ("connect", "cursor --name n V -- --read-only", {"vault": "V", "options": ["--read-only"]}),
+        ("search", "V one --limit 3 two", {"query": ["one", "two"], "limit": 3}),
+        ("search", "V --limit 3 -- -one --two", {"query": ["-one", "--two"], "limit": 3}),
+        ("history", "V --limit 2 NAME", {"note": "NAME", "limit": 2}),
+        ("undo", "V --force 3", {"id": 3, "force": True}),
+        ("companion", "install --enable V", {"action": "install", "vault": "V", "enable": True}),
+        ("serve", "V --port 0 W", {"vaults": ["V", "W"], "port": 0}),
+    ],
+)
+def test_lines_that_people_write(command: str, line: str, expected: dict[str, Any]) -> None:
+    found = vars(PARSERS[command].parse(line.split()))
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_token_takes_its_options_before_and_after_the_name(tmp_path: Path) -> None:
+    config = str(tmp_path / "config.toml")
+    for line in (
+        ["--config", config, "make", "one", "--read-only"],
+        ["make", "--read-only", "two", "--config", config],
+        ["make", "--allow", "a/", "three", "--json", "--config", config],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "vaultbridge", "token", *line], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "vaultbridge", "token", "list", "--json", "--config", config],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {json.loads(row)["name"] for row in done.stdout.splitlines()} == {"one", "two", "three"}

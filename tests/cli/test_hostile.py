@@ -1,0 +1,261 @@
+"""The command line attacked from outside: real processes, drawn arguments, streams that are closed or full.
+
+Whatever is given, there is an exit code of 0, 1 or 2, and an error is one line that says what would be right.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vaultbridge.__main__ import COMMANDS
+
+SAMPLE = Path(__file__).parents[2] / "examples" / "sample-vault"
+BOUND = 60.0
+
+PROCESSES = 120
+"""Drawn command lines in one run of the suite: each is a process of its own, of a fifth of a second."""
+
+
+class Place:
+    """A vault, and a home in which nothing is the machine's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.vault = folder / "vault"
+        shutil.copytree(SAMPLE, self.vault)
+        (folder / "home").mkdir()
+        (folder / "deep.json").write_text("[" * 50_000, "utf-8")
+        (folder / "deep.toml").write_text("a = " + "[" * 50_000, "utf-8")
+        kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        self.environ = {**kept, "HOME": str(folder / "home"), "LANG": "C.UTF-8"}
+
+    def run(
+        self, *args: str | bytes, shell: str = "", environ: dict[str, str] | None = None, stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        command: list[str | bytes] = [sys.executable, "-m", "vaultbridge", *args]
+        if shell:
+            command = ["/bin/sh", "-c", f'"$@" {shell}', "sh", *command]
+        return subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            cwd=self.folder,
+            env={**self.environ, **(environ or {})},
+            timeout=BOUND,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    yield Place(tmp_path_factory.mktemp("hostile"))
+
+
+def is_told(done: subprocess.CompletedProcess[bytes]) -> None:
+    """An error is told in one line, and is none of our own."""
+    err = done.stderr.decode("utf-8", "replace")
+    assert done.returncode in (0, 1, 2), err
+    assert "Traceback" not in err and "fault of vaultbridge" not in err, err
+    if done.returncode != 0 and err:
+        assert err.startswith("vaultbridge") and err.count("\n") <= 2, err
+
+
+# What every command is called with to do its work; `serve` would stay, so it is given what it must refuse.
+LINES: dict[str, tuple[str, ...]] = {
+    "index": ("index", "V"),
+    "search": ("search", "V", "the"),
+    "read": ("read", "V", "Home"),
+    "links": ("links", "V", "Home"),
+    "edit": ("edit", "V", '{"op":"append","note":"Home","content":"x"}', "--dry-run"),
+    "rename": ("rename", "V", "Home", "Start", "--dry-run"),
+    "history": ("history", "V"),
+    "undo": ("undo", "V"),
+    "export": ("export", "V"),
+    "stdio": ("stdio", "V"),
+    "serve": ("serve", "V", "--port", "70000"),
+    "connect": ("connect",),
+    "bridge": ("bridge", "--help"),
+    "call": ("call", "ws://127.0.0.1:1"),
+    "select": ("select", "V", "Home"),
+    "mention": ("mention", "V", "Home"),
+    "companion": ("companion", "status", "V"),
+    "page": ("page", "V"),
+    "diffs": ("diffs", "V"),
+    "status": ("status",),
+    "doctor": ("doctor", "V"),
+    "token": ("token", "list"),
+    "vaults": ("vaults",),
+}
+
+
+def line(place: Place, command: str) -> list[str]:
+    return [str(place.vault) if word == "V" else word for word in LINES[command]]
+
+
+def test_every_command_is_attacked() -> None:
+    assert set(LINES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_a_closed_output_is_told_before_anything_is_done(place: Place, command: str) -> None:
+    done = place.run(*line(place, command), shell=">&-")
+    is_told(done)
+    if command != "serve":
+        assert done.returncode == 1 and b"standard output is closed" in done.stderr
+
+
+@pytest.mark.parametrize("shell", ["2>&- <&-", ">/dev/full 2>/dev/full", ">&- 2>&- <&-"])
+@pytest.mark.parametrize("command", LINES)
+def test_streams_that_are_closed_or_full_end_in_no_traceback(place: Place, command: str, shell: str) -> None:
+    is_told(place.run(*line(place, command), shell=shell))
+
+
+@pytest.mark.parametrize("command", ["export", "search", "read", "--help", "--version"])
+def test_a_reader_that_goes_is_no_failure(place: Place, command: str) -> None:
+    words = line(place, command) if command in LINES else [command]
+    done = place.run(*words, shell="| true")
+    assert done.returncode == 0 and b"Traceback" not in done.stderr and b"Exception" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["export", "search", "read", "--help", "--version"])
+def test_a_full_disk_is_an_error(place: Place, command: str) -> None:
+    words = line(place, command) if command in LINES else [command]
+    done = place.run(*words, shell=">/dev/full")
+    assert done.returncode == 1 and done.stderr.endswith(b"No space left on device.\n")
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_an_argument_that_is_no_text_is_wrong_usage(place: Place, command: str) -> None:
+    done = place.run(*line(place, command), b"a\xff")
+    assert done.returncode == 2 and b"is not UTF-8 text: 'a\\udcff'" in done.stderr
+    is_told(done)
+
+
+@pytest.mark.parametrize("depth", [900, 1_100, 30_000])
+@pytest.mark.parametrize("shape", ["[", '{"a":', '[{"op":"set_property","note":"Home","name":"x","value":'])
+def test_json_that_is_nested_without_end_is_refused(place: Place, depth: int, shape: str) -> None:
+    text = shape * (depth if len(shape) < 10 else 1) + ("[" * depth if len(shape) >= 10 else "")
+    closed = {"[": "]" * depth, '{"a":': "1" + "}" * depth}.get(shape, "1" + "]" * depth + "}]")
+    for data in (text, text + closed):
+        done = place.run("edit", str(place.vault), "-", "--dry-run", stdin=data.encode())
+        is_told(done)
+        assert done.returncode in (1, 2)
+
+
+def test_files_that_are_nested_without_end_are_refused(place: Place) -> None:
+    vault = str(place.vault)
+    command = f"{sys.executable} -m vaultbridge stdio {vault}"
+    for args in (
+        ("call", "x", "--config", "deep.json"),
+        ("call", command, "read_note", "@deep.json"),
+        ("serve", vault, "--config", "deep.toml"),
+        ("connect", "cursor", vault, "--file", "deep.json", "--dry-run"),
+    ):
+        done = place.run(*args)
+        is_told(done)
+        assert done.returncode in (1, 2), (args, done)
+
+
+def test_a_vault_whose_files_are_nested_without_end_is_still_served(tmp_path: Path) -> None:
+    """Settings, workspace, canvases, bases, lock files and properties, all as deep as a file may be."""
+    place = Place(tmp_path)
+    deep = "[" * 50_000
+    (place.vault / ".obsidian").mkdir(exist_ok=True)
+    for name in ("app.json", "workspace.json", "core-plugins.json", "community-plugins.json", "types.json"):
+        (place.vault / ".obsidian" / name).write_text(deep, "utf-8")
+    (place.vault / "Deep.canvas").write_text(deep, "utf-8")
+    (place.vault / "Deep.base").write_text(f"views: {deep}", "utf-8")
+    (place.vault / "Deep.md").write_text(f"---\nvalue: {deep}\n---\nunfathomable\n", "utf-8")
+    (place.vault / "Quoted.md").write_text(">" * 20_000 + " unfathomable\n", "utf-8")
+    (place.vault / "Listed.md").write_text("".join(f"{' ' * n}- a\n" for n in range(2_000)), "utf-8")
+    locks = tmp_path / "home" / ".claude" / "ide"
+    locks.mkdir(parents=True)
+    (locks / "1234.lock").write_text(deep, "utf-8")
+    vault = str(place.vault)
+    for args in (
+        ("search", vault, "unfathomable"),
+        ("read", vault, "Deep"),
+        ("links", vault, "Deep.canvas"),
+        ("export", vault),
+        ("companion", "status", vault),
+        ("edit", vault, '{"op":"append","note":"Quoted","content":"x"}'),
+        ("rename", vault, "Quoted", "Cited"),
+    ):
+        done = place.run(*args)
+        is_told(done)
+        assert done.returncode == 0, (args, done.stderr)
+    done = place.run("edit", vault, '{"op":"set_property","note":"Deep","name":"a","value":1}')
+    is_told(done)
+    for words in (("doctor", vault), ("call", "ide"), ("status",)):
+        is_told(place.run(*words))
+
+
+SCRIPTS = st.characters(exclude_categories=("Cs",), exclude_characters="\0")
+PICKED = st.sampled_from(
+    [
+        *(
+            "",
+            " ",
+            "-",
+            "--",
+            "-1",
+            "..",
+            "/",
+            "~",
+            "Home",
+            "Home#",
+            "[[",
+            "(",
+            '"',
+            "/(/",
+            "tag:",
+            "[p:>",
+            "a:b",
+        ),
+        *("\x1b[31m", "a\nb", "\u202e", "\ufeff", "e\u0301", "👩\u200d👩\u200d👧", "C:\\x"),
+        *("x" * 5_000, "(" * 3_000, "9" * 25, "9" * 5_000),
+    ]
+)
+OPTIONS = ("--json", "--limit", "--diff", "--depth", "--to", "--name", "--timeout", "--count", "--port")
+WORDS = PICKED | st.text(SCRIPTS, max_size=20)
+ENVIRONS = st.sampled_from(
+    [{}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"COLUMNS": "20"}, {"PYTHONIOENCODING": "latin-1"}]
+)
+
+
+@st.composite
+def attacks(draw: st.DrawFn) -> list[str]:
+    """A command that works, with a word or option put in, left out or changed."""
+    command = draw(st.sampled_from(sorted(set(LINES) - {"serve"})))
+    words = list(LINES[command])
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(1, len(words)))
+        kind = draw(st.sampled_from(["put", "change", "drop", "option"]))
+        if kind == "option":
+            words[at:at] = [draw(st.sampled_from(OPTIONS)), draw(WORDS)]
+        elif kind == "put" or at == len(words):
+            words.insert(at, draw(WORDS))
+        else:
+            words[at : at + 1] = [] if kind == "drop" else [draw(WORDS)]
+    # A command that a drawn word names would be run: only ours is.
+    return words if command != "call" else ["call", "ws://127.0.0.1:1", *words[2:]]
+
+
+@settings(max_examples=PROCESSES, suppress_health_check=list(HealthCheck), deadline=None)
+@given(words=attacks(), environ=ENVIRONS)
+def test_no_drawn_command_line_ends_in_a_traceback(
+    place: Place, words: list[str], environ: dict[str, str]
+) -> None:
+    done = place.run(*[str(place.vault) if word == "V" else word for word in words], environ=environ)
+    is_told(done)
+    if done.returncode and words[0] != "doctor":
+        assert done.stderr, words
