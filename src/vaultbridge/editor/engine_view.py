@@ -122,7 +122,7 @@ class EngineView:
         paths = [path] if path is not None else self._suspects(deadline)
         complete = self._engine.ask.status_to_ask().complete
         # While half of the files are not known yet, every second link would look broken.
-        table: FileTable | None = self._engine.ask.table() if complete else None
+        table: FileTable | None = self._engine.ask.seen_table() if complete else None
         told = []
         for one in paths:
             read = self._note_of(one)

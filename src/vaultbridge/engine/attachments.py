@@ -55,5 +55,6 @@ def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
 
 def link_to(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
     """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
-    table = engine.ask.table()
+    # Not of all: a longer link than the visible files need would tell of a hidden one of the same name.
+    table = engine.ask.seen_table()
     return link_text(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)

@@ -64,12 +64,11 @@ def query(
         why = base.problems[0].message if base.problems else "it cannot be read"
         raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
     rows = _rows(engine, told, with_birth="ctime" in text)
-    table = engine.ask.table()
-    visible = engine.ask.existing()
+    table = engine.ask.seen_table()
 
     def resolved(target: str, source: str) -> str | None:
         found = resolve(target, source, table)
-        return found.path if isinstance(found, Resolved) and visible(found.path) else None
+        return found.path if isinstance(found, Resolved) else None
 
     return run_view(
         base,
@@ -86,13 +85,12 @@ def query(
 
 def _rows(engine: Engine, told: Told, *, with_birth: bool) -> dict[str, FileRow]:
     files = engine.ask.files()
-    visible = engine.ask.existing()
     rows: dict[str, FileRow] = {
-        file.path: _row(engine, file, Note(), (), visible, with_birth=with_birth) for file in files
+        file.path: _row(engine, file, Note(), (), with_birth=with_birth) for file in files
     }
     for number, indexed in enumerate(engine.ask.notes(), 1):
         rows[indexed.file.path] = _row(
-            engine, indexed.file, indexed.note, indexed.resolved, visible, with_birth=with_birth
+            engine, indexed.file, indexed.note, indexed.resolved, with_birth=with_birth
         )
         if not number % PROGRESS_EVERY:
             told(number, len(files))
@@ -104,12 +102,11 @@ def _row(
     file: IndexedFile,
     note: Note,
     resolved: tuple[VaultPath | None, ...],
-    visible: Callable[[str], bool],
     *,
     with_birth: bool,
 ) -> FileRow:
     leads = [
-        (link.embed, to if to is not None and visible(to) else displayable(link.target))
+        (link.embed, to if to is not None else displayable(link.target))
         for link, to in zip(note.links, resolved, strict=True)
     ]
     name = name_of(file.path)

@@ -31,16 +31,17 @@ def draft_of(
     table: FileTable,
     around: Surroundings,
     *,
+    existing: Callable[[], Callable[[str], bool]] | None = None,
     numbered: bool = True,
 ) -> Draft:
     """All operations carried out on a draft. Raises what the first failing one raises; when `numbered`, it is
-    told which."""
+    told which. `existing` is the draft's."""
     if len(operations) > BATCH_OPERATIONS:
         raise InvalidArgument(
             f"{len(operations)} operations; at most {BATCH_OPERATIONS} go into one batch.",
             argument="operations",
         )
-    draft = Draft(read, table)
+    draft = Draft(read, table, existing)
     for number, operation in enumerate(operations, 1):
         try:
             operate(draft, operation, around)

@@ -69,12 +69,20 @@ class DraftFile:
 
 class Draft:
     """`read` gives a file's bytes from disk or raises NoteNotFound; `table` is the vault's files as they
-    are."""
+    are. `existing` gives the question whether a file exists for the caller; None when all do."""
 
-    def __init__(self, read: Callable[[VaultPath], bytes], table: FileTable) -> None:
+    def __init__(
+        self,
+        read: Callable[[VaultPath], bytes],
+        table: FileTable,
+        existing: Callable[[], Callable[[str], bool]] | None = None,
+    ) -> None:
         self._read = read
         self.table = table
         self._own_table = False
+        self._existing = existing
+        self._exists: Callable[[str], bool] | None = None
+        self._seen: FileTable | None = None
         self._files: dict[VaultPath, DraftFile] = {}
         self._on_disk: list[Step] = []
         self._left: set[VaultPath] = set()
@@ -85,6 +93,34 @@ class Draft:
 
     def exists(self, path: VaultPath) -> bool:
         return path in self.table
+
+    @property
+    def restricted(self) -> bool:
+        """Whether some files may be hidden from the caller."""
+        return self._existing is not None
+
+    def hides(self, path: str) -> bool:
+        """Whether a file does not exist for the caller."""
+        if self._existing is None:
+            return False
+        if self._exists is None:
+            # Only now: it may cost a look at every file of the vault.
+            self._exists = self._existing()
+        return not self._exists(path)
+
+    @property
+    def seen(self) -> FileTable:
+        """The files that exist for the caller."""
+        if self._existing is None:
+            return self.table
+        if self._seen is None:
+            self._seen = FileTable(path for path in self.table if not self.hides(path))
+        return self._seen
+
+    def table_for(self, source: str) -> FileTable:
+        """The files among which the links of `source` are resolved. A hidden note behaves as if it did not
+        exist, so the links of visible notes never mean it; a hidden note itself sees the whole vault."""
+        return self.table if self.hides(source) else self.seen
 
     def left(self, path: VaultPath) -> bool:
         """Whether what lay at `path` on disk, a file or a folder, has been moved away or deleted in this
@@ -109,7 +145,7 @@ class Draft:
 
     def notice_file(self, path: VaultPath) -> None:
         """A file that is on disk although the table did not know it yet."""
-        self._writable_table().add(path)
+        self._add(path)
 
     def open(self, path: VaultPath, *, expected: str = "") -> DraftFile:
         """The file at `path` as it stands in the draft. `expected` is the hash the caller saw."""
@@ -138,7 +174,7 @@ class Draft:
         file = DraftFile(path, origin=None, before=None)
         file.replace(data)
         self._files[path] = file
-        self._writable_table().add(path)
+        self._add(path)
         return file
 
     def delete(
@@ -146,10 +182,9 @@ class Draft:
     ) -> None:
         """Files to the trash: `root` is the file itself, or the folder that holds all of `paths`; `on_disk`
         says that the folder is there even if it holds no file."""
-        table = self._writable_table()
         expected: str | None = None
         for path in paths:
-            table.remove(path)
+            self._remove(path)
             file = self._files.pop(path, None)
             if file is None or file.origin is not None:
                 on_disk = True
@@ -162,9 +197,8 @@ class Draft:
 
     def move_file(self, source: VaultPath, target: VaultPath) -> None:
         """Only the path; the caller rewrites links."""
-        table = self._writable_table()
-        table.remove(source)
-        table.add(target)
+        self._remove(source)
+        self._add(target)
         file = self._files.pop(source, None)
         on_disk = file is None or file.origin is not None
         if file is not None:
@@ -181,11 +215,10 @@ class Draft:
         self, source: VaultPath, target: VaultPath, moves: Iterable[tuple[VaultPath, VaultPath]]
     ) -> None:
         """A folder with the files in it; `moves` are those files, each with its new path."""
-        table = self._writable_table()
         on_disk = False
         for old, new in moves:
-            table.remove(old)
-            table.add(new)
+            self._remove(old)
+            self._add(new)
             file = self._files.pop(old, None)
             if file is None:
                 self._moved_unread(old, new)
@@ -207,6 +240,16 @@ class Draft:
     def _moved_unread(self, source: VaultPath, target: VaultPath) -> None:
         """A file that nobody has opened yet: it is read from its place on disk only when somebody does."""
         self._origins[target] = self._origins.pop(source, source)
+
+    def _add(self, path: VaultPath) -> None:
+        self._writable_table().add(path)
+        if self._seen is not None and not self.hides(path):
+            self._seen.add(path)
+
+    def _remove(self, path: VaultPath) -> None:
+        self._writable_table().remove(path)
+        if self._seen is not None:
+            self._seen.remove(path)
 
     def _writable_table(self) -> FileTable:
         if not self._own_table:

@@ -321,7 +321,10 @@ class Engine:
             self.freshness.wait_complete()
         if any(takes_others_along(operation, around) for operation in operations):
             self.freshness.compare_since(asked)
-        draft = draft_of(operations, self._read, self.ask.table(), around, numbered=not label)
+        existing = None if self.scope.unrestricted else self.ask.existing
+        draft = draft_of(
+            operations, self._read, self.ask.table(), around, existing=existing, numbered=not label
+        )
         steps = draft.steps()
         outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
         if dry_run or not steps:

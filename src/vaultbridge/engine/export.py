@@ -83,12 +83,8 @@ FORMATS = {"jsonl": as_jsonl, "csv": as_csv, "graphml": as_graphml}
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:
     """Every visible note and canvas with the targets of its links, in order of the paths."""
-    visible = engine.ask.existing()
     for indexed in engine.ask.notes():
-        targets: list[str | None] = [
-            target if target is not None and visible(target) else None for target in indexed.resolved
-        ]
-        yield indexed.file.path, indexed.note, targets
+        yield indexed.file.path, indexed.note, list(indexed.resolved)
 
 
 def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]:

@@ -2,16 +2,21 @@
 
 Which notes may hold a link that is concerned comes from the index; what their links say is read from the
 notes themselves, so that an index that lags behind can never place an edit wrongly.
+
+Links are planned apart for the notes that the caller may see and for the hidden ones. In a visible note a
+hidden file does not exist: its links are resolved, pinned and shortened as if it were not there, because the
+text they get can be read by the caller. The links of a hidden note follow with regard to every file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, Protocol
 
 from vaultbridge.bases.blocks import extract_base_blocks
 from vaultbridge.engine.draft import Draft
-from vaultbridge.links.rename import CreatePlan, Reference, RenamePlan, plan_create, plan_rename, touched_keys
+from vaultbridge.engine.hiding import unnamed
+from vaultbridge.links.rename import Reference, plan_create, plan_rename, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
 from vaultbridge.links.rewrite import LinkSettings, stem_of
 from vaultbridge.note.embedded import Embedded, whole
@@ -47,33 +52,47 @@ def move(
     visible: Callable[[str], bool],
     *,
     folder: tuple[VaultPath, VaultPath] | None = None,
-) -> RenamePlan:
+) -> None:
     """Move files (all those of `folder` when one is given) and rewrite every link that must be."""
     keys = touched_keys([*moves, *moves.values()])
     concerned = {*_concerned(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
-    references = _references(draft, sorted(concerned), keys, whole=frozenset(moves))
-    plan = plan_rename(
-        {str(old): str(new) for old, new in moves.items()},
-        references,
-        draft.table,
-        settings,
-        read=lambda path: draft.open(VaultPath(path)).text,
-        bases=_bases(draft, sources, moves, folder),
-        folders={folder[0]: folder[1]} if folder else {},
-    )
-    rewritten = _counted(plan.rewritten)
-    for path, changes in plan.edits.items():
-        draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
+    bases = _bases(draft, sources, moves, folder)
+    plans = []
+    for hidden, group, table in _apart(draft, {*concerned, *map(VaultPath, bases)}):
+        with unnamed(group if hidden else ()):
+            plans.append(
+                plan_rename(
+                    {str(old): str(new) for old, new in moves.items()},
+                    _references(draft, group, keys, whole=frozenset(moves)),
+                    table,
+                    settings,
+                    read=lambda path: draft.open(VaultPath(path)).text,
+                    bases={path: inside for path, inside in bases.items() if draft.hides(path) is hidden},
+                    folders={folder[0]: folder[1]} if folder else {},
+                )
+            )
+    for plan in plans:
+        rewritten = _counted(plan.rewritten)
+        for path, changes in plan.edits.items():
+            draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
     if folder:
         draft.move_folder(*folder, moves.items())
     else:
         for old, new in moves.items():
             draft.move_file(old, new)
-    for path in plan.unreadable_bases:
+    for path in (path for plan in plans for path in plan.unreadable_bases):
         notice = f"{path}: a base in it could not be read and was left as it is."
         if visible(path) and notice not in draft.notices:
             draft.notices.append(notice)
-    return plan
+
+
+def _apart(draft: Draft, paths: Iterable[VaultPath]) -> Iterator[tuple[bool, list[VaultPath], FileTable]]:
+    """The files by whether they are hidden, each group with the table among which its links are resolved."""
+    ordered = sorted(paths)
+    for hidden in (False, True) if draft.restricted else (False,):
+        group = [path for path in ordered if draft.hides(path) is hidden]
+        if group or not hidden:
+            yield hidden, group, draft.table if hidden else draft.seen
 
 
 def _bases(
@@ -108,24 +127,28 @@ def pin_older_links(
     sources: LinkSources,
     path: VaultPath,
     settings: LinkSettings,
-    visible: Callable[[str], bool],
-) -> CreatePlan:
-    """Before a new file `path`: keep older links meaning what they meant, and say so.
+) -> None:
+    """Before a new file `path`: keep older links meaning what they meant, and say so of the visible ones.
 
     A link that meant nothing and now means the new note is what its writer waited for: that is only told."""
     keys = touched_keys([path])
     concerned = _concerned(draft, sources.sources_naming(keys))
-    plan = plan_create(
-        path,
-        _references(draft, sorted(concerned), keys),
-        draft.table,
-        settings,
-        read=lambda source: draft.open(VaultPath(source)).text,
-    )
-    for source, changes in plan.edits.items():
-        draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
-    repointed = [reference for reference in plan.repointed if visible(reference.source)]
-    adopted = [reference for reference in plan.adopted if visible(reference.source)]
+    plans = []
+    for hidden, group, table in _apart(draft, concerned):
+        with unnamed(group if hidden else ()):
+            plans.append(
+                plan_create(
+                    path,
+                    _references(draft, group, keys),
+                    table,
+                    settings,
+                    read=lambda source: draft.open(VaultPath(source)).text,
+                )
+            )
+    for plan in plans:
+        for source, changes in plan.edits.items():
+            draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
+    repointed, adopted = plans[0].repointed, plans[0].adopted
     if repointed:
         where = _where(repointed)
         draft.notices.append(
@@ -135,7 +158,6 @@ def pin_older_links(
     if adopted:
         where = _where(adopted)
         draft.notices.append(f"{len(adopted)} unresolved link(s) now lead to {path}, from: {where}.")
-    return plan
 
 
 def _where(references: Iterable[Reference]) -> str:
@@ -146,10 +168,35 @@ def _where(references: Iterable[Reference]) -> str:
 
 def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
     """Every link to one file, as the draft stands; links of a note to itself included."""
-    concerned = {*_concerned(draft, sources.sources_of([draft.origin(path)])), path}
+    concerned = {*_concerned(draft, _sources_of(draft, sources, [path])), path}
     return [
         reference for reference in _references(draft, sorted(concerned), None) if reference.resolved == path
     ]
+
+
+def linking_to(draft: Draft, sources: LinkSources, files: Collection[VaultPath]) -> list[VaultPath]:
+    """The visible files with a link to one of these, as the draft stands, less those files themselves."""
+    going = frozenset(files)
+    found = [
+        source
+        for source in draft.where_now(_sources_of(draft, sources, files))
+        if source not in going and not draft.hides(source)
+    ]
+    if not draft.restricted:
+        return found
+    links = _references(draft, found, touched_keys(files))
+    linking = {link.source for link in links if link.resolved in going}
+    return [source for source in found if source in linking]
+
+
+def _sources_of(draft: Draft, sources: LinkSources, paths: Iterable[VaultPath]) -> list[VaultPath]:
+    """What may link to these files. The index resolves among all files: where some are hidden, a link that
+    leads to a hidden one there may mean one of these to the caller, so those that name them are asked for."""
+    origins = [draft.origin(path) for path in paths]
+    found = sources.sources_of(origins)
+    if not draft.restricted:
+        return found
+    return sorted({*found, *sources.sources_naming(touched_keys(origins))})
 
 
 def _concerned(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
@@ -170,8 +217,8 @@ def _references(
     whole: frozenset[str] = frozenset(),
 ) -> Iterator[Reference]:
     """The links of these files; only those that depend on `keys`, except in the files of `whole`."""
-    table: FileTable = draft.table
-    for path in paths:
+    for path in filter(_has_links, paths):
+        table = draft.table_for(path)
         for link in draft.open(path).note.links:
             if keys is not None and path not in whole and keys.isdisjoint(candidate_keys(link.target)):
                 continue

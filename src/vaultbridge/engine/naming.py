@@ -108,7 +108,7 @@ def as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None
         return None
     if name.endswith("/"):
         return folder
-    as_file = draft.table.same_path(folder) or draft.table.same_path(f"{folder}.md")
+    as_file = draft.seen.same_path(folder) or draft.seen.same_path(f"{folder}.md")
     return None if as_file else folder
 
 

@@ -55,7 +55,7 @@ def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
             path = new_vault_path(wanted)
             around.scope.check_write(path, new=True)
             _must_be_free(draft, path, around)
-            pin_older_links(draft, around.sources, path, around.settings.links, around.scope.visible)
+            pin_older_links(draft, around.sources, path, around.settings.links)
             draft.create(path, data)
         case RenameTag():
             _rename_tag(draft, operation, around)
@@ -121,7 +121,7 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
     if operation.expected:
         raise EditRefused(f"{path} does not exist, so it cannot have the hash {operation.expected}.")
     _must_be_free(draft, path, around)
-    pin_older_links(draft, around.sources, path, around.settings.links, around.scope.visible)
+    pin_older_links(draft, around.sources, path, around.settings.links)
     draft.create(path, encode(text, bom=False))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.engine.freshness import Freshness
 from vaultbridge.engine.hiding import hidden_links
@@ -25,7 +26,7 @@ from vaultbridge.links.graph import (
     neighbourhood,
     shortest_path,
 )
-from vaultbridge.links.resolve import FileTable
+from vaultbridge.links.resolve import FileTable, Resolved, resolve_among
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
@@ -125,8 +126,13 @@ class Queries:
         return self._index().status()
 
     def table(self) -> FileTable:
-        """All files, hidden ones too: for resolving links, never for showing."""
+        """All files, hidden ones too: for drafts, never for showing."""
         return self._index().table()
+
+    def seen_table(self) -> FileTable:
+        """The files that exist for the caller."""
+        table, exists = self.table(), self._seen()
+        return table if exists is None else FileTable(filter(exists, table))
 
     def search(
         self,
@@ -152,13 +158,17 @@ class Queries:
         )
 
     def notes(self) -> Iterator[IndexedNote]:
-        """Every visible note and canvas, parsed, with where its links lead, in order of the paths."""
+        """Every visible note and canvas, parsed, with where its links lead to the caller, in order of the
+        paths."""
         from vaultbridge.index import files
 
-        exists = self.existing()
-        for indexed in files.resolved_notes(self._index()):
-            if exists(indexed.file.path):
+        index = self._index()
+        exists = self._seen()
+        for indexed in files.resolved_notes(index):
+            if exists is None:
                 yield indexed
+            elif exists(indexed.file.path):
+                yield _seen_by(indexed, index.table(), exists)
 
     def find(self, name: str, *, source: str = "") -> VaultPath:
         """The file meant by a name, as `index.names` finds it. Raises NoteNotFound with the closest names, or
@@ -186,7 +196,7 @@ class Queries:
     def _graph(self, visible: Visible | None) -> LinkGraph:
         from vaultbridge.index.graph import LinkGraph
 
-        return LinkGraph(self._index(), visible=visible)
+        return LinkGraph(self._index(), visible=visible, exists=self._seen())
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         return self._graph(self._seen()).backlinks(path)
@@ -392,3 +402,15 @@ class Queries:
         from vaultbridge.index import lookups
 
         return self._own_text(lookups.notes_with_bases(self._whole_index()))
+
+
+def _seen_by(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:
+    """The same note with each link that leads to a hidden file resolved among those that exist."""
+    path = indexed.file.path
+    resolved: list[VaultPath | None] = []
+    for link, to in zip(indexed.note.links, indexed.resolved, strict=True):
+        if to is not None and not exists(to):
+            found = resolve_among(link.target, path, table, exists)
+            to = VaultPath(found.path) if isinstance(found, Resolved) else None
+        resolved.append(to)
+    return replace(indexed, resolved=tuple(resolved))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.moving import move
+from vaultbridge.engine.moving import linking_to, move
 from vaultbridge.engine.naming import TEXT_KINDS, Surroundings, as_folder, existing, files_under, is_folder
 from vaultbridge.engine.operations import Delete, Move
 from vaultbridge.errors import EditRefused
@@ -90,8 +90,6 @@ def delete_named(draft: Draft, operation: Delete, around: Surroundings) -> None:
 
 def _tell_linking(draft: Draft, files: list[VaultPath], where: str, around: Surroundings) -> None:
     """How many files will be left with links to those that are about to go."""
-    going = set(files)
-    sources = draft.where_now(around.sources.sources_of(map(draft.origin, files)))
-    left = [source for source in sources if source not in going and around.scope.visible(source)]
+    left = linking_to(draft, around.sources, files)
     if left:
         draft.notices.append(f"{len(left)} file(s) still link {where}.")

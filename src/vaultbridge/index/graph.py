@@ -1,14 +1,16 @@
 """Who links to whom: backlinks, outgoing and unresolved links, orphans, dead ends, and neighbours for walks.
 
 Walks themselves (neighbourhood, shortest path) are `links.graph`'s. A note that `visible` hides does not
-exist here: it links to nothing, and a link to it looks unresolved. Links of a note to itself are told as
+exist here: it links to nothing, and a link to it looks unresolved. The index resolves links among all files;
+a link that leads to a file that does not `exists` for the caller is resolved again among those that do,
+because it would show by what it misses that a hidden file has its name. Links of a note to itself are told as
 links but make nobody less of an orphan."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +22,7 @@ from vaultbridge.index.rows import AMBIGUOUS, EMBED, flags_kind
 from vaultbridge.index.schema import NAME_ONLY
 from vaultbridge.index.store import Index
 from vaultbridge.links.graph import Neighbours
-from vaultbridge.links.resolve import name_key
+from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
 from vaultbridge.note.model import LinkKind
 from vaultbridge.vault.paths import VaultPath
 
@@ -67,19 +69,18 @@ class UnresolvedTarget(Struct, frozen=True):
 class LinkGraph:
     """Questions about links. Each call is one reading transaction; see `Index.reading` for threads."""
 
-    def __init__(self, index: Index, *, visible: Visible | None = None) -> None:
+    def __init__(
+        self, index: Index, *, visible: Visible | None = None, exists: Visible | None = None
+    ) -> None:
+        """`visible` is what belongs in the view, `exists` what the caller may know of at all; None: all."""
         self._index = index
         self._visible = visible
+        self._exists = exists
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
         """Every link to a file from other files and from itself, by source and line."""
         with self._index.reading() as db:
-            rows = db.execute(
-                f"SELECT source_file.path, seq, {_COLUMNS} FROM links"
-                " JOIN files source_file ON source_file.id = links.source"
-                " WHERE target_id = (SELECT id FROM files WHERE path = ?)",
-                (path,),
-            ).fetchall()
+            rows = self._links_to(db, path)
         rows.sort(key=lambda row: (row[0], row[2], row[1]))
         return [
             Backlink(VaultPath(source), seq, line, raw, subpath, bool(flags & EMBED), flags_kind(flags))
@@ -96,19 +97,45 @@ class LinkGraph:
                 " WHERE source = (SELECT id FROM files WHERE path = ?) ORDER BY seq",
                 (path,),
             ).fetchall()
-        return [
-            OutgoingLink(
-                line,
-                raw,
-                target,
-                subpath,
-                bool(flags & EMBED),
-                flags_kind(flags),
-                VaultPath(to) if to is not None and self._sees(to) else None,
-                bool(flags & AMBIGUOUS),
-            )
-            for to, line, flags, raw, target, subpath in rows
-        ]
+        links = []
+        for to, line, flags, raw, target, subpath in rows:
+            ambiguous = bool(flags & AMBIGUOUS)
+            if self._exists is not None and (ambiguous or (to is not None and not self._exists(to))):
+                to, ambiguous = self._resolved(target, path)
+            seen = VaultPath(to) if to is not None and self._sees(to) else None
+            kind = flags_kind(flags)
+            links.append(OutgoingLink(line, raw, target, subpath, bool(flags & EMBED), kind, seen, ambiguous))
+        return links
+
+    def _resolved(self, target: str, source: str) -> tuple[str | None, bool]:
+        """The file that a link means to the caller, and whether others fit as well."""
+        assert self._exists is not None
+        found = resolve_among(target, source, self._index.table(), self._exists)
+        return (found.path, bool(found.others)) if isinstance(found, Resolved) else (None, False)
+
+    def _links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
+        """(source, seq, line, flags, raw, target, subpath) of each link that means a file to the caller."""
+        rows = db.execute(
+            f"SELECT source_file.path, seq, {_COLUMNS} FROM links"
+            " JOIN files source_file ON source_file.id = links.source"
+            " WHERE target_id = (SELECT id FROM files WHERE path = ?)",
+            (path,),
+        ).fetchall()
+        if self._exists is None:
+            return rows
+        # Those that lead to a hidden file of the same name.
+        key = name_key(file_name(path))
+        naming = (
+            f"SELECT there.path, source_file.path, seq, {_COLUMNS} FROM links"
+            " JOIN files source_file ON source_file.id = links.source"
+            " JOIN files there ON there.id = target_id"
+            " WHERE (links.key = ? OR links.exact_key = ?) AND there.path != ?"
+        )
+        for row in db.execute(naming, (key, key, path)):
+            to, source, target = row[0], row[1], row[6]
+            if not self._exists(to) and self._exists(source) and self._resolved(target, source)[0] == path:
+                rows.append(row[1:])
+        return rows
 
     def unresolved(
         self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
@@ -135,7 +162,8 @@ class LinkGraph:
         rows = [
             (source, target)
             for source, target, to in db.execute(query)
-            if source not in hidden and (to is None or to in hidden)
+            if source not in hidden
+            and (to is None or (to in hidden and not self._means_another(target, paths, source, to)))
         ]
         grouped: dict[str, tuple[str, list[str]]] = {}
         for source, target in sorted(rows, key=lambda row: paths[row[0]]):
@@ -147,12 +175,22 @@ class LinkGraph:
             found.append((-one.count, key, one))
         return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
+    def _means_another(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
+        """Whether a link to a file that does not exist for the caller means another one to them."""
+        if self._exists is None or self._exists(paths[to]):
+            return False
+        meant, _ = self._resolved(target, paths[source])
+        return meant is not None and self._sees(meant)
+
     def unresolved_count(self) -> tuple[int, int]:
         """How many links name no file, and how many names they give."""
         with self._index.reading() as db:
             if self._visible is None and totals.kept(db):
                 stored = totals.add_up(db, MISSING)
                 return stored.count, stored.rows
+            if self._exists is not None:
+                found = self._unresolved(db)
+                return sum(one.count for one in found), len(found)
             counts = Counts()
             count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
         return sum(links for links, _ in counts.values()), len(counts)
@@ -198,6 +236,8 @@ class LinkGraph:
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
         """For `links.graph`: what a file links to, or what links to it, within one transaction."""
+        if self._exists is not None:
+            return self._neighbours_seen(db, incoming=incoming)
         here, there = ("target_id", "source") if incoming else ("source", "target_id")
         statement = (
             f"SELECT DISTINCT there.path FROM links JOIN files there ON there.id = links.{there}"
@@ -207,6 +247,16 @@ class LinkGraph:
         def look(path: str) -> Iterable[str]:
             rows = db.execute(statement, (path,)).fetchall()
             return [other for (other,) in rows if other != path and self._sees(other)]
+
+        return look
+
+    def _neighbours_seen(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
+        def look(path: str) -> Iterable[str]:
+            if incoming:
+                others = {row[0] for row in self._links_to(db, path)}
+            else:
+                others = {link.resolved for link in self.outgoing(VaultPath(path)) if link.resolved}
+            return sorted(other for other in others if other != path and self._sees(other))
 
         return look
 
@@ -222,7 +272,21 @@ class LinkGraph:
             return rows
         paths = self._index.paths(db)
         seen = {id_ for id_, path in paths.items() if self._visible(path)}
-        return [(to, source) for to, source in rows if source in seen]
+        edges = [(to, source) for to, source in rows if source in seen]
+        return edges if self._exists is None else [*edges, *self._edges_past_hidden(db, paths, seen)]
+
+    def _edges_past_hidden(
+        self, db: sqlite3.Connection, paths: Mapping[int, str], seen: set[int]
+    ) -> Iterator[tuple[int, int]]:
+        """Of links that lead to a file that does not exist for the caller: what they mean to them."""
+        assert self._exists is not None
+        hidden = {id_ for id_, path in paths.items() if not self._exists(path)}
+        ids = {path: id_ for id_, path in paths.items()}
+        for target, source, to in db.execute("SELECT target, source, target_id FROM links"):
+            if to in hidden and source in seen:
+                meant, _ = self._resolved(target, paths[source])
+                if meant is not None and ids[meant] != source:
+                    yield ids[meant], source
 
     def _others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"

@@ -11,7 +11,7 @@ have its key among their candidate keys are the only ones to be resolved again.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -162,6 +162,12 @@ def resolve(target: str, source: str, table: FileTable) -> Resolution:
             return Resolved(bucket)
         bucket = (bucket,)
     return _among(bucket, link, source)
+
+
+def resolve_among(target: str, source: str, table: FileTable, exists: Callable[[str], bool]) -> Resolution:
+    """The same, in a table of which only the files that `exists` accepts are there."""
+    near = (path for key in candidate_keys(target) for path in table.paths_named(key))
+    return resolve(target, source, FileTable(filter(exists, near)))
 
 
 def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:

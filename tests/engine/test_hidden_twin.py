@@ -1,0 +1,159 @@
+"""Two vaults that differ only in a hidden folder are one vault to a caller who may not see it.
+
+The same operations are carried out on both: every outcome, refusal and answer, and every byte of the visible
+notes afterwards, must be the same. So no pinned link, notice, suggestion, number or count tells of a hidden
+file. In the vault that has the hidden notes, the links inside them follow renames all the same.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from vaultbridge.engine import Engine
+from vaultbridge.engine.attachments import link_to, place_for
+from vaultbridge.engine.export import FORMATS
+from vaultbridge.engine.operations import (
+    AddFile,
+    Append,
+    Create,
+    Delete,
+    Move,
+    Operation,
+    RenameHeading,
+    RenameTag,
+)
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.trash import TrashCans
+
+from .conftest import MakeVault, contents
+
+NAMES = ("deep", "diary", "plan")
+FOLDERS = ("", "Pub/", "Pub/Sub/")
+HIDDEN_FOLDERS = ("Private/", "Private/Sub/", "A/")
+"""One that sorts, and is nearer to the top, than a visible one too."""
+
+SCOPE = Scope(deny=("Private/", "A/"))
+
+visible_paths = st.builds("{}{}.md".format, st.sampled_from(FOLDERS), st.sampled_from(NAMES))
+hidden_paths = st.builds("{}{}.md".format, st.sampled_from(HIDDEN_FOLDERS), st.sampled_from(NAMES))
+targets = st.sampled_from([*NAMES, "Sub/deep", "Pub/plan", "./deep", "../plan", "/diary", "new", "A/deep"])
+links = st.builds(
+    "{}[[{}{}]]".format, st.sampled_from(["", "!"]), targets, st.sampled_from(["", "#Part", "|x"])
+)
+texts = st.builds(
+    lambda found: "## Part\n\n" + "\n".join(found) + "\n#tag\n", st.lists(links, min_size=1, max_size=4)
+)
+names = st.one_of(visible_paths, st.sampled_from([*NAMES, "new", "Pub/Sub"]))
+operations = st.one_of(
+    st.builds(lambda note, text: Create(note=note, content=text), names, texts),
+    st.builds(lambda note, text: Append(note=note, content=text), names, texts),
+    st.builds(lambda note, to: Move(note=note, to=to), names, names),
+    st.builds(lambda note: Delete(note=note), names),
+    st.builds(lambda note: RenameHeading(note=note, heading="Part", to="Piece"), names),
+    st.just(RenameTag(tag="tag", to="mark")),
+    st.builds(lambda path: AddFile(path=path.replace(".md", ".png"), data=b"x"), visible_paths),
+)
+
+
+@contextmanager
+def opened(files: dict[str, str]) -> Iterator[Engine]:
+    with tempfile.TemporaryDirectory() as base:
+        for path, text in files.items():
+            place = Path(base, "vault", path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text)
+        Path(base, "vault").mkdir(exist_ok=True)
+        cans = TrashCans({"HOME": str(Path(base, "home"))})
+        cache = Path(base, "cache")
+        with Engine(Path(base, "vault"), cache=cache, cans=cans, scope=SCOPE, clock=lambda: 1e9) as engine:
+            yield engine
+
+
+def attempt(engine: Engine, batch: list[Operation], *, dry_run: bool) -> str:
+    try:
+        return repr(replace(engine.apply(batch, dry_run=dry_run), change_id=""))
+    except VaultbridgeError as error:
+        return f"{type(error).__name__}: {error} {error.details}"
+
+
+def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
+    ask = engine.ask
+    paths = [file.path for file in ask.files()]
+    yield "files", paths
+    yield "counts", ask.counts()
+    yield "unresolved", ask.unresolved()
+    yield "unresolved count", ask.unresolved_count()
+    yield "unresolved places", ask.unresolved_places()
+    yield "problems", ask.problem_counts()
+    yield "orphans", ask.orphans(attachments=True)
+    yield "dead ends", ask.dead_ends()
+    yield "tags", ask.tags()
+    # By path: relevance counts words in all notes (SECURITY.md).
+    yield "search", [hit.path for hit in ask.search("deep OR diary OR plan", sort="path").hits]
+    for path in paths:
+        yield f"outgoing {path}", ask.outgoing(path)
+        yield f"backlinks {path}", ask.backlinks(path)
+        yield f"around {path}", ask.neighbourhood(path, 2)
+        yield f"link to {path}", link_to(engine, path, VaultPath("Pub/plan.md"))
+    for name in (*NAMES, "Sub/deep", "dee", "A/deep", "Private/deep"):
+        yield f"find {name}", _found(engine, name)
+    yield "place", place_for(engine, "picture.png", None)
+    for name, form in FORMATS.items():
+        yield name, "".join(form(engine))
+    yield "history", [(change.label, change.paths) for change in engine.history(limit=100)]
+
+
+def _found(engine: Engine, name: str) -> str:
+    try:
+        return engine.find(name)
+    except VaultbridgeError as error:
+        return f"{type(error).__name__}: {error} {error.details}"
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seen=st.dictionaries(visible_paths, texts, min_size=1, max_size=5),
+    hidden=st.dictionaries(hidden_paths, texts, min_size=1, max_size=4),
+    batches=st.lists(st.lists(operations, min_size=1, max_size=2), min_size=1, max_size=4),
+)
+def test_a_hidden_folder_makes_no_difference_to_anything(
+    seen: dict[str, str], hidden: dict[str, str], batches: list[list[Operation]]
+) -> None:
+    with opened({**seen, **hidden}) as full, opened(seen) as bare:
+        for batch in batches:
+            for dry_run in (True, False):
+                assert attempt(full, batch, dry_run=dry_run) == attempt(bare, batch, dry_run=dry_run), batch
+            for (question, one), (_, other) in zip(questions(full), questions(bare), strict=True):
+                assert one == other, (question, batch)
+        left = {path: data for path, data in contents(full).items() if SCOPE.visible(path)}
+        assert left == contents(bare)
+
+
+def test_an_older_link_is_not_pinned_to_a_hidden_note(make_vault: MakeVault) -> None:
+    """The case this was found by."""
+    engine = make_vault({"Note.md": "text\n", "Private/Sub/deep.md": "secret"}, scope=SCOPE)
+    engine.apply([Append(note="Note", content="[[deep]]")])
+    outcome = engine.apply([Create(note="deep", content="")])
+    assert contents(engine)["Note.md"] == b"text\n[[deep]]\n"
+    assert "Private" not in repr(outcome)
+    assert outcome.notices == ("1 unresolved link(s) now lead to deep.md, from: Note.md.",)
+
+
+def test_links_in_hidden_notes_still_follow_and_stay_right(make_vault: MakeVault) -> None:
+    files = {"Pub/plan.md": "", "Private/deep.md": "[[plan]] [[diary]]", "Private/diary.md": "mine"}
+    engine = make_vault(files, scope=SCOPE)
+    outcome = engine.apply([Move(note="plan", to="Pub/diary")])
+    assert contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
+    assert "Private" not in repr(outcome)
+    engine.apply([Create(note="deep", content="[[diary]]")])
+    assert contents(engine)["Private/deep.md"] == b"[[Pub/diary]] [[diary]]"
