@@ -62,3 +62,51 @@ async def test_logs_go_to_standard_error_and_name_no_secret_of_the_client(tmp_pa
     assert code == 0
     assert all("jsonrpc" in json.loads(line) for line in out.splitlines())
     assert b"Traceback" not in err
+
+
+def _resident(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
+
+
+def _threads(pid: int) -> int:
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def _children(pid: int) -> list[str]:
+    return [
+        child
+        for listing in Path(f"/proc/{pid}/task").glob("*/children")
+        for child in listing.read_text().split()
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+@pytest.mark.timeout(180)
+async def test_patterns_that_time_out_leave_nothing_behind(tmp_path: Path) -> None:
+    text = "alpha beta gamma " * 3000 + "\n" + "a" * 60 + "b"
+    vault = small_vault(tmp_path, {f"N{number}.md": text for number in range(600)})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        await process.text("search", query="alpha")
+        seen = []
+        for _ in range(5):
+            assert "takes longer than" in await process.text("search", query="/(a|aa)+c/")
+            seen.append((_resident(process.inner.pid), _threads(process.inner.pid)))
+            assert _children(process.inner.pid) == []
+        (first, threads), (last, threads_in_the_end) = seen[0], seen[-1]
+        assert last < 1.5 * first, seen
+        assert threads_in_the_end <= threads + 1, seen
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
+async def test_refused_calls_on_a_large_note_leave_nothing_behind(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"Large.md": "a line of words\n" * 200_000})
+    refused = {"op": "replace_text", "name": "Large", "old": "not there", "new": "x"}
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        seen = []
+        for _ in range(24):
+            assert "does not occur" in await process.text("edit_note", **refused)
+            seen.append(_resident(process.inner.pid))
+        assert seen[-1] < 1.5 * seen[3], seen

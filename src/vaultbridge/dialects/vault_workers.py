@@ -76,6 +76,10 @@ class Workers:
         except asyncio.CancelledError:
             self._leave(job)
             raise
+        finally:
+            # The future holds the error, its traceback this frame, and this frame the future: a circle that
+            # would keep all the frames of a failed call, whole notes in them, until the collector comes.
+            del future, job
 
     def close(self) -> None:
         """Take no more work. Threads end when what was given to them is done."""

@@ -29,7 +29,7 @@ from vaultbridge.index.query import (
     Text,
     Within,
 )
-from vaultbridge.index.regex import Patterns, compile_pattern
+from vaultbridge.index.regex import Patterns, batches, compile_pattern
 from vaultbridge.index.rows import decode_note
 from vaultbridge.index.store import Index, read_status
 from vaultbridge.index.units import blocks_of, holding, lines_of, sections_of
@@ -197,8 +197,7 @@ class Evaluation:
         if names:
             spans = self.patterns.spans(pattern, [self.paths[id_] for id_ in pool])
             found = {id_ for id_, where in zip(pool, spans, strict=True) if where}
-        for marks, part in in_lists(set(pool) - found):
-            rows = self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part).fetchall()
+        for rows in batches(self.texts(set(pool) - found), lambda row: len(row[1])):
             spans = self.patterns.spans(pattern, [text for _, text in rows])
             found |= {id_ for (id_, _), where in zip(rows, spans, strict=True) if where}
         return found

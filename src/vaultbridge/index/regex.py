@@ -12,17 +12,23 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 from vaultbridge.errors import EngineFailure, InvalidQuery, TimedOut
+
+_Item = TypeVar("_Item")
 
 REGEX_SECONDS: Final = 5.0
 """The time one search may spend in patterns: a plain one takes 0.2 s for 10,000 notes."""
 
 REGEX_CHARS: Final = 1000
 """The longest pattern: a person's has below 200, and the compiler's own time grows with it."""
+
+BATCH_CHARS: Final = 1024 * 1024
+"""The text that is sent to the child at once, or a single longer one: enough that the sending costs nothing
+beside the matching, and little to hold three times over (as read, as sent, on its way)."""
 
 SPANS_PER_TEXT: Final = 64
 """The most matches told of one text: more than is ever shown."""
@@ -173,8 +179,9 @@ class Patterns:
 
     def spans(self, pattern: re.Pattern[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where the pattern matches in each text. Raises `TimedOut` when the search's time is up."""
-        if not texts:
-            return []
+        return [spans for batch in batches(texts, len) for spans in self._batch_spans(pattern, batch)]
+
+    def _batch_spans(self, pattern: re.Pattern[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         child = self._started()
         assert child.stdin is not None and child.stdout is not None
         written = pattern.pattern.encode()
@@ -214,6 +221,20 @@ class Patterns:
         self._expired.set()
         if self._child is not None:
             self._child.kill()
+
+
+def batches(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+    """The items in lists whose sizes come to about BATCH_CHARS."""
+    batch: list[_Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += size(item)
+        if total >= BATCH_CHARS:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def _send(pipe: BinaryIO, data: bytes) -> None:

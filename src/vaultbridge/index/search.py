@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeVar
 from msgspec import Struct
 from msgspec.json import encode
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.index.evaluate import Evaluation, in_lists
 from vaultbridge.index.hits import Asked, HitReader, Match, exact_name_keys
 from vaultbridge.index.query import Query, parse_query
@@ -94,6 +94,25 @@ def search(
     _check("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
     tree = parse_query(query) if isinstance(query, str) else query
     asked = Asked.by(tree)
+    try:
+        return _answer(index, tree, asked, limit, offset, sort, visible, matches_per_note, context)
+    except VaultbridgeError as error:
+        # An error is remembered for a while, and through its traceback whatever stood in the frames it came
+        # through: here the texts that were being looked through, megabytes each time.
+        raise error.with_traceback(None) from None
+
+
+def _answer(
+    index: Index,
+    tree: Query,
+    asked: Asked,
+    limit: int,
+    offset: int,
+    sort: Sort,
+    visible: Visible | None,
+    matches_per_note: int,
+    context: int,
+) -> SearchPage:
     with index.reading() as db, Patterns() as patterns:
         evaluation = Evaluation(index, db, patterns)
         found = evaluation.matching(tree)
