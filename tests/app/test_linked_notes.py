@@ -97,7 +97,7 @@ def about(way: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "read_note", {"name": name}
     for name in (note, canvas, base):
         yield "read_note", {"name": name, "outline": True}
-        yield "history", {"action": "list", "name": name}
+        yield "history", {"name": name}
         yield "delete_note", {"name": name}
         yield "move_note", {"name": name, "to": "Pub/Taken away"}
         yield "links", {"kind": "outgoing", "name": name}
@@ -125,16 +125,16 @@ def about(way: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for kind in ("backlinks", "neighbourhood"):
         yield "links", {"kind": kind, "name": note}
     yield "links", {"kind": "path", "name": "Hello", "to": note}
-    yield "properties", {"action": "list", "name": note}
-    yield "properties", {"action": "set", "name": note, "property": "a", "value": 1}
+    yield "properties", {"name": note}
+    yield "edit_note", {"op": "set_property", "name": note, "property": "a", "value": 1}
     yield "tags", {"action": "list", "name": note}
-    yield "tags", {"action": "add", "name": note, "tag": "a"}
-    yield "tasks", {"action": "list", "name": note}
-    yield "tasks", {"action": "set", "name": note, "line": 6, "status": "done"}
-    yield "template", {"action": "expand", "template": note}
+    yield "edit_note", {"op": "add_tag", "name": note, "tag": "a"}
+    yield "tasks", {"name": note}
+    yield "edit_note", {"op": "set_task", "name": note, "line": 6, "status": "done"}
+    yield "template", {"template": note, "title": "x"}
     yield "create_note", {"name": "Pub/From template", "content": "", "template": note}
-    yield "canvas", {"action": "read", "name": canvas}
-    yield "canvas", {"action": "add", "name": canvas, "text": "x"}
+    yield "canvas", {"name": canvas}
+    yield "edit_canvas", {"action": "add", "name": canvas, "text": "x"}
     yield "base_query", {"name": base}
     yield "base_query", {"base": "views: [{type: table, name: t}]", "this": note}
     yield "attachment", {"action": "get", "name": picture}
@@ -150,8 +150,8 @@ def making(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         for dry_run in (True, False):
             create = {"op": "create", "name": note, "content": "x", "overwrite": overwrite}
             yield "batch", {"operations": [create], "dry_run": dry_run}
-    yield "canvas", {"action": "create", "name": canvas}
-    yield "attachment", {"action": "add", "name": picture, "data": "eA=="}
+    yield "edit_canvas", {"action": "create", "name": canvas}
+    yield "add_attachment", {"name": picture, "data": "eA=="}
     yield "move_note", {"name": "Hello", "to": note}
     yield "move_note", {"name": "Hello", "to": note, "dry_run": True}
 
@@ -160,11 +160,11 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
     ("list_files", {"depth": 9}),
     ("search", {"query": "zebraword OR zebra"}),
     ("search", {"query": "path:Pub"}),
-    ("properties", {"action": "list"}),
+    ("properties", {}),
     ("tags", {"action": "list"}),
-    ("tasks", {"action": "list", "status": "any"}),
+    ("tasks", {"status": "any"}),
     ("links", {"kind": "orphans"}),
-    ("history", {"action": "list"}),
+    ("history", {}),
     ("vault_info", {"section": "summary"}),
     ("vault_info", {"section": "problems"}),
     ("base_query", {"base": "views: [{type: table, name: t, order: [file.path, file.backlinks]}]"}),

@@ -53,7 +53,7 @@ def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description(
         "properties": {
             "name": {"type": "string", "description": "who"},
             "times": {"type": "integer", "default": 1},
-            "how": {"enum": ["loud", "low"], "default": "low"},
+            "how": {"type": "string", "enum": ["loud", "low"], "default": "low"},
         },
         "required": ["name"],
     }

@@ -62,21 +62,21 @@ def about(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for kind in ("backlinks", "outgoing", "neighbourhood"):
         yield "links", {"kind": kind, "name": name}
     yield "links", {"kind": "path", "name": "Hello", "to": name}
-    yield "properties", {"action": "list", "name": name}
+    yield "properties", {"name": name}
     yield "tags", {"action": "list", "name": name}
-    yield "tasks", {"action": "list", "name": name}
-    yield "template", {"action": "expand", "template": name}
-    yield "canvas", {"action": "read", "name": name}
+    yield "tasks", {"name": name}
+    yield "template", {"template": name, "title": "x"}
+    yield "canvas", {"name": name}
     yield "base_query", {"name": name}
     yield "base_query", {"base": "views: [{type: table, name: t}]", "this": name}
     yield "attachment", {"action": "get", "name": name}
     yield "batch", {"operations": [{"op": "delete", "name": name}], "dry_run": True}
-    yield "history", {"action": "list", "name": name}
+    yield "history", {"name": name}
     yield "open", {"name": name}
     where = "Private/" + name.removeprefix("Private/")
     yield "create_note", {"name": where, "content": "x"}
     yield "move_note", {"name": "Hello", "to": where, "dry_run": True}
-    yield "canvas", {"action": "create", "name": where}
+    yield "edit_canvas", {"action": "create", "name": where}
     yield "list_files", {"folder": where}
 
 
@@ -86,9 +86,9 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": "-nothing"}),
     ("search", {"query": "z"}),
     ("search", {"query": "/.e.r./"}),
-    ("properties", {"action": "list"}),
+    ("properties", {}),
     ("tags", {"action": "list"}),
-    ("tasks", {"action": "list", "status": "any"}),
+    ("tasks", {"status": "any"}),
     ("links", {"kind": "unresolved"}),
     ("links", {"kind": "orphans"}),
     ("links", {"kind": "backlinks", "name": "Hello"}),
@@ -96,9 +96,9 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
     ("move_note", {"name": "Hello", "to": "Renamed", "dry_run": True}),
     ("delete_note", {"name": "Hello", "dry_run": True}),
     ("base_query", {"name": "All.base"}),
-    ("history", {"action": "list"}),
-    ("history", {"action": "diff", "id": 1}),
-    ("history", {"action": "diff", "id": 2}),
+    ("history", {}),
+    ("history", {"id": 1}),
+    ("history", {"id": 2}),
     ("active", {}),
     *(
         ("vault_info", {"section": section})
@@ -160,7 +160,7 @@ async def test_no_tool_tells_of_a_hidden_note(serving: Serving, limits: str) -> 
                 assert not TRACE.search(told), (tool, hidden)
         for tool, arguments in OVERVIEWS:
             assert not TRACE.search(await call(served, mine, tool, arguments)), (tool, arguments)
-        undone = await call(served, mine, "history", {"action": "undo", "id": 1})
+        undone = await call(served, mine, "undo", {"id": 1})
         assert '"success":false' in undone and not TRACE.search(undone)
         after = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
         assert after == before
@@ -255,14 +255,14 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
             ("edit_note", {"name": "Hello", "op": "append", "content": "x"}),
             ("move_note", {"name": "Hello", "to": "Bye"}),
             ("delete_note", {"name": "Hello"}),
-            ("properties", {"action": "set", "name": "Hello", "property": "a", "value": 1}),
-            ("tags", {"action": "add", "name": "Hello", "tag": "a"}),
-            ("tasks", {"action": "set", "name": "Hello", "line": 4, "status": "done"}),
-            ("daily_note", {"action": "create"}),
-            ("canvas", {"action": "create", "name": "New"}),
-            ("attachment", {"action": "add", "name": "n.png", "data": "eA=="}),
+            ("edit_note", {"op": "set_property", "name": "Hello", "property": "a", "value": 1}),
+            ("edit_note", {"op": "add_tag", "name": "Hello", "tag": "a"}),
+            ("edit_note", {"op": "set_task", "name": "Hello", "line": 4, "status": "done"}),
+            ("write_daily_note", {"action": "create"}),
+            ("edit_canvas", {"action": "create", "name": "New"}),
+            ("add_attachment", {"name": "n.png", "data": "eA=="}),
             ("batch", {"operations": [{"op": "delete", "name": "Hello"}]}),
-            ("history", {"action": "undo"}),
+            ("undo", {}),
         ]
         session = await initialized(served, **bearer(secret))
         for tool, arguments in changes:

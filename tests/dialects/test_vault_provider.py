@@ -29,7 +29,7 @@ from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.trash import TrashCans
 
-TOOLS_BYTES = 14_000
+TOOLS_BYTES = 16_000
 """The most that the list of all tools may fill: a model pays for it in every conversation."""
 
 
@@ -226,7 +226,12 @@ async def test_what_only_reads_is_all_there_is_in_a_read_only_vault(tmp_path: Pa
         tools = (await wire.result("tools/list"))["tools"]
         assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
         assert "obsidian_create_note" not in {tool["name"] for tool in tools}
-        error = await wire.error("tools/call", {"name": "obsidian_create_note", "arguments": {"name": "B"}})
+        call = {"name": "obsidian_create_note", "arguments": {"name": "B"}}
+        refused = await wire.result("tools/call", call)
+        assert refused["isError"]
+        assert refused["structuredContent"]["errorCode"] == "PERMISSION_DENIED"
+        assert "read-only" in refused["content"][0]["text"]
+        error = await wire.error("tools/call", {"name": "obsidian_no_such_tool", "arguments": {}})
         assert error["code"] == -32602
         prompts = {prompt["name"] for prompt in (await wire.result("prompts/list"))["prompts"]}
         assert "tidy_inbox" not in prompts
@@ -241,7 +246,8 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(tmp_path
         every = {f"obsidian_{tool.name}" for tool in standard_catalog().listing(prefix="")}
         assert names == every if profile == "full" else names < every
         for name in every - names:
-            assert "error" in await wire.ask("tools/call", {"name": name, "arguments": {}})
+            answer = await wire.ask("tools/call", {"name": name, "arguments": {}})
+            assert "error" in answer or answer["result"]["isError"]
 
 
 async def test_several_vaults_are_told_apart_by_name(tmp_path: Path) -> None:

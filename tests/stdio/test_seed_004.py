@@ -55,7 +55,7 @@ async def test_the_application_errors_have_the_codes_of_the_table(tmp_path: Path
         assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (-32002, "VAULT_NOT_FOUND")
     async with VaultProcess(tmp_path, str(vault), "--read-only") as process:
         await process.begin("2024-11-05")
-        call = {"name": "obsidian_tags", "arguments": {"action": "add", "name": "A", "tag": "x"}}
+        call = {"name": "obsidian_delete_note", "arguments": {"name": "A"}}
         answer = await process.ask("tools/call", call)
         assert (answer["error"]["code"], answer["error"]["data"]["errorCode"]) == (
             -32005,

@@ -90,5 +90,5 @@ def test_an_absolute_path_of_the_top_is_not_a_bare_name(small: Small) -> None:
     )
     desk.data("create_note", name=f"{desk.folder}/New.md", content="x")
     desk.data("move_note", name="f/B", to=f"{desk.folder}/C.md")
-    desk.data("attachment", action="add", name=f"{desk.folder}/p.png", data="eA==")
+    desk.data("add_attachment", name=f"{desk.folder}/p.png", data="eA==")
     assert sorted(path for path in desk.files() if not path.startswith(".")) == ["C.md", "New.md", "p.png"]

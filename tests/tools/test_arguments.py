@@ -34,14 +34,14 @@ class Wanted(Arguments, frozen=True, kw_only=True):
         ({"name": "x", "size": "3rd"}, "size", 'size is "3rd". It should be a whole number from 1 to 9.'),
         ({"name": "x", "size": 2.5}, "size", "size is 2.5. It should be a whole number from 1 to 9."),
         ({"name": "x", "size": True}, "size", "size is true. It should be a whole number from 1 to 9."),
-        ({"name": "x", "least": 0}, "least", "least is 0. It should be a whole number of at least 1."),
+        ({"name": "x", "least": -1}, "least", "least is -1. It should be a whole number of at least 1."),
         ({"name": "x", "mode": "c"}, "mode", 'mode is "c". It should be one of: a, b.'),
         ({"name": "x", "mode": 3}, "mode", "mode is 3. It should be one of: a, b."),
         ({"name": "x", "some": [1, 2, 3]}, "some", "some is [1,2,3]. It should be a list of at most 2."),
         ({"name": "x", "some": [1, "b"]}, "some[1]", 'some[1] is "b". It should be a whole number.'),
         ({"name": "x", "some": '[1, "b"]'}, "some[1]", 'some[1] is "b". It should be a whole number.'),
         ({"name": "x", "deep": "yes"}, "deep", 'deep is "yes". It should be true or false.'),
-        ({"name": "x", "thing": []}, "thing", "thing is []. It should be an object."),
+        ({"name": "x", "thing": [1]}, "thing", "thing is [1]. It should be an object."),
         (
             {"name": "x", "nmae": 1},
             "nmae",
@@ -61,7 +61,7 @@ def test_an_error_names_the_argument_what_came_and_what_is_wanted(
 
 def test_a_place_within_a_call_is_part_of_the_name() -> None:
     with pytest.raises(InvalidArgument) as caught:
-        converted({"name": "x", "size": 0}, Wanted, where="operations[3]")
+        converted({"name": "x", "size": -1}, Wanted, where="operations[3]")
     assert caught.value.argument == "operations[3].size"
 
 

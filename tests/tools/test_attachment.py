@@ -52,58 +52,54 @@ def test_facts_without_the_content(sample: Desk) -> None:
 
 
 def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: Desk) -> None:
-    data = sample.data("attachment", action="add", name="star.png", data=b64(b"star"), note="Algol")
+    data = sample.data("add_attachment", name="star.png", data=b64(b"star"), note="Algol")
     assert {key: data[key] for key in ("path", "link", "bytes")} == {
         "path": "Attachments/star.png",
         "link": "![[star.png]]",
         "bytes": 4,
     }
     assert (sample.folder / "Attachments/star.png").read_bytes() == b"star"
-    again = sample.data("attachment", action="add", name="star.png", data=b64(b"other"))
+    again = sample.data("add_attachment", name="star.png", data=b64(b"other"))
     assert again["path"] == "Attachments/star 1.png"
-    assert sample.data("attachment", action="add", name="x/y.bin", data=b64(b"1"))["path"] == "x/y.bin"
-    sample.data("history", action="undo")
+    assert sample.data("add_attachment", name="x/y.bin", data=b64(b"1"))["path"] == "x/y.bin"
+    sample.data("undo")
     assert not (sample.folder / "x/y.bin").exists()
 
 
 def test_a_folder_beside_the_note_is_honoured(small: Small) -> None:
     desk = small({".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": ""})
-    assert (
-        desk.data("attachment", action="add", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
-    )
+    assert desk.data("add_attachment", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
     desk = small({"d.pdf": b"x" * 100, "N.md": ""})
 
-    def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "attachment", **arguments).argument
+    def argument(tool: str = "attachment", /, **arguments: object) -> str:
+        named: str = desk.refused(InvalidArgument, tool, **arguments).argument
         return named
 
     assert argument() == "name"
     assert argument(name="d.pdf", max_bytes=99) == "max_bytes"
     assert argument(name="d.pdf", max_bytes=FILE_BYTES + 1) == "max_bytes"
-    assert argument(action="add", name="a.png") == "data"
-    assert argument(action="add", name="a.png", data="not base64!") == "data"
-    assert argument(action="add", name="a.md", data=b64(b"a")) == "name"
-    assert argument(action="add", name="noending", data=b64(b"a")) == "name"
+    assert argument("add_attachment", name="a.png") == "data"
+    assert argument("add_attachment", name="a.png", data="not base64!") == "data"
+    assert argument("add_attachment", name="a.md", data=b64(b"a")) == "name"
+    assert argument("add_attachment", name="noending", data=b64(b"a")) == "name"
+    assert argument("add_attachment", name="a.png", data="") == "data"
     assert argument(action="steal", name="d.pdf") == "action"
     desk.refused(NoteNotFound, "attachment", name="q.png")
-    desk.refused(NoteNotFound, "attachment", action="add", name="a.png", data=b64(b"a"), note="Q")
-    desk.refused(InvalidPath, "attachment", action="add", name="../a.png", data=b64(b"a"))
+    desk.refused(NoteNotFound, "add_attachment", name="a.png", data=b64(b"a"), note="Q")
+    desk.refused(InvalidPath, "add_attachment", name="../a.png", data=b64(b"a"))
 
 
 def test_more_than_a_message_can_carry_is_not_taken(small: Small) -> None:
     desk = small({})
     too_much = "A" * (FILE_BYTES * 4 // 3 + 8)
-    assert (
-        desk.refused(InvalidArgument, "attachment", action="add", name="a.bin", data=too_much).argument
-        == "data"
-    )
+    assert desk.refused(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument == "data"
 
 
 def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) -> None:
     desk = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
     desk.refused(NoteNotFound, "attachment", name="f/s.png")
     with pytest.raises(PermissionDenied):
-        desk.call("attachment", action="add", name="f/s.png", data=b64(b"x"))
+        desk.call("add_attachment", name="f/s.png", data=b64(b"x"))

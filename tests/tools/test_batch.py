@@ -36,7 +36,7 @@ def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
     }
     assert desk.read("B.md") == "[[Z]]\nmore\n"
     assert desk.read("N.md") == "---\nk: 1\nl: true\n---\nn\n"
-    desk.data("history", action="undo")
+    desk.data("undo")
     after = {path: data for path, data in desk.files().items() if not path.startswith(".trash/")}
     assert after == before
 

@@ -39,7 +39,6 @@ def test_the_order_of_tools_is_always_the_same() -> None:
     names = standard_catalog().names()
     assert names == standard_catalog().names()
     assert names[0] == "obsidian_create_note"
-    assert len(names) == 21
     assert standard_catalog().names("") == tuple(tool.name for tool in STANDARD_TOOLS)
     assert [tool.name for tool in standard_catalog().listing()] == list(names)
 
@@ -68,6 +67,7 @@ def test_profiles_choose_the_tools() -> None:
         "search",
         "links",
         "daily_note",
+        "write_daily_note",
         "vault_info",
     }
     reading = {tool.name: tool for tool in catalog.listing(profile="read-only", prefix="")}
@@ -76,14 +76,21 @@ def test_profiles_choose_the_tools() -> None:
     assert catalog.listing(read_only=True) == catalog.listing(profile="read-only")
 
 
-def test_tools_that_do_both_show_only_their_reading_half_where_nothing_may_change() -> None:
+def test_no_tool_both_reads_and_changes(small: Small) -> None:
+    """Listing tags must need no approval, and what needs none must change nothing: a tool that says it only
+    reads takes no argument that changes something, and the read-only list is the same tools as ever."""
     catalog = standard_catalog()
-    half = {tool.name: tool for tool in catalog.listing(read_only=True, prefix="")}["tags"]
-    whole = {tool.name: tool for tool in catalog.listing(prefix="")}["tags"]
-    assert half.input_schema["properties"]["action"] == {"enum": ["list", "notes"]}
-    assert "to" not in half.input_schema["properties"]
-    assert "rename" in whole.input_schema["properties"]["action"]["enum"]
-    assert "rename" not in half.description
+    whole = {tool.name: tool for tool in catalog.listing(prefix="")}
+    reading = {tool.name: tool for tool in catalog.listing(prefix="", read_only=True)}
+    assert {name for name, tool in whole.items() if tool.annotations.get("readOnlyHint")} == set(reading)
+    assert {"tags", "tasks", "properties", "history", "canvas", "daily_note", "template"} <= set(reading)
+    assert all(whole[name] == tool for name, tool in reading.items())
+    for tool in whole.values():
+        assert "readOnlyHint" in tool.annotations or "destructiveHint" in tool.annotations
+        if tool.name in reading:
+            assert not {"expected", "dry_run", "content", "force", "to"} & set(
+                tool.input_schema["properties"]
+            ) - ({"to"} if tool.name == "links" else set())
 
 
 def test_a_tool_outside_the_profile_cannot_be_called(small: Small) -> None:
@@ -98,14 +105,14 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
     ("move_note", {"name": "A", "to": "B"}),
     ("delete_note", {"name": "A"}),
     ("batch", {"operations": [{"op": "delete", "name": "A"}]}),
-    ("properties", {"action": "set", "name": "A", "property": "p", "value": 1}),
-    ("tags", {"action": "add", "name": "A", "tag": "t"}),
-    ("tasks", {"action": "set", "name": "A", "line": 1}),
-    ("daily_note", {"action": "append", "content": "x"}),
-    ("template", {"action": "insert", "template": "A", "name": "A"}),
-    ("canvas", {"action": "create", "name": "C"}),
-    ("attachment", {"action": "add", "name": "a.png", "data": "YQ=="}),
-    ("history", {"action": "undo"}),
+    ("edit_note", {"op": "set_property", "name": "A", "property": "p", "value": 1}),
+    ("edit_note", {"op": "add_tag", "name": "A", "tag": "t"}),
+    ("edit_note", {"op": "set_task", "name": "A", "line": 1}),
+    ("edit_note", {"op": "insert_template", "template": "A", "name": "A"}),
+    ("write_daily_note", {"action": "append", "content": "x"}),
+    ("edit_canvas", {"action": "create", "name": "C"}),
+    ("add_attachment", {"name": "a.png", "data": "YQ=="}),
+    ("undo", {}),
 ]
 
 
@@ -134,16 +141,17 @@ def test_every_changing_tool_is_in_the_list_above() -> None:
 def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> None:
     desk = small({})
     heard: list[int] = []
+    there = len(desk.catalog.names())
     stop = desk.catalog.listen(lambda: heard.append(len(desk.catalog.names())))
     desk.catalog.add(greeter())
     assert desk.catalog.names()[-1] == "greet", "a foreign tool's name is its own"
     assert desk.text("greet", who="me") == "hello me from test"
     desk.catalog.remove("greet")
     desk.catalog.remove("greet")
-    assert heard == [22, 21]
+    assert heard == [there + 1, there]
     stop()
     desk.catalog.add(greeter())
-    assert heard == [22, 21]
+    assert heard == [there + 1, there]
 
 
 def test_tools_are_exchanged_as_one_change_in_their_place() -> None:
@@ -211,7 +219,8 @@ def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
     shop = Workshop(engines={desk.engine.name: desk.engine for desk in desks})
     assert shop.vaults == ("one", "two")
     listed = catalog.listing(vaults=shop.vaults)
-    assert all(tool.input_schema["properties"]["vault"] == {"enum": ["one", "two"]} for tool in listed)
+    vault = {"type": "string", "enum": ["one", "two"], "description": "Which vault"}
+    assert all(tool.input_schema["properties"]["vault"] == vault for tool in listed)
     assert all("vault" in tool.input_schema["required"] for tool in listed)
     assert catalog.call("read_note", {"name": "A", "vault": "two"}, shop).text.endswith("\ntwo")
     with pytest.raises(InvalidArgument, match="one, two") as missing:
@@ -264,17 +273,17 @@ def test_listings_asked_for_while_tools_change_are_never_stale() -> None:
     assert catalog.listing()[-1].name == "obsidian_open"
 
 
-def test_hints_say_what_differs_from_the_protocols_defaults() -> None:
+def test_hints_say_what_only_reads_and_what_may_destroy() -> None:
     assert hints_of("reads", idempotent=True) == {"readOnlyHint": True}
     assert hints_of("adds", idempotent=False) == {"destructiveHint": False}
-    assert hints_of("changes", idempotent=True) == {"idempotentHint": True}
-    assert hints_of("changes", idempotent=False) == {}
+    assert hints_of("changes", idempotent=True) == {"destructiveHint": True, "idempotentHint": True}
+    assert hints_of("changes", idempotent=False) == {"destructiveHint": True}
 
 
-def test_path_is_listed_where_the_name_may_be_left_out(small: Small) -> None:
+def test_path_is_listed_where_seed_003_shows_it(small: Small) -> None:
     """Seed 003 shows read_note with its path."""
     listed = {tool.name: tool.input_schema for tool in standard_catalog().listing(prefix="")}
-    assert listed["read_note"]["properties"]["path"] == {"type": "string"}
+    assert listed["read_note"]["properties"]["path"] == {"type": "string", "description": "Same as name"}
     assert list(listed["read_note"]["properties"])[:2] == ["name", "path"]
     for schema in listed.values():
         assert not {"name", "path"} <= schema["properties"].keys() or "name" not in schema.get("required", ())

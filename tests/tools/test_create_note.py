@@ -83,7 +83,7 @@ def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
     assert str(desk.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
         'overwrite is "yes". It should be true or false.'
     )
-    assert desk.refused(InvalidArgument, "create_note", name="A", properties=[]).argument == "properties"
+    assert desk.refused(InvalidArgument, "create_note", name="A", properties=["a"]).argument == "properties"
     assert desk.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
 
 

@@ -26,7 +26,7 @@ def test_a_note_that_is_there_is_read(sample: Desk) -> None:
 def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: Desk) -> None:
     error = sample.refused(NoteNotFound, "daily_note")
     assert str(error) == (
-        "No daily note named 'Daily/2026-03-15.md'. It does not exist yet: append or create makes it."
+        "No daily note named 'Daily/2026-03-15.md'. It does not exist yet: write_daily_note makes it."
     )
 
 
@@ -48,23 +48,23 @@ def test_the_path_of_any_period(sample: Desk, arguments: dict[str, str], path: s
 
 
 def test_appending_makes_the_note_from_its_template_in_one_change(sample: Desk) -> None:
-    data = sample.data("daily_note", action="append", content="- saw a comet")
+    data = sample.data("write_daily_note", action="append", content="- saw a comet")
     assert data["path"] == "Daily/2026-03-15.md"
     assert data["created"] is True
     text = sample.read("Daily/2026-03-15.md")
     assert "# Sunday, 15 March 2026" in text
     assert text.rstrip().endswith("- saw a comet")
-    again = sample.data("daily_note", action="append", content="- and another")
+    again = sample.data("write_daily_note", action="append", content="- and another")
     assert again["created"] is False
-    sample.data("history", action="undo")
-    sample.data("history", action="undo")
+    sample.data("undo")
+    sample.data("undo")
     assert not (sample.folder / "Daily/2026-03-15.md").exists()
 
 
 def test_another_days_note_is_made_for_that_day(sample: Desk) -> None:
-    sample.data("daily_note", action="create", date="2026-03-20")
+    sample.data("write_daily_note", action="create", date="2026-03-20")
     assert "# Friday, 20 March 2026" in sample.read("Daily/2026-03-20.md")
-    answer = sample.call("daily_note", action="create", date="2026-03-20")
+    answer = sample.call("write_daily_note", action="create", date="2026-03-20")
     assert answer.data is not None
     assert answer.data["data"]["unchanged"] is True
     assert not answer.changed
@@ -72,34 +72,35 @@ def test_another_days_note_is_made_for_that_day(sample: Desk) -> None:
 
 def test_content_goes_first_or_under_a_heading(small: Small) -> None:
     desk = small({"2026-03-15.md": "# Log\nold\n# Ideas\n"})
-    desk.data("daily_note", action="prepend", content="top")
-    desk.data("daily_note", action="append", heading="Log", content="new")
+    desk.data("write_daily_note", action="prepend", content="top")
+    desk.data("write_daily_note", action="append", heading="Log", content="new")
     text = desk.read("2026-03-15.md")
     assert text.startswith("top\n")
     assert text.index("new") < text.index("# Ideas")
-    desk.refused(EditRefused, "daily_note", action="append", heading="Nope", content="x")
+    desk.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
 
 
 def test_a_call_that_makes_the_note_too_is_told_as_one(small: Small) -> None:
     desk = small({})
-    refused = desk.refused(EditRefused, "daily_note", action="append", heading="Nope", content="x")
+    refused = desk.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
     assert "Nope" in str(refused) and "Operation" not in str(refused)
     assert desk.files() == {}
 
 
 def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Small) -> None:
     desk = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
-    data = desk.data("daily_note", action="create")
+    data = desk.data("write_daily_note", action="create")
     assert data["notices"] == ["The template 'Gone' of the daily notes was not found."]
     assert desk.read("2026-03-15.md") == ""
 
 
 def test_wrong_calls_are_named(sample: Desk) -> None:
-    def argument(**arguments: object) -> str:
-        named: str = sample.refused(InvalidArgument, "daily_note", **arguments).argument
+    def argument(tool: str = "daily_note", /, **arguments: object) -> str:
+        named: str = sample.refused(InvalidArgument, tool, **arguments).argument
         return named
 
-    assert argument(action="append") == "content"
+    assert argument("write_daily_note", action="append") == "content"
+    assert argument(action="append") == "action"
     assert argument(date="someday") == "date"
     assert argument(date="2026-02-30") == "date"
     assert argument(period="hourly") == "period"
@@ -109,4 +110,4 @@ def test_wrong_calls_are_named(sample: Desk) -> None:
 def test_a_hidden_daily_note_is_neither_read_nor_made(small: Small) -> None:
     desk = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
     assert "secret" not in str(desk.refused(NoteNotFound, "daily_note"))
-    desk.refused(PermissionDenied, "daily_note", action="append", content="x")
+    desk.refused(PermissionDenied, "write_daily_note", action="append", content="x")

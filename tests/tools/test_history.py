@@ -40,21 +40,21 @@ def test_one_notes_story_is_followed_through_its_names(small: Small) -> None:
 
 def test_a_diff_and_its_pieces(small: Small) -> None:
     desk = changed(small)
-    diff = desk.text("history", action="diff", id=1)
+    diff = desk.text("history", id=1)
     assert "+one\n" in diff
-    assert "[cut; go on with start=" in desk.text("history", action="diff", id=1, max_chars=20)
-    assert desk.text("history", action="diff", id=1, start=12) == diff[12:]
+    assert "[cut; go on with start=" in desk.text("history", id=1, max_chars=20)
+    assert desk.text("history", id=1, start=12) == diff[12:]
 
 
 def test_undo_takes_the_last_change_or_the_one_named(small: Small) -> None:
     desk = changed(small)
-    answer = desk.call("history", action="undo")
+    answer = desk.call("undo")
     assert answer.changed
     assert answer.data is not None
     assert answer.data["data"]["undone"] == 3
     assert "(undone by 4)" in desk.rows("history")[1]
     assert "(undid 3)" in desk.rows("history")[0]
-    assert desk.data("history", action="undo", id=2)["undone"] == 2
+    assert desk.data("undo", id=2)["undone"] == 2
     assert desk.read("B.md") == "[[A]]\n"
 
 
@@ -62,18 +62,17 @@ def test_what_changed_since_is_not_undone_unless_forced(small: Small) -> None:
     desk = small({"A.md": "a\n"})
     desk.data("edit_note", name="A", op="append", content="one")
     (desk.folder / "A.md").write_text("by hand\n")
-    desk.refused(EditRefused, "history", action="undo", id=1)
-    desk.data("history", action="undo", id=1, force=True)
+    desk.refused(EditRefused, "undo", id=1)
+    desk.data("undo", id=1, force=True)
     assert desk.read("A.md") == "a\n"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
     desk = small({"A.md": "a\n"})
-    assert desk.refused(InvalidArgument, "history", action="diff").argument == "id"
-    assert desk.refused(InvalidArgument, "history", action="diff", id=9).argument == "id"
-    assert desk.refused(InvalidArgument, "history", action="undo", id=9).argument == "id"
+    assert desk.refused(InvalidArgument, "history", id=9).argument == "id"
+    assert desk.refused(InvalidArgument, "undo", id=9).argument == "id"
     assert desk.refused(InvalidArgument, "history", action="redo").argument == "action"
-    assert "no change to undo" in str(desk.refused(EditRefused, "history", action="undo"))
+    assert "no change to undo" in str(desk.refused(EditRefused, "undo"))
     assert desk.rows("history") == ["(no changes)"]
     assert desk.rows("history", name="Gone.md") == ["(no changes)"]
 
@@ -85,6 +84,6 @@ def test_what_happened_to_hidden_files_is_told_to_nobody(small: Small) -> None:
     text = narrow.text("history")
     assert "B.md" not in text
     assert [row.split("  ")[0] for row in text.splitlines()[:-1]] == ["3", "2", "1"]
-    assert "B.md" not in narrow.text("history", action="diff", id=2)
-    assert narrow.refused(InvalidArgument, "history", action="diff", id=4).argument == "id"
-    assert "B.md" not in str(narrow.refused(InvalidArgument, "history", action="undo", id=4))
+    assert "B.md" not in narrow.text("history", id=2)
+    assert narrow.refused(InvalidArgument, "history", id=4).argument == "id"
+    assert "B.md" not in str(narrow.refused(InvalidArgument, "undo", id=4))

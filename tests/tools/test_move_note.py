@@ -56,7 +56,7 @@ def test_undoing_the_move_of_a_folder_gives_back_its_name_as_it_was_stored(small
     name = unicodedata.normalize("NFD", "Café")
     desk = small({f"{name}/A.md": "x"})
     desk.data("move_note", name="Café/", to="Cafe")
-    desk.data("history", action="undo")
+    desk.data("undo")
     assert f"{name}/A.md" in desk.files()
 
 
@@ -94,7 +94,7 @@ def test_a_deleted_note_lies_in_the_trash_and_comes_back(small: Small) -> None:
         "notices": ["1 file(s) still link to A.md."],
     }
     assert desk.read(".trash/A.md") == "a"
-    desk.data("history", action="undo")
+    desk.data("undo")
     assert desk.read("A.md") == "a"
 
 
@@ -151,7 +151,7 @@ def test_the_picture_behind_a_group_of_a_canvas_goes_along(small: Small) -> None
     data = desk.data("move_note", name="old ü.png", to="b/new.png")
     assert [file["path"] for file in data["files"]] == ["C.canvas"]
     assert desk.files()["C.canvas"].decode() == canvas.replace("a/old \\u00fc.png", "b/new.png")
-    desk.data("history", action="undo")
+    desk.data("undo")
     assert desk.files()["C.canvas"].decode() == canvas
 
 
@@ -159,7 +159,7 @@ def test_deleting_a_folder_tells_what_still_links_into_it(small: Small) -> None:
     files = {"F/A.md": "[[C]]", "F/C.md": "", "B.md": "[[A]] [[C]]", "D.md": "[[C]]", "Hidden/E.md": "[[A]]"}
     desk = small({**LOCAL_TRASH, **files}, scope=Scope(deny=("Hidden",)))
     assert desk.data("delete_note", name="F/")["notices"] == ["2 file(s) still link into F/."]
-    desk.data("history", action="undo")
+    desk.data("undo")
     desk.data("delete_note", name="B")
     desk.data("delete_note", name="D")
     assert "notices" not in desk.data("delete_note", name="F/")

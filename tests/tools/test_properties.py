@@ -57,24 +57,26 @@ def test_pages(small: Small) -> None:
 def test_set_remove_and_rename(small: Small) -> None:
     desk = small(FILES)
     seen = content_hash(FILES["A.md"].encode())
-    data = desk.data("properties", action="set", name="A", property="due", value="2026-02-03", expected=seen)
+    data = desk.data(
+        "edit_note", op="set_property", name="A", property="due", value="2026-02-03", expected=seen
+    )
     assert data["path"] == "A.md"
     assert data["hash"] == content_hash((desk.folder / "A.md").read_bytes())
-    desk.data("properties", action="remove", name="A", property="n")
-    desk.data("properties", action="rename", name="A", property="status", to="state")
+    desk.data("edit_note", op="remove_property", name="A", property="n")
+    desk.data("edit_note", op="rename_property", name="A", property="status", to="state")
     assert desk.read("A.md") == "---\nstate: open\ndue: 2026-02-03\n---\n"
 
 
 def test_a_dry_run_changes_nothing(small: Small) -> None:
     desk = small(FILES)
-    data = desk.data("properties", action="set", name="A", property="n", value=4, dry_run=True)
+    data = desk.data("edit_note", op="set_property", name="A", property="n", value=4, dry_run=True)
     assert "+n: 4" in data["diff"]
     assert desk.read("A.md") == FILES["A.md"]
 
 
 def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
     error = small(FILES).refused(
-        InvalidArgument, "properties", action="set", name="A", property="due", value="soon"
+        InvalidArgument, "edit_note", op="set_property", name="A", property="due", value="soon"
     )
     assert error.argument == "value"
 
@@ -83,25 +85,25 @@ def test_wrong_calls_are_named(small: Small) -> None:
     desk = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "properties", **arguments).argument
+        named: str = desk.refused(InvalidArgument, "edit_note", **arguments).argument
         return named
 
-    assert argument(action="set", name="A", value=1) == "property"
-    assert argument(action="set", name="A", property="x") == "value"
-    assert argument(action="set", property="x", value=1) == "name"
-    assert argument(action="rename", name="A", property="n", to="") != ""
-    assert argument(action="remove", name="A", property="n", value=1) == "value"
-    assert argument(action="set", name="A", property="n", value=1, to="m") == "to"
-    assert argument(action="paint") == "action"
+    assert argument(op="set_property", name="A", value=1) == "property"
+    assert argument(op="set_property", name="A", property="x") == "value"
+    assert argument(op="set_property", property="x", value=1) == "name"
+    assert argument(op="rename_property", name="A", property="n", to="") == "to"
+    assert argument(op="remove_property", name="A", property="n", value=1) == "value"
+    assert argument(op="set_property", name="A", property="n", value=1, to="m") == "to"
+    assert desk.refused(InvalidArgument, "properties", action="set").argument == "action"
     desk.refused(NoteNotFound, "properties", name="Q")
-    desk.refused(EditRefused, "properties", action="remove", name="B", property="n")
-    desk.refused(StaleWrite, "properties", action="remove", name="A", property="n", expected="0" * 16)
+    desk.refused(EditRefused, "edit_note", op="remove_property", name="B", property="n")
+    desk.refused(StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16)
 
 
 def test_unreadable_properties_are_told_and_never_rewritten(small: Small) -> None:
     desk = small({"A.md": "---\na: [1\n---\n"})
     assert "cannot be read" in desk.text("properties", name="A")
-    desk.refused(EditRefused, "properties", action="set", name="A", property="b", value=1)
+    desk.refused(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
 
 
 def test_hidden_notes_count_nowhere(small: Small) -> None:

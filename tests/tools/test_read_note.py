@@ -62,9 +62,8 @@ def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> N
     pieces, start = [], 0
     while True:
         body = desk.text("read_note", name="A", max_chars=250, start=start).partition("\n")[2]
-        more = re.search(r"\n\[cut; go on with start=(\d+)\]$", body)
-        pieces.append(whole[start : int(more[1])] if more else body)
-        assert body.startswith(pieces[-1].rstrip("\n"))
+        more = re.search(r"\[cut; go on with start=(\d+)\]$", body)
+        pieces.append(body[: more.start()] if more else body)
         if not more:
             break
         start = int(more[1])
@@ -127,7 +126,7 @@ def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
         ({"name": "A", "lines": "90-99"}, "lines"),
         ({"name": "A", "lines": "3-2"}, "lines"),
         ({"name": "A", "heading": "Two", "outline": True}, "outline"),
-        ({"name": "A", "max_chars": 0}, "max_chars"),
+        ({"name": "A", "max_chars": -1}, "max_chars"),
         ({"name": "A", "max_chars": 90_001}, "max_chars"),
         ({"name": "A", "start": -1}, "start"),
         ({"name": "A", "start": 9999}, "start"),

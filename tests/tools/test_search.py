@@ -74,7 +74,7 @@ def test_wrong_queries_and_arguments_are_named(small: Small) -> None:
     desk = small(FILES)
     assert desk.refused(InvalidQuery, "search", query="(a").position == 0
     assert desk.refused(InvalidArgument, "search").argument == "query"
-    for argument, value in (("context", 21), ("matches", 101), ("limit", 0), ("offset", -1), ("sort", "x")):
+    for argument, value in (("context", 21), ("matches", 101), ("limit", 501), ("offset", -1), ("sort", "x")):
         assert desk.refused(InvalidArgument, "search", query="a", **{argument: value}).argument == argument
 
 

@@ -40,19 +40,19 @@ def test_the_tags_of_a_note_and_the_notes_of_a_tag(small: Small) -> None:
 
 def test_add_and_remove(small: Small) -> None:
     desk = small(FILES)
-    desk.data("tags", action="add", name="B", tag="#new")
+    desk.data("edit_note", op="add_tag", name="B", tag="#new")
     assert desk.rows("tags", name="B")[:-1] == ["#new", "#home", "#work"]
-    desk.data("tags", action="remove", name="B", tag="home")
+    desk.data("edit_note", op="remove_tag", name="B", tag="home")
     assert "#home" not in desk.read("B.md")
 
 
 def test_rename_in_one_note_or_everywhere(small: Small) -> None:
     desk = small(FILES)
-    assert desk.data("tags", action="rename", name="B", tag="work", to="job")["path"] == "B.md"
+    assert desk.data("edit_note", op="rename_tag", name="B", tag="work", to="job")["path"] == "B.md"
     assert desk.read("B.md") == "#home #job\n"
-    dry = desk.data("tags", action="rename", tag="work", to="job", dry_run=True)
+    dry = desk.data("edit_note", op="rename_tag", name="", tag="work", to="job", dry_run=True)
     assert "+#job/now #job/now" in dry["diff"]
-    data = desk.data("tags", action="rename", tag="work", to="job")
+    data = desk.data("edit_note", op="rename_tag", name="", tag="work", to="job")
     assert [file["path"] for file in data["files"]] == ["A.md", "Templates/T.md"]
     assert desk.read("A.md") == "---\ntags: [job]\n---\n#job/now #job/now\n"
 
@@ -65,19 +65,25 @@ def test_wrong_calls_are_named(small: Small) -> None:
         return named
 
     assert argument(action="notes") == "tag"
-    assert argument(action="add", name="A") == "tag"
-    assert argument(action="add", tag="x") == "name"
-    assert argument(action="rename", tag="work") == "to"
-    assert argument(action="add", name="A", tag="two words") == "tag"
+    assert argument(action="add", name="A", tag="x") == "action"
     assert argument(action="nothing") == "action"
     assert argument(sort="size") == "sort"
-    assert desk.refused(NoteNotFound, "tags", action="rename", tag="nope", to="x").name == "nope"
-    desk.refused(StaleWrite, "tags", action="add", name="A", tag="x", expected="0" * 16)
+    assert (
+        desk.refused(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name == "nope"
+    )
+    for wrong, named in (
+        ({"op": "add_tag", "name": "A"}, "tag"),
+        ({"op": "add_tag", "name": "", "tag": "x"}, "name"),
+        ({"op": "rename_tag", "name": "", "tag": "work"}, "to"),
+        ({"op": "add_tag", "name": "A", "tag": "two words"}, "tag"),
+    ):
+        assert desk.refused(InvalidArgument, "edit_note", **wrong).argument == named
+    desk.refused(StaleWrite, "edit_note", op="add_tag", name="A", tag="x", expected="0" * 16)
 
 
 def test_hidden_notes_have_no_tags(small: Small) -> None:
     desk = small(FILES, scope=Scope(deny=("B.md",)))
     assert "#home" not in desk.text("tags")
     assert desk.rows("tags", action="notes", tag="work")[:-1] == ["A.md"]
-    desk.data("tags", action="rename", tag="work", to="job")
+    desk.data("edit_note", op="rename_tag", name="", tag="work", to="job")
     assert desk.read("B.md") == FILES["B.md"]

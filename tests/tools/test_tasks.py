@@ -52,7 +52,7 @@ def test_pages(small: Small) -> None:
 
 def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> None:
     desk = small(FILES)
-    data = desk.data("tasks", action="set", name="f/A.md:1")
+    data = desk.data("edit_note", op="set_task", name="f/A.md:1")
     assert data["path"] == "f/A.md"
     assert desk.rows("tasks", status="open")[:-1] == [SOON]
 
@@ -62,13 +62,13 @@ def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> No
 )
 def test_a_status_is_a_word_or_a_character(small: Small, status: str, mark: str) -> None:
     desk = small(FILES)
-    desk.data("tasks", action="set", name="A", text="late", status=status)
+    desk.data("edit_note", op="set_task", name="A", text="late", status=status)
     assert desk.read("f/A.md").startswith(f"- [{mark}] late")
 
 
 def test_by_line_and_dry(small: Small) -> None:
     desk = small(FILES)
-    assert "+- [x] late" in desk.data("tasks", action="set", name="A", line=1, dry_run=True)["diff"]
+    assert "+- [x] late" in desk.data("edit_note", op="set_task", name="A", line=1, dry_run=True)["diff"]
     assert desk.read("f/A.md") == FILES["f/A.md"]
 
 
@@ -82,15 +82,15 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(status="almost") == "status"
     assert argument(due_before="tomorrow") == "due_before"
     assert argument(due_after="2026-1-1") == "due_after"
-    assert argument(action="set") == "name"
-    assert argument(action="set", name="A") == "line"
-    assert argument(action="set", name="A", line=1, status="xx") == "status"
-    assert argument(action="forget") == "action"
+    assert argument(action="set") == "action"
+    assert desk.refused(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
+    wrong = {"op": "set_task", "name": "A", "line": 1, "status": "xx"}
+    assert desk.refused(InvalidArgument, "edit_note", **wrong).argument == "status"
     desk.refused(NoteNotFound, "tasks", name="Q")
     desk.refused(NoteNotFound, "tasks", name="q/")
-    desk.refused(EditRefused, "tasks", action="set", name="A", line=9)
-    desk.refused(EditRefused, "tasks", action="set", name="A", text="nothing like it")
-    desk.refused(StaleWrite, "tasks", action="set", name="A", line=1, expected="0" * 16)
+    desk.refused(EditRefused, "edit_note", op="set_task", name="A", line=9)
+    desk.refused(EditRefused, "edit_note", op="set_task", name="A", text="nothing like it")
+    desk.refused(StaleWrite, "edit_note", op="set_task", name="A", line=1, expected="0" * 16)
 
 
 def test_hidden_tasks_are_not_counted(small: Small) -> None:

@@ -1,7 +1,7 @@
 """The JSON Schema of a plugin's arguments: all that its hints say.
 
 Our own tools' schemas are cut short, because everybody pays for them in every conversation (`tools.schema`);
-a person who writes a bound or a default for an assistant means it to be read. Kinds are written out where
+a person who writes something for an assistant means it to be read. Kinds are written out where
 they are used, because not every client follows references; one that contains itself is referred to.
 """
 
@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
+
+from vaultbridge.tools.schema import with_types
 
 _REFERENCE: Final = "#/$defs/"
 
@@ -30,7 +32,7 @@ def plugin_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) 
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
     if required:
         schema["required"] = required
-    return {**schema, "$defs": writer.circular} if writer.circular else schema
+    return with_types({**schema, "$defs": writer.circular} if writer.circular else schema)
 
 
 class _Writer:

@@ -104,6 +104,8 @@ class BridgeV1:
         """The answer's body, for a good call and for a failed tool alike. Raises HttpFailure."""
         names = (await self.listing()).names
         known = names.get(name)
+        if known is None and await (await self._server.provider()).withholds(name):
+            known = name
         if known is None:
             what = f"There is no tool named {name!r}."
             raise HttpFailure(404, "Tool not found", what, details=_nearest(name, names))

@@ -257,10 +257,28 @@ def _json(value: Any) -> Blocks:
     return (msgspec.json.encode(value).decode(),)
 
 
+_MEANINGS: Final = {
+    "filePath": "Absolute path of the file",
+    "preview": "Open it as a preview",
+    "startText": "Select from this text on",
+    "endText": "Select up to the end of this text",
+    "selectToEndOfLine": "Select to the end of the line",
+    "makeFrontmost": "Bring it to the front",
+    "old_file_path": "Absolute path of the file as it is",
+    "new_file_path": "Absolute path to save to",
+    "new_file_contents": "The whole proposed text",
+    "tab_name": "Name of the comparison's tab",
+    "uri": "file: address; default: all files",
+}
+"""What each argument of these tools means."""
+
+
 def _schema(required: tuple[str, ...] = (), **properties: str) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {name: {"type": kind} for name, kind in properties.items()},
+        "properties": {
+            name: {"type": kind, "description": _MEANINGS[name]} for name, kind in properties.items()
+        },
         "required": list(required),
         "additionalProperties": False,
     }

@@ -52,7 +52,11 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
     name = mcp_params.text(call.params, "name")
     arguments = mcp_params.mapping(call.params, "arguments")
     tools = await server.tools()
-    if name not in tools and name not in server.offer.unlisted_tools:
+    if (
+        name not in tools
+        and name not in server.offer.unlisted_tools
+        and not await (await server.provider()).withholds(name)
+    ):
         raise Refused(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
     context = McpContext(call, client, server.seal)
     result = await (await server.provider()).call_tool(name, arguments, context)

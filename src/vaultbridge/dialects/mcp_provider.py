@@ -132,6 +132,11 @@ class Provider(Protocol):
         """`name` is one of `list_tools`; `arguments` are not checked against its schema."""
         ...
 
+    async def withholds(self, name: str) -> bool:
+        """Whether there is such a tool and it is not listed because nothing may be changed here. It is called
+        like any other, so that the caller hears the reason and not that there is no such tool."""
+        ...
+
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]: ...
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]: ...
@@ -177,6 +182,9 @@ class EmptyProvider:
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
         raise NoteNotFound(name, what="tool")
+
+    async def withholds(self, name: str) -> bool:
+        return False
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
         return Page(())

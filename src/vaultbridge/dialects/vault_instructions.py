@@ -27,7 +27,7 @@ _SEARCH: Final = (
 _WRITING: Final = (
     "To change a note give the hash you read as `expected`: an edit of a note that has changed since is "
     "refused and nothing is written. Change the heading, block, lines or property concerned instead of "
-    "writing the whole note anew. dry_run shows the diff; obsidian_history undoes. obsidian_move_note "
+    "writing the whole note anew. dry_run shows the diff; obsidian_undo takes back. obsidian_move_note "
     "renames and keeps every link right. Link notes as [[Name]]."
 )
 

@@ -135,7 +135,7 @@ class Prompts:
         engine = self._engines[vault]
         path = engine.find(name)
         cut = excerpt(decode(engine.read_bytes(path)).text, Note())
-        rest = f"\n[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
+        rest = f"[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
         text = cut.text + (rest if cut.next_start is not None else "")
         resource = TextResource(uri=uri_of(vault, path), text=text, mime_type="text/markdown")
         return EmbeddedResource(resource=resource)

@@ -152,6 +152,12 @@ class VaultProvider:
         structured = UNSET if answer.data is None else answer.data
         return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
 
+    async def withholds(self, name: str) -> bool:
+        settings = self._settings
+        if not (settings.read_only or settings.profile == "read-only"):
+            return False
+        return (await self._load()).catalog.changes(name)
+
     def _ready(self, name: str, arguments: dict[str, Any]) -> Answer | None:
         """An answer that takes no waiting: a thread would take longer than the answer itself."""
         loaded = self._loaded

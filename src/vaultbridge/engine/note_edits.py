@@ -24,6 +24,7 @@ from vaultbridge.note import edit, properties_edit, section_edit, tag_edit, task
 from vaultbridge.note.change import Change
 from vaultbridge.note.model import Note
 from vaultbridge.note.property_types import coerce, type_of
+from vaultbridge.note.sections import has_section
 
 
 def changes_for(
@@ -31,15 +32,19 @@ def changes_for(
 ) -> tuple[Change, ...]:
     """`types` are the vault's property types by lower-case name. Raises EditRefused or InvalidArgument."""
     match operation:
-        case Append(content=content, heading=heading, block=block):
+        case Append(content=content, heading=heading, block=block, create=create):
             _one_place(heading, block)
+            if heading and create and not has_section(text, note, heading):
+                return section_edit.append_section(text, note, heading, content)
             if heading:
                 return section_edit.append_under_heading(text, note, heading, content)
             if block:
                 return section_edit.append_after_block(text, note, block, content)
             return edit.append(text, note, content)
-        case Prepend(content=content, heading=heading, block=block):
+        case Prepend(content=content, heading=heading, block=block, create=create):
             _one_place(heading, block)
+            if heading and create and not has_section(text, note, heading):
+                return section_edit.append_section(text, note, heading, content)
             if heading:
                 return section_edit.prepend_under_heading(text, note, heading, content)
             if block:

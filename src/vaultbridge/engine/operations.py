@@ -43,22 +43,26 @@ class Write(_Operation, frozen=True, kw_only=True, tag="write"):
 
 
 class Append(_Operation, frozen=True, kw_only=True, tag="append"):
-    """At the end of the note, of a section or of a block."""
+    """At the end of the note, of a section or of a block. With `create` a heading that the note does not have
+    is made at its end."""
 
     note: str
     content: str
     heading: str = ""
     block: str = ""
+    create: bool = False
     expected: str = ""
 
 
 class Prepend(_Operation, frozen=True, kw_only=True, tag="prepend"):
-    """Right after the properties, the heading or before the block."""
+    """Right after the properties, the heading or before the block. With `create` a heading that the note does
+    not have is made at its end."""
 
     note: str
     content: str
     heading: str = ""
     block: str = ""
+    create: bool = False
     expected: str = ""
 
 

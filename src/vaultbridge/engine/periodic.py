@@ -35,20 +35,27 @@ def periodic_note(engine: Engine, period: Period, when: str = "today") -> Period
 
 
 def adding(
-    engine: Engine, note: Periodic, content: str, *, heading: str = "", first: bool = False
+    engine: Engine,
+    note: Periodic,
+    content: str,
+    *,
+    heading: str = "",
+    first: bool = False,
+    create: bool = False,
 ) -> tuple[list[Operation], tuple[str, ...]]:
     """The operations that add `content` at the end of the note (or with `first` at its beginning), or of the
-    section under `heading`; the note is made from its template before when it is not there yet. An empty
-    `content` only makes the note. With what a person should know."""
+    section under `heading`, which is made with `create` when it is missing; the note is made from its
+    template before when it is not there yet. An empty `content` only makes the note. With what a person
+    should know."""
     operations: list[Operation] = []
     notices: tuple[str, ...] = ()
     if not note.exists:
         text, notices = _new_text(engine, note)
         operations.append(Create(note=note.path, content=text))
     if content and first:
-        operations.append(Prepend(note=note.path, content=content, heading=heading))
+        operations.append(Prepend(note=note.path, content=content, heading=heading, create=create))
     elif content:
-        operations.append(Append(note=note.path, content=content, heading=heading))
+        operations.append(Append(note=note.path, content=content, heading=heading, create=create))
     return operations, notices
 
 

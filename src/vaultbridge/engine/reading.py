@@ -60,6 +60,22 @@ def needs_structure(part: Part) -> bool:
 def excerpt(text: str, note: Note, part: Part = WHOLE) -> Excerpt:
     """Cut the part out of the note. Raises EditRefused when a heading or block is not there, InvalidArgument
     when the request contradicts itself or names lines the note does not have."""
+    _check_single(part)
+    positions = Positions(text)
+    if part.outline:
+        return _outline_excerpt(text, note, positions, part)
+    start, end = _span(text, note, positions, part)
+    return _cut(text, start, end, positions, part)
+
+
+def exact_part(text: str, note: Note, part: Part = WHOLE) -> str:
+    """The part as it stands in the note, however long. Raises as `excerpt` does."""
+    _check_single(part)
+    start, end = _span(text, note, Positions(text), part)
+    return text[start:end]
+
+
+def _check_single(part: Part) -> None:
     asked = [
         name
         for name, given in (
@@ -72,11 +88,6 @@ def excerpt(text: str, note: Note, part: Part = WHOLE) -> Excerpt:
     ]
     if len(asked) > 1:
         raise InvalidArgument(f"{' and '.join(asked)} cannot be asked for together.", argument=asked[1])
-    positions = Positions(text)
-    if part.outline:
-        return _outline_excerpt(text, note, positions, part)
-    start, end = _span(text, note, positions, part)
-    return _cut(text, start, end, positions, part)
 
 
 def _span(text: str, note: Note, positions: Positions, part: Part) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from typing import Final
 
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.note.change import Change, apply_changes
-from vaultbridge.note.edit import first_content
+from vaultbridge.note.edit import append, first_content
 from vaultbridge.note.insertion import (
     after_line,
     apart_from_heading,
@@ -53,6 +53,24 @@ def append_under_heading(
     return (
         Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
     )
+
+
+def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[Change, ...]:
+    """A new section at the end of the note, after a blank line. The heading is of the second level unless it
+    is written with its own marks. Raises EditRefused for a path, of which any part may be what is missing,
+    and for more than one line."""
+    written = heading.strip()
+    marks = len(written) - len(written.lstrip("#"))
+    name = written.lstrip("#").strip()
+    if not name or marks > 6 or "#" in name or len(name.splitlines()) > 1:
+        raise EditRefused(
+            f"A heading {heading!r} cannot be made.",
+            hint="Give the heading's text alone, such as Log or ### Log.",
+        )
+    floor = note.properties.end if note.properties else 0
+    lines = text[floor:].splitlines()
+    apart = "\n" if lines and lines[-1].strip() else ""
+    return append(text, note, f"{apart}{'#' * (marks or 2)} {name}\n\n{addition}")
 
 
 def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:

@@ -109,6 +109,12 @@ def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique:
     return found[0]
 
 
+def has_section(text: str, note: Note, heading: str) -> bool:
+    """Whether `find_section` would find one."""
+    sections = outline(note, text)
+    return any(_leads_to(wanted, section) for wanted in _readings(heading) for section in sections)
+
+
 def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
     """The block with this id, `^` optional and case not counting. Raises EditRefused, naming the ids there
     are; with `unique`, also when two blocks carry the id."""

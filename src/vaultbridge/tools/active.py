@@ -19,11 +19,15 @@ OPEN_FILES: Final = 50
 
 
 class Active(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"start", "max_chars"})
+
     start: Start = 0
     max_chars: MaxChars = 8_000
 
 
 class Open(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"block"})
+
     name: NoteName
     heading: Heading = ""
     block: Block = ""
@@ -82,7 +86,6 @@ def run_open(bench: Bench, arguments: Open) -> Answer:
 
 ACTIVE = Tool(
     name="active",
-    title="Active note",
     description="The note open in the app, the selection, and the other open files",
     arguments=Active,
     run=run_active,

@@ -38,7 +38,10 @@ S = TypeVar("S", bound=Struct)
 
 def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
     """`where` names the place of `given` in the call and `also` are arguments that were taken before, both
-    for messages. Raises InvalidArgument."""
+    for messages. Raises InvalidArgument.
+
+    Some callers must fill in every argument and write null, 0 or something empty for what they would leave
+    out. Such a blank is as if left out wherever the argument cannot be blank: a limit of 0, a kind of ""."""
     kept = {key: value for key, value in given.items() if value is not None or _takes_null(wanted, key)}
     try:
         return msgspec.convert(kept, wanted)
@@ -47,10 +50,24 @@ def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: 
         from vaultbridge.tools.meant import meant
 
     read = meant(kept, wanted)
-    try:
-        return msgspec.convert(read, wanted)
-    except msgspec.ValidationError as error:
-        raise _explained(str(error), read, wanted, where, also) from None
+    while True:
+        try:
+            return msgspec.convert(read, wanted)
+        except msgspec.ValidationError as error:
+            refused = _WHERE.search(str(error))
+            name = refused["place"] if refused else ""
+            if name not in read or not is_blank(read[name]) or _is_required(wanted, name):
+                raise _explained(str(error), read, wanted, where, also) from None
+            del read[name]
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a JSON value says nothing: null, false, 0, or an empty text, list or object."""
+    return not value
+
+
+def _is_required(wanted: type[Struct], name: str) -> bool:
+    return any(field.required for field in msgspec.structs.fields(wanted) if field.name == name)
 
 
 def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
@@ -106,7 +123,7 @@ def _explained(
     place = ""
     if found := _WHERE.search(message):
         place, message = found["place"], message[: found.start()]
-    known = [*(field.name for field in msgspec.structs.fields(wanted)), *also]
+    known = list(dict.fromkeys((*(field.name for field in msgspec.structs.fields(wanted)), *also)))
     if found := _FIELD.match(message):
         name = ".".join(filter(None, (where, place, found["field"])))
         if found["what"].startswith("missing"):

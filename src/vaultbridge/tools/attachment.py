@@ -1,4 +1,4 @@
-"""`attachment`: pictures to look at, other files as they are, and adding one."""
+"""`attachment` gives pictures to look at and other files as they are, `add_attachment` adds one."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ FILE_BYTES: Final = 7 * MIB
 accept. Assistants take pictures up to 5 MB."""
 
 
-class ReadAttachment(Arguments, frozen=True, kw_only=True):
+class Attachment(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"max_bytes", "max_chars"})
+
     name: Annotated[str, Meta(description="File name or path")]
-    action: Literal["get", "info"] = "get"
-    max_bytes: Annotated[int, Meta(ge=1, le=FILE_BYTES)] = FILE_BYTES
+    action: Annotated[Literal["get", "info"], Meta(description="What to do")] = "get"
+    max_bytes: Annotated[int, Meta(ge=1, le=FILE_BYTES, description="Largest to get")] = FILE_BYTES
     start: Start = 0
     max_chars: MaxChars = 24_000
 
 
-class Attachment(ReadAttachment, frozen=True, kw_only=True):
-    action: Literal["get", "info", "add"] = "get"  # type: ignore[assignment]
-    data: Annotated[str, Meta(description="add: base64")] = ""
-    note: Annotated[str, Meta(description="add: note it is for; decides the folder")] = ""
+class AddAttachment(Arguments, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(description="File name or path")]
+    data: Annotated[str, Meta(description="Base64")]
+    note: Annotated[str, Meta(description="Note it is for; decides the folder")] = ""
 
 
 def run(bench: Bench, arguments: Attachment) -> Answer:
-    if arguments.action == "add":
-        return _add(bench, arguments)
     from vaultbridge.engine.attachments import size_of
 
     path = bench.engine.find(arguments.name)
@@ -74,7 +74,7 @@ def _text(bench: Bench, path: VaultPath, arguments: Attachment) -> Answer:
     return read(f"[{path}]\n{cut(text, start=arguments.start, max_chars=arguments.max_chars)}")
 
 
-def _add(bench: Bench, arguments: Attachment) -> Answer:
+def run_add(bench: Bench, arguments: AddAttachment) -> Answer:
     from vaultbridge.engine.attachments import link_to, place_for
     from vaultbridge.engine.operations import AddFile
 
@@ -103,14 +103,19 @@ def _decoded(text: str) -> bytes:
 
 ATTACHMENT = Tool(
     name="attachment",
-    title="Attachment",
-    description="Get an image or another file, facts about it, or add one",
+    description="Get an image or another file, or facts about it",
     arguments=Attachment,
     run=run,
     group="attachments",
+    note="name",
+)
+
+ADD_ATTACHMENT = Tool(
+    name="add_attachment",
+    description="Add an image or another file to the vault",
+    arguments=AddAttachment,
+    run=run_add,
+    group="attachments",
     effect="adds",
-    reading=ReadAttachment,
-    reading_description="Get an image or another file, or facts about it",
-    changing=lambda arguments: arguments.action == "add",
     note="name",
 )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 class BaseQuery(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"block", "this", "limit"})
+
     name: Annotated[str, Meta(description=".base file, or note with a ```base block")] = ""
     block: Annotated[int, Meta(ge=1, description="Which block of the note")] = 1
     base: Annotated[str, Meta(description="Or the YAML itself")] = ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer
-from vaultbridge.tools.edits import batch_item
+from vaultbridge.tools.edits import BatchItem, batch_item
 from vaultbridge.tools.fields import Arguments, DryRun
 from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
 from vaultbridge.tools.tool import Tool
@@ -19,11 +19,13 @@ OPERATIONS: Final = 500
 
 
 class Batch(Arguments, frozen=True, kw_only=True):
+    ITEMS: ClassVar = {"operations": BatchItem}
+
     operations: Annotated[
         tuple[dict[str, Any], ...],
         Meta(
             max_length=OPERATIONS,
-            description="Each as edit_note takes: op, name, …; also op create, move (to), delete",
+            description="As edit_note takes them; also create, move (to), delete",
         ),
     ]
     dry_run: DryRun = False
@@ -39,7 +41,6 @@ def run(bench: Bench, arguments: Batch) -> Answer:
 
 BATCH = Tool(
     name="batch",
-    title="Batch edit",
     description="Several edits as one change: all or none",
     arguments=Batch,
     run=run,

@@ -1,4 +1,4 @@
-"""`canvas`: read as an outline, made, and edited card by card."""
+"""`canvas` reads one as an outline, `edit_canvas` makes one and edits it card by card."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import fields, replace
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.arguments import given, shown
+from vaultbridge.tools.arguments import given, is_blank, shown
 from vaultbridge.tools.fields import Arguments, DryRun, Expected, MaxChars, Start
 from vaultbridge.tools.outcomes import outcome_answer, outcome_data
 from vaultbridge.tools.pages import cut
@@ -25,39 +26,42 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]")
 CanvasName = Annotated[str, Meta(description="Canvas")]
 
 
-class ReadCanvas(Arguments, frozen=True, kw_only=True):
+class Canvas(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"max_chars"})
+
     name: CanvasName
-    action: Literal["read"] = "read"
     start: Start = 0
     max_chars: MaxChars = 24_000
 
 
-class Canvas(ReadCanvas, frozen=True, kw_only=True):
-    action: Literal["read", "create", "add", "connect", "update", "remove"] = "read"  # type: ignore[assignment]
+class EditCanvas(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"around", "width", "height", "expected", "dry_run"})
+
+    name: CanvasName
+    action: Annotated[Literal["create", "add", "connect", "update", "remove"], Meta(description="What to do")]
     id: Annotated[str, Meta(description="update, remove: card or connection")] = ""
-    text: str | UnsetType = UNSET
+    text: Annotated[str, Meta(description="Markdown of a card")] | UnsetType = UNSET
     file: Annotated[str, Meta(description="Note or file, or Note#Heading")] | UnsetType = UNSET
-    url: str | UnsetType = UNSET
+    url: Annotated[str, Meta(description="Web page")] | UnsetType = UNSET
     label: Annotated[str, Meta(description="Of a group or a connection")] | UnsetType = UNSET
     around: Annotated[tuple[str, ...], Meta(description="New group: ids of its cards")] = ()
-    near: str = ""
+    near: Annotated[str, Meta(description="Card id to lie beside")] = ""
     group: Annotated[str, Meta(description="Group id to lie in")] = ""
-    x: int | UnsetType = UNSET
-    y: int | UnsetType = UNSET
-    width: int | UnsetType = UNSET
-    height: int | UnsetType = UNSET
+    x: Annotated[int, Meta(description="Left")] | UnsetType = UNSET
+    y: Annotated[int, Meta(description="Top")] | UnsetType = UNSET
+    width: Annotated[int, Meta(description="Pixels")] | UnsetType = UNSET
+    height: Annotated[int, Meta(description="Pixels")] | UnsetType = UNSET
     color: Annotated[str, Meta(description="1-6 or #hex")] | UnsetType = UNSET
-    from_id: str = ""
-    to_id: str = ""
+    from_id: Annotated[str, Meta(description="connect: card")] = ""
+    to_id: Annotated[str, Meta(description="connect: card")] = ""
     expected: Expected = ""
     dry_run: DryRun = False
 
 
-def run(bench: Bench, arguments: Canvas) -> Answer:
+def run_edit(bench: Bench, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.canvases import edit_canvas
 
-    if arguments.action == "read":
-        return _read(bench, arguments)
+    arguments = _without_blanks(arguments)
     if arguments.action == "create":
         return _create(bench, arguments)
     view, edited, outcome = edit_canvas(
@@ -71,7 +75,7 @@ def run(bench: Bench, arguments: Canvas) -> Answer:
     return outcome_answer(outcome, view.path, path=view.path, id=edited.id)
 
 
-def _read(bench: Bench, arguments: Canvas) -> Answer:
+def run(bench: Bench, arguments: Canvas) -> Answer:
     from vaultbridge.engine.canvases import canvas_view
     from vaultbridge.note.canvas import read_canvas
     from vaultbridge.note.canvas_outline import canvas_outline
@@ -83,7 +87,21 @@ def _read(bench: Bench, arguments: Canvas) -> Answer:
     return read(f"[{view.path} | hash {view.hash}]\n{text}")
 
 
-def _create(bench: Bench, arguments: Canvas) -> Answer:
+def _without_blanks(arguments: EditCanvas) -> EditCanvas:
+    """An empty text or a 0 is a value that a card may have. But no card is 0 pixels wide, and no file or url
+    is empty: a caller that says so fills in every argument, and none of its blanks are meant."""
+    impossible = (arguments.width, arguments.height, arguments.file, arguments.url)
+    if not any(given(value) and is_blank(value) for value in impossible):
+        return arguments
+    blank = [
+        field.name
+        for field in fields(EditCanvas)
+        if field.default is UNSET and is_blank(getattr(arguments, field.name))
+    ]
+    return replace(arguments, **dict.fromkeys(blank, UNSET))
+
+
+def _create(bench: Bench, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.operations import Create
 
     name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
@@ -97,7 +115,7 @@ def _create(bench: Bench, arguments: Canvas) -> Answer:
     return done({"path": path, "created": True, **told}, changed=not arguments.dry_run)
 
 
-def _edit(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
+def _edit(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
     import os
 
     from vaultbridge.note.canvas_edit import Placement, add_card, connect
@@ -127,7 +145,7 @@ def _edit(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
             return _change(bench, text, arguments)
 
 
-def _change(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
+def _change(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
     from vaultbridge.note.canvas import read_canvas
     from vaultbridge.note.canvas_edit import remove_card, remove_edge, update_card, update_edge
 
@@ -136,27 +154,27 @@ def _change(bench: Bench, text: str, arguments: Canvas) -> CanvasEdit:
     is_edge = any(edge.id == arguments.id for edge in read_canvas(text).edges)
     if arguments.action == "remove":
         return remove_edge(text, arguments.id) if is_edge else remove_card(text, arguments.id)
-    fields: dict[str, Any] = {
+    changes: dict[str, Any] = {
         key: getattr(arguments, key)
         for key in ("text", "url", "label", "color", "x", "y", "width", "height")
         if given(getattr(arguments, key))
     }
-    if "color" in fields:
-        fields["color"] = _color(arguments) or None
-    if "url" in fields:
-        fields["url"] = _url(arguments)
+    if "color" in changes:
+        changes["color"] = _color(arguments) or None
+    if "url" in changes:
+        changes["url"] = _url(arguments)
     if isinstance(arguments.file, str):
         path, subpath = _file(bench, arguments.file)
-        fields |= {"file": path, "subpath": subpath or None}
+        changes |= {"file": path, "subpath": subpath or None}
     if is_edge:
         ends = {"fromNode": arguments.from_id, "toNode": arguments.to_id}
-        fields |= {key: value for key, value in ends.items() if value}
-    if not fields:
+        changes |= {key: value for key, value in ends.items() if value}
+    if not changes:
         raise InvalidArgument("Nothing to update was given.", argument="id", hint="Give text, color, x, …")
-    return update_edge(text, arguments.id, fields) if is_edge else update_card(text, arguments.id, fields)
+    return update_edge(text, arguments.id, changes) if is_edge else update_card(text, arguments.id, changes)
 
 
-def _new_card(bench: Bench, arguments: Canvas) -> NewCard:
+def _new_card(bench: Bench, arguments: EditCanvas) -> NewCard:
     from vaultbridge.note.canvas_edit import NewFile, NewGroup, NewLink, NewText
 
     asked = [key for key in ("text", "file", "url", "label") if given(getattr(arguments, key))]
@@ -183,7 +201,7 @@ def _file(bench: Bench, written: str) -> tuple[str, str]:
     return bench.engine.find(name), mark + sub
 
 
-def _color(arguments: Canvas) -> str:
+def _color(arguments: EditCanvas) -> str:
     """Empty for none, which takes a card's color away."""
     color = arguments.color if isinstance(arguments.color, str) else ""
     if color and not _COLOR.fullmatch(color):
@@ -193,7 +211,7 @@ def _color(arguments: Canvas) -> str:
     return color
 
 
-def _url(arguments: Canvas) -> str:
+def _url(arguments: EditCanvas) -> str:
     url = str(arguments.url)
     if not _ADDRESS.match(url):
         raise InvalidArgument(
@@ -208,17 +226,21 @@ def _number(value: int | UnsetType) -> int | None:
 
 CANVAS = Tool(
     name="canvas",
-    title="Canvas",
-    description=(
-        "Read a canvas as an outline with ids; create one; add a card (text, file, url or group label), "
-        "connect, update, remove"
-    ),
+    description="Read a canvas as an outline with ids",
     arguments=Canvas,
     run=run,
-    group="canvas",
+    group="canvases",
+    note="name",
+)
+
+EDIT_CANVAS = Tool(
+    name="edit_canvas",
+    description=(
+        "Create a canvas; add a card (text, file, url or group label), connect two, update or remove one"
+    ),
+    arguments=EditCanvas,
+    run=run_edit,
+    group="canvases",
     effect="changes",
-    reading=ReadCanvas,
-    reading_description="Read a canvas as an outline",
-    changing=lambda arguments: arguments.action != "read",
     note="name",
 )

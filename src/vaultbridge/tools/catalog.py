@@ -16,7 +16,7 @@ from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, 
 from vaultbridge.tools.absolute import in_vault, leads_to_machine, names_absolute, vault_holding
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.arguments import converted, one_note_name
-from vaultbridge.tools.schema import input_schema, with_path, with_vault
+from vaultbridge.tools.schema import input_schema, with_vault
 from vaultbridge.tools.tool import AnyTool, ForeignTool, ListedTool, Tool, hints_of
 from vaultbridge.tools.workshop import Profile, Workshop
 
@@ -93,6 +93,11 @@ class Catalog:
         tool = self._tools.get(name)
         return tool if tool is not None else self._tools.get(name.removeprefix(PREFIX))
 
+    def changes(self, name: str) -> bool:
+        """Whether there is such a tool, switched on, that does not only read."""
+        tool = self.get(name)
+        return tool is not None and self._is_on(tool) and tool.effect != "reads"
+
     def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
         """Of all tools that are switched on."""
         return tuple(self._named(tool, prefix) for tool in self._on())
@@ -124,7 +129,7 @@ class Catalog:
         kept = self._listings
         if key not in kept:
             listed = tuple(
-                self._listed(tool, vaults, prefix, read_only=read_only or profile == "read-only")
+                self._listed(tool, vaults, prefix)
                 for tool in self._on()
                 if _offered(tool, profile, read_only=read_only)
             )
@@ -136,25 +141,20 @@ class Catalog:
             return listed
         return kept[key]
 
-    def _listed(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str, *, read_only: bool) -> ListedTool:
-        effect, description = tool.effect, tool.description
+    def _listed(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str) -> ListedTool:
         if isinstance(tool, ForeignTool):
             schema = tool.input_schema
         else:
-            arguments = tool.arguments
-            if read_only and tool.reading is not None:
-                arguments, effect = tool.reading, "reads"
-                description = tool.reading_description or description
-            schema = with_path(input_schema(arguments), tool.note)
+            schema = input_schema(tool.arguments)
             if len(vaults) > 1:
                 schema = with_vault(schema, vaults)
         return ListedTool(
             name=self._named(tool, prefix),
             title=tool.title,
-            description=description,
+            description=tool.description,
             input_schema=schema,
             output_schema=tool.output_schema,
-            annotations=hints_of(effect, idempotent=tool.idempotent),
+            annotations=hints_of(tool.effect, idempotent=tool.idempotent),
         )
 
     # What a call does.
@@ -166,14 +166,11 @@ class Catalog:
         tool = self._callable(name, shop)
         if tool is None:
             raise NoteNotFound(name, closest=self._closest(name), what="tool")
-        read_only = shop.read_only or shop.profile == "read-only"
+        if tool.effect != "reads" and (shop.read_only or shop.profile == "read-only"):
+            raise _refused(tool)
         if isinstance(tool, ForeignTool):
-            if read_only and tool.effect != "reads":
-                raise _refused(tool)
             return tool.run(shop, arguments)
         vault, filled = _filled(tool, arguments, shop)
-        if read_only and (tool.changing(filled) if tool.changing else tool.effect != "reads"):
-            raise _refused(tool)
         return tool.run(shop.bench(vault), filled)
 
     def ready(self, name: str, arguments: dict[str, Any], shop: Workshop) -> Answer | None:
@@ -236,13 +233,11 @@ def _filled(tool: Tool, arguments: dict[str, Any], shop: Workshop) -> tuple[str,
 def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
     if profile == "core" and not tool.core:
         return False
-    if not read_only and profile != "read-only":
-        return True
-    return tool.effect == "reads" or (isinstance(tool, Tool) and tool.reading is not None)
+    return tool.effect == "reads" or not (read_only or profile == "read-only")
 
 
 def _refused(tool: AnyTool) -> PermissionDenied:
     return PermissionDenied(
-        f"{tool.name} may not change anything here: the vault is open read-only.",
-        hint="Reading is allowed.",
+        f"{tool.name} would change the vault, which is served read-only here.",
+        hint="Reading and searching work.",
     )

@@ -8,7 +8,7 @@ from msgspec import Meta, field
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, done
-from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.fields import Arguments, Values
 from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
 from vaultbridge.tools.outcomes import CHANGED_SCHEMA, NOTICES_LISTED
 from vaultbridge.tools.tool import Tool
@@ -20,7 +20,7 @@ class CreateNote(Arguments, frozen=True, kw_only=True):
     content: Annotated[str, Meta(description="Initial note content (markdown)")] = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
     template: Annotated[str, Meta(description="Template to start from; content follows it")] = ""
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: Values = field(default_factory=dict)
 
 
 def run(bench: Bench, arguments: CreateNote) -> Answer:
@@ -56,7 +56,6 @@ def run(bench: Bench, arguments: CreateNote) -> Answer:
 
 CREATE_NOTE = Tool(
     name="create_note",
-    title="Create note",
     description="Create a new note in the vault",
     arguments=CreateNote,
     run=run,

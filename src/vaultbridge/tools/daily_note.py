@@ -1,4 +1,5 @@
-"""`daily_note`: today's note or that of any day, week, month, quarter or year, made as the app would."""
+"""`daily_note` and `write_daily_note`: today's note or that of any day, week, month, quarter or year, made as
+the app would."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.fields import Arguments, Heading, MaxChars, Start
+from vaultbridge.tools.fields import Arguments, Create, Heading, MaxChars, Start
 from vaultbridge.tools.outcomes import outcome_data
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -17,31 +18,39 @@ if TYPE_CHECKING:
     from vaultbridge.engine.periodic import Periodic
 
 
-class ReadDailyNote(Arguments, frozen=True, kw_only=True):
-    action: Literal["read", "path"] = "read"
-    period: Literal["daily", "weekly", "monthly", "quarterly", "yearly"] = "daily"
-    date: Annotated[str, Meta(description="YYYY-MM-DD, today, yesterday, or periods from now: -1")] = "today"
+PeriodName = Annotated[
+    Literal["daily", "weekly", "monthly", "quarterly", "yearly"], Meta(description="Which kind")
+]
+Day = Annotated[str, Meta(description="YYYY-MM-DD, today, or periods from now: -1")]
+
+
+class DailyNote(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"action", "start", "max_chars"})
+
+    action: Annotated[Literal["read", "path"], Meta(description="What to do")] = "read"
+    period: PeriodName = "daily"
+    date: Day = "today"
     heading: Heading = ""
     start: Start = 0
     max_chars: MaxChars = 24_000
 
 
-class DailyNote(ReadDailyNote, frozen=True, kw_only=True):
-    action: Literal["read", "path", "append", "prepend", "create"] = "read"  # type: ignore[assignment]
-    content: str = ""
+class WriteDailyNote(Arguments, frozen=True, kw_only=True):
+    action: Annotated[Literal["append", "prepend", "create"], Meta(description="What to do")] = "append"
+    content: Annotated[str, Meta(description="Markdown")] = ""
+    heading: Heading = ""
+    create: Create = False
+    period: PeriodName = "daily"
+    date: Day = "today"
 
 
 def run(bench: Bench, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.periodic import periodic_note
 
     note = periodic_note(bench.engine, arguments.period, arguments.date)
-    match arguments.action:
-        case "path":
-            return read(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
-        case "read":
-            return _read(bench, note, arguments)
-        case _:
-            return _add(bench, note, arguments)
+    if arguments.action == "path":
+        return read(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
+    return _read(bench, note, arguments)
 
 
 def _read(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
@@ -50,15 +59,16 @@ def _read(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
 
     if not note.exists:
         missing = NoteNotFound(note.path, what=f"{note.period} note")
-        missing.hint = "It does not exist yet: append or create makes it."
+        missing.hint = "It does not exist yet: write_daily_note makes it."
         raise missing
     part = Part(heading=arguments.heading, start=arguments.start, max_chars=arguments.max_chars)
     return read(note_text(bench, note.path, part))
 
 
-def _add(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
-    from vaultbridge.engine.periodic import adding
+def run_write(bench: Bench, arguments: WriteDailyNote) -> Answer:
+    from vaultbridge.engine.periodic import adding, periodic_note
 
+    note = periodic_note(bench.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:
         raise InvalidArgument("content is missing.", argument="content", hint="What should be added?")
@@ -67,6 +77,7 @@ def _add(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
         note,
         arguments.content,
         heading=arguments.heading,
+        create=arguments.create,
         first=arguments.action == "prepend",
     )
     if creates and note.exists:
@@ -83,14 +94,19 @@ def _add(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
 
 DAILY_NOTE = Tool(
     name="daily_note",
-    title="Daily note",
-    description="Read, append to or locate the daily (weekly, …) note; made from its template when missing",
+    description="Read or locate the daily (weekly, …) note",
     arguments=DailyNote,
     run=run,
     group="notes",
+    core=True,
+)
+
+WRITE_DAILY_NOTE = Tool(
+    name="write_daily_note",
+    description="Add to the daily (weekly, …) note; made from its template when missing",
+    arguments=WriteDailyNote,
+    run=run_write,
+    group="notes",
     effect="adds",
     core=True,
-    reading=ReadDailyNote,
-    reading_description="Read or locate the daily (weekly, …) note",
-    changing=lambda arguments: arguments.action not in ("read", "path"),
 )

@@ -21,8 +21,6 @@ from vaultbridge.tools.tool import Tool
 BEGIN: Final = "<!-- reference: made by vaultbridge.tools.describe -->"
 END: Final = "<!-- end of reference -->"
 
-_EFFECTS: Final = {"reads": "reads", "adds": "reads and adds", "changes": "changes"}
-
 _SHARED: Final = {
     "start": "Where the former answer said to go on",
     "max_chars": "The most characters of the answer",
@@ -43,19 +41,13 @@ def reference() -> str:
 
 
 def _section(tool: Tool) -> Iterator[str]:
-    does = (
-        "reads and changes"
-        if tool.reading is not None and tool.effect == "changes"
-        else _EFFECTS[tool.effect]
-    )
     profiles = "core, full" if tool.core else "full"
-    read_only = tool.effect == "reads" or tool.reading is not None
+    read_only = ", read-only" if tool.effect == "reads" else ""
     yield f"### {tool.name}"
     yield ""
     yield f"{tool.description}."
     yield ""
-    part = " (without its changing arguments)" if tool.reading is not None else ""
-    yield f"*{does}; profiles: {profiles}{f', read-only{part}' if read_only else ''}; group: {tool.group}*"
+    yield f"*{tool.effect}; profiles: {profiles}{read_only}; group: {tool.group}*"
     yield ""
     yield "| argument | kind | default | meaning |"
     yield "|---|---|---|---|"

@@ -6,13 +6,16 @@ The engine's own operations call the note `note` and a property `name`; the tabl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.arguments import converted, given, one_note_name, shown
-from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.arguments import converted, given, is_blank, one_note_name, shown
+from vaultbridge.tools.fields import Arguments, Create, Expected, Values
 from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
 
 if TYPE_CHECKING:
@@ -36,12 +39,14 @@ EditOp = Literal[
     "rename_heading",
     "rename_block",
 ]
+NoteOp = Literal[EditOp, "insert_template"]
 BatchOp = Literal[EditOp, "create", "move", "delete"]
 
 _PLACE: Final = {"heading": "heading", "block": "block"}
+_MADE_PLACE: Final = {**_PLACE, "create": "create"}
 _FIELDS: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
-    "append": ({"content": "content"}, _PLACE),
-    "prepend": ({"content": "content"}, _PLACE),
+    "append": ({"content": "content"}, _MADE_PLACE),
+    "prepend": ({"content": "content"}, _MADE_PLACE),
     "insert": ({"line": "line", "content": "content"}, {}),
     "replace_text": ({"old": "old", "new": "new"}, {"all": "all"}),
     "replace_section": ({"content": "content"}, _PLACE),
@@ -56,6 +61,7 @@ _FIELDS: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
     "set_task": ({}, {"line": "line", "text": "text", "status": "status"}),
     "rename_heading": ({"heading": "heading", "to": "to"}, {}),
     "rename_block": ({"block": "block", "to": "to"}, {}),
+    "insert_template": ({"template": "template"}, {"heading": "heading", "line": "line"}),
     "create": (
         {},
         {
@@ -77,17 +83,18 @@ _WHOLE_VAULT: Final = frozenset({"rename_tag"})
 class EditFields(Arguments, frozen=True, kw_only=True):
     """Every field of every op. Which ones an op takes is checked by `operation`."""
 
-    content: str | UnsetType = UNSET
+    content: Annotated[str, Meta(description="Markdown")] | UnsetType = UNSET
     heading: Annotated[str, Meta(description="Heading, or A#B")] | UnsetType = UNSET
-    block: str | UnsetType = UNSET
-    line: int | UnsetType = UNSET
+    create: Create | UnsetType = UNSET
+    block: Annotated[str, Meta(description="Block id")] | UnsetType = UNSET
+    line: Annotated[int, Meta(description="Line number")] | UnsetType = UNSET
     old: Annotated[str, Meta(description="Must occur once, unless all")] | UnsetType = UNSET
-    new: str | UnsetType = UNSET
-    all: bool | UnsetType = UNSET
-    diff: str | UnsetType = UNSET
-    property: str | UnsetType = UNSET
-    value: Any = UNSET
-    tag: str | UnsetType = UNSET
+    new: Annotated[str, Meta(description="Text in its place")] | UnsetType = UNSET
+    all: Annotated[bool, Meta(description="Every occurrence")] | UnsetType = UNSET
+    diff: Annotated[str, Meta(description="Unified diff")] | UnsetType = UNSET
+    property: Annotated[str, Meta(description="Its name")] | UnsetType = UNSET
+    value: Annotated[Any, Meta(description="Any JSON")] = UNSET
+    tag: Annotated[str, Meta(description="With or without #")] | UnsetType = UNSET
     text: Annotated[str, Meta(description="Task text")] | UnsetType = UNSET
     status: Annotated[str, Meta(description="One character, or toggle")] | UnsetType = UNSET
     to: Annotated[str, Meta(description="New name")] | UnsetType = UNSET
@@ -96,12 +103,27 @@ class EditFields(Arguments, frozen=True, kw_only=True):
 class BatchItem(EditFields, frozen=True, kw_only=True):
     """One operation of a batch."""
 
-    op: BatchOp
-    name: str | UnsetType = UNSET
-    overwrite: bool | UnsetType = UNSET
-    template: str | UnsetType = UNSET
-    properties: dict[str, Any] | UnsetType = UNSET
-    expected: str | UnsetType = UNSET
+    UNLISTED = frozenset(
+        {
+            "block",
+            "create",
+            "all",
+            "diff",
+            "text",
+            "overwrite",
+            "template",
+            "properties",
+            "expected",
+        }
+    )
+
+    # Not BatchOp, whose list the schema of edit_note holds already: `batch_item` checks it.
+    op: Annotated[str, Meta(description="As in edit_note, or create, move, delete")]
+    name: Annotated[str, Meta(description="Note")] | UnsetType = UNSET
+    overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] | UnsetType = UNSET
+    template: Annotated[str, Meta(description="Template to start from")] | UnsetType = UNSET
+    properties: Values | UnsetType = UNSET
+    expected: Expected | UnsetType = UNSET
 
 
 def batch_item(value: Any, number: int) -> Operation:
@@ -110,6 +132,12 @@ def batch_item(value: Any, number: int) -> Operation:
     if not isinstance(value, dict):
         raise InvalidArgument(f"{where} is {shown(value)}.", argument=where, hint="It should be an object.")
     item = converted(one_note_name(value, "name", where=where), BatchItem, where=where)
+    if item.op not in get_args(BatchOp):
+        raise InvalidArgument(
+            f"{where}.op is {shown(item.op)}.",
+            argument=f"{where}.op",
+            hint=f"It should be one of: {', '.join(get_args(BatchOp))}.",
+        )
     name = item.name if isinstance(item.name, str) else ""
     expected = item.expected if isinstance(item.expected, str) else ""
     return operation(item.op, name, item, expected=expected, where=where)
@@ -122,32 +150,15 @@ def operation(op: str, name: str, fields: Struct, *, expected: str = "", where: 
 
     from vaultbridge.engine.operations import Operation
 
-    needed, optional = _FIELDS[op]
-    known = {**needed, **optional}
     at = f"{where}." if where else ""
     filled: dict[str, Any] = {"op": op, "note": name}
+    if op == "set_task":
+        filled["note"], filled["line"] = task_address(name)
     if not name.strip() and op not in _WHOLE_VAULT:
         raise InvalidArgument(f"{at}name is missing.", argument=f"{at}name", hint="Which note?")
-    if is_link(name):
-        filled |= _pointed_to(name, fields, known, f"{at}name")
-    for field in fields.__struct_fields__:
-        value = getattr(fields, field)
-        if field in _COMMON or not given(value):
-            continue
-        if field not in known:
-            raise InvalidArgument(
-                f"{at}{field} does not belong to the op {op}.",
-                argument=f"{at}{field}",
-                hint=f"{op} takes: {', '.join(known) or 'only the name'}.",
-            )
-        filled[known[field]] = value.removeprefix("^") if field == "block" else value
-    for field in needed:
-        if needed[field] not in filled:
-            raise InvalidArgument(
-                f"{at}{field} is missing: the op {op} needs it.",
-                argument=f"{at}{field}",
-                hint=f"{op} takes: {', '.join(known)}.",
-            )
+    pointed_to = _pointed_to(name, fields, op, f"{at}name") if is_link(name) else {}
+    filled |= pointed_to
+    filled |= op_fields(op, fields, where=where, known=pointed_to)
     if expected:
         filled["expected"] = expected
     if "status" in filled:
@@ -156,15 +167,66 @@ def operation(op: str, name: str, fields: Struct, *, expected: str = "", where: 
     return made
 
 
-def _pointed_to(link: str, fields: Struct, known: dict[str, str], argument: str) -> dict[str, str]:
+def op_fields(
+    op: str, fields: Struct, *, where: str = "", known: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """What the op takes of `fields`, by the engine's words. `known` was found out already. A caller that must
+    fill in every argument writes an empty value where it means nothing: such a value counts only where the op
+    needs it and it can be empty. Raises InvalidArgument for a field that the op needs and has not, or has and
+    does not take."""
+    needed, optional = _FIELDS[op]
+    words = {**needed, **optional}
+    at = f"{where}." if where else ""
+    found: dict[str, Any] = {}
+    for field in fields.__struct_fields__:
+        value = getattr(fields, field)
+        if field in _COMMON or not given(value):
+            continue
+        if is_blank(value) and (field not in needed or field in _NEVER_BLANK):
+            continue
+        if field not in words:
+            raise InvalidArgument(
+                f"{at}{field} does not belong to the op {op}.",
+                argument=f"{at}{field}",
+                hint=f"{op} takes: {', '.join(words) or 'only the name'}.",
+            )
+        found[words[field]] = value.removeprefix("^") if field == "block" else value
+    for field, word in needed.items():
+        if word not in found and word not in known:
+            raise InvalidArgument(
+                f"{at}{field} is missing: the op {op} needs it.",
+                argument=f"{at}{field}",
+                hint=f"{op} takes: {', '.join(words)}.",
+            )
+    return found
+
+
+def _pointed_to(link: str, fields: Struct, op: str, argument: str) -> dict[str, str]:
     """The place in the note that a link names, unless the call itself names one. An op that takes no such
     place refuses the link: it would change more than was pointed to."""
     named = taken_apart(link)
     place = {key: value for key, value in (("heading", named.heading), ("block", named.block)) if value}
-    if not place.keys() <= known.keys():
+    if not place.keys() <= {*_FIELDS[op][0], *_FIELDS[op][1]}:
         must_be_whole(link, argument)
-    stated = any(given(getattr(fields, key, UNSET)) for key in _PLACE)
+    values = (getattr(fields, key, UNSET) for key in _PLACE)
+    stated = any(given(value) and not is_blank(value) for value in values)
     return {} if stated else place
+
+
+_NEVER_BLANK: Final = frozenset(
+    field for needed, _ in _FIELDS.values() for field in needed if field not in ("content", "new", "value")
+)
+"""The fields that mean nothing when they are empty. An empty content, replacement or value does: it empties
+the section, takes the text away, or is the property's value."""
+
+_TASK_ADDRESS: Final = re.compile(r"(.+\.md):(\d{1,9})")
+"""A task as the tool `tasks` lists it."""
+
+
+def task_address(name: str) -> tuple[str, int]:
+    """The note and the line of a task that is named as `tasks` lists it; else the name, and 0."""
+    found = _TASK_ADDRESS.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, 0)
 
 
 _COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})

@@ -1,17 +1,16 @@
-"""`history`: what was changed through us, by whom, how, and taking it back."""
+"""`history` tells what was changed through us, by whom and how; `undo` takes it back."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
-from vaultbridge.errors import InvalidArgument
 from vaultbridge.note.text import displayable
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, MaxChars, Start
-from vaultbridge.tools.outcomes import outcome_answer
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
 from vaultbridge.tools.pages import cut
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -23,36 +22,34 @@ PATHS_SHOWN: Final = 5
 """How many files a row of the history names."""
 
 
-class ReadHistory(Arguments, frozen=True, kw_only=True):
-    action: Literal["list", "diff"] = "list"
-    id: Annotated[int, Meta(ge=0, description="Change")] = 0
-    name: Annotated[str, Meta(description="list: changes of this note")] = ""
+class History(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"start", "max_chars"})
+
+    id: Annotated[int, Meta(ge=0, description="Show this change")] = 0
+    name: Annotated[str, Meta(description="Changes of this note")] = ""
     limit: Limit = 20
-    before: Annotated[int, Meta(ge=0, description="list: older than this id")] = 0
+    before: Annotated[int, Meta(ge=0, description="Older than this id")] = 0
     start: Start = 0
     max_chars: MaxChars = 24_000
 
 
-class History(ReadHistory, frozen=True, kw_only=True):
-    action: Literal["list", "diff", "undo"] = "list"  # type: ignore[assignment]
-    id: Annotated[int, Meta(ge=0, description="Change; undo without it: the last one")] = 0
-    force: Annotated[bool, Meta(description="undo: even if the note changed since")] = False
+class Undo(Arguments, frozen=True, kw_only=True):
+    id: Annotated[int, Meta(ge=0, description="Change; default: the last")] = 0
+    force: Annotated[bool, Meta(description="Even if the note changed since")] = False
 
 
 def run(bench: Bench, arguments: History) -> Answer:
     engine = bench.engine
-    match arguments.action:
-        case "list":
-            return read(_list(bench, arguments))
-        case "diff":
-            if not arguments.id:
-                raise InvalidArgument("id is missing.", argument="id", hint="The diff of which change?")
-            diff = engine.diff(arguments.id) or "(no text was changed)"
-            return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
-        case "undo":
-            number = arguments.id or engine.last_change()
-            outcome = engine.undo(number, force=arguments.force, actor=bench.shop.actor)
-            return outcome_answer(outcome, undone=number)
+    if not arguments.id:
+        return read(_list(bench, arguments))
+    diff = engine.diff(arguments.id) or "(no text was changed)"
+    return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
+
+
+def run_undo(bench: Bench, arguments: Undo) -> Answer:
+    number = arguments.id or bench.engine.last_change()
+    outcome = bench.engine.undo(number, force=arguments.force, actor=bench.shop.actor)
+    return outcome_answer(outcome, undone=number)
 
 
 def _list(bench: Bench, arguments: History) -> str:
@@ -81,14 +78,19 @@ def _row(change: PastChange) -> str:
 
 HISTORY = Tool(
     name="history",
-    title="History",
-    description="List changes made here, show the diff of one, undo one",
+    description="List changes made here, or show the diff of one",
     arguments=History,
     run=run,
-    group="history",
-    effect="changes",
-    reading=ReadHistory,
-    reading_description="List changes made here, show the diff of one",
-    changing=lambda arguments: arguments.action == "undo",
+    group="journal",
     note="name",
+)
+
+UNDO = Tool(
+    name="undo",
+    description="Take back a change made here",
+    arguments=Undo,
+    run=run_undo,
+    group="journal",
+    effect="changes",
+    output_schema=CHANGED_SCHEMA,
 )

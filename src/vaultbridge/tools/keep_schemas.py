@@ -10,7 +10,7 @@ from vaultbridge.tools.standard import STANDARD_TOOLS
 
 def schemas() -> bytes:
     """One line for each Struct of arguments, by its name."""
-    kinds = [kind for tool in STANDARD_TOOLS for kind in (tool.arguments, tool.reading) if kind is not None]
+    kinds = [tool.arguments for tool in STANDARD_TOOLS]
     assert len({kind.__name__ for kind in kinds}) == len(kinds), "two Structs of arguments share a name"
     lines = [f"{msgspec.json.encode(k.__name__).decode()}:{_line(k)}" for k in kinds]
     return ("{\n" + ",\n".join(lines) + "\n}\n").encode()

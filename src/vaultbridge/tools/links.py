@@ -26,7 +26,9 @@ SOURCES_SHOWN: Final = 5
 
 
 class Links(Arguments, frozen=True, kw_only=True):
-    kind: LinkQuestion = "backlinks"
+    UNLISTED = frozenset({"limit"})
+
+    kind: Annotated[LinkQuestion, Meta(description="Which question")] = "backlinks"
     name: NoteName = ""
     to: Annotated[str, Meta(description="path: the other note")] = ""
     depth: Annotated[int, Meta(ge=1, le=5, description="neighbourhood: steps")] = 1
@@ -114,7 +116,6 @@ def _way(bench: Bench, arguments: Links) -> list[str]:
 
 LINKS = Tool(
     name="links",
-    title="Links",
     description=(
         "Backlinks, outgoing links, neighbourhood of a note, the path between two; unresolved links, orphans "
         "and dead ends of the vault"

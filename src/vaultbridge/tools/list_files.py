@@ -27,11 +27,11 @@ LEVELS: Final = 100
 
 
 class ListFiles(Arguments, frozen=True, kw_only=True):
-    folder: str = ""
+    folder: Annotated[str, Meta(description="Default: all")] = ""
     pattern: Annotated[str, Meta(description="Glob: *.png, Projects/**/Plan*")] = ""
-    kind: FileKind = "any"
+    kind: Annotated[FileKind, Meta(description="Only these")] = "any"
     depth: Annotated[int, Meta(ge=0, description="Folder levels to open; 0: all")] = 0
-    sort: Literal["path", "modified", "size"] = "path"
+    sort: Annotated[Literal["path", "modified", "size"], Meta(description="Order")] = "path"
     limit: Limit = 200
     offset: Offset = 0
 
@@ -192,7 +192,6 @@ def _day(modified_ns: int) -> str:
 
 LIST_FILES = Tool(
     name="list_files",
-    title="List files",
     description="List files or folders; sort modified gives the most recent first",
     arguments=ListFiles,
     run=run,

@@ -23,6 +23,8 @@ class MoveNote(Arguments, frozen=True, kw_only=True):
 
 
 class DeleteNote(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"dry_run"})
+
     name: FileName
     expected: Expected = ""
     dry_run: DryRun = False
@@ -70,7 +72,6 @@ MOVE_NOTE = Tool(
 
 DELETE_NOTE = Tool(
     name="delete_note",
-    title="Delete",
     description="Move a note, attachment or folder to the trash",
     arguments=DeleteNote,
     run=run_delete,

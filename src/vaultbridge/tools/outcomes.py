@@ -15,11 +15,9 @@ FILES_LISTED: Final = 40
 NOTICES_LISTED: Final = 10
 """How many notices an answer repeats."""
 
-CHANGED_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "properties": {"success": {"type": "boolean"}, "data": {"type": "object"}},
-}
-"""The output schema of every tool that always answers with the envelope."""
+CHANGED_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
+"""The output schema of every tool that always answers with the envelope. What the envelope holds is the same
+everywhere and is explained once, in `docs/tools.md`."""
 
 
 def outcome_answer(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:

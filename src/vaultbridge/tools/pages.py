@@ -83,6 +83,12 @@ def building(bench: Bench) -> list[str]:
     return [f"(index is still being built: {status.done} of {status.total} notes so far)"]
 
 
+def continued(page: str, next_start: int) -> str:
+    """A page of a longer text, with how to go on. Nothing stands between the two, so that pages without these
+    closing marks, one after the other, are the text: a passage that somebody copies from them is found."""
+    return f"{page}[cut; go on with start={next_start}]"
+
+
 def cut(text: str, *, start: int, max_chars: int) -> str:
     """A stretch of one long text, at whole lines where possible, that ends with how to go on."""
     if start > len(text):
@@ -96,4 +102,4 @@ def cut(text: str, *, start: int, max_chars: int) -> str:
         return displayable(text[start:])
     line_break = text.rfind("\n", start, stop)
     stop = line_break + 1 if line_break >= start else stop
-    return f"{displayable(text[start:stop]).rstrip()}\n[cut; go on with start={stop}]"
+    return continued(displayable(text[start:stop]), stop)

@@ -1,17 +1,14 @@
-"""`properties`: those of a note or of the whole vault; set, remove and rename one."""
+"""`properties`: those of a note or of the whole vault. `edit_note` changes them."""
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import Meta
 
-from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.edits import operation
-from vaultbridge.tools.fields import Arguments, DryRun, Expected, Limit, NoteName, Offset
-from vaultbridge.tools.outcomes import outcome_answer
+from vaultbridge.tools.fields import Arguments, Limit, NoteName, Offset
 from vaultbridge.tools.pages import building, page, sliced
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -20,25 +17,16 @@ EXAMPLES: Final = 5
 """How many values of a property are shown beside its name."""
 
 
-class ReadProperties(Arguments, frozen=True, kw_only=True):
-    action: Literal["list"] = "list"
+class Properties(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"limit"})
+
     name: NoteName = ""
-    property: str = ""
+    property: Annotated[str, Meta(description="Its name")] = ""
     limit: Limit = 100
     offset: Offset = 0
 
 
-class Properties(ReadProperties, frozen=True, kw_only=True):
-    action: Literal["list", "set", "remove", "rename"] = "list"  # type: ignore[assignment]
-    value: Any = UNSET
-    to: str = ""
-    expected: Expected = ""
-    dry_run: DryRun = False
-
-
 def run(bench: Bench, arguments: Properties) -> Answer:
-    if arguments.action != "list":
-        return _change(bench, arguments)
     if arguments.name:
         return _of_note(bench, arguments)
     notes = building(bench)
@@ -87,38 +75,11 @@ def _json(value: Any) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 
-def _change(bench: Bench, arguments: Properties) -> Answer:
-    if not arguments.property.strip():
-        raise InvalidArgument("property is missing.", argument="property", hint="Which property?")
-    fields = _Fields(
-        property=arguments.property,
-        value=arguments.value,
-        to=arguments.to if arguments.to or arguments.action == "rename" else UNSET,
-    )
-    wanted = operation(f"{arguments.action}_property", arguments.name, fields, expected=arguments.expected)
-    path = bench.engine.find(arguments.name)
-    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
-    return outcome_answer(outcome, path, path=path)
-
-
-class _Fields(msgspec.Struct, frozen=True, kw_only=True):
-    property: str
-    value: Any
-    to: Any
-
-
 PROPERTIES = Tool(
     name="properties",
-    title="Properties",
-    description=(
-        "Properties of the vault, values of one, or those of a note; set, remove or rename one in a note"
-    ),
+    description="Properties of the vault, values of one, or those of a note",
     arguments=Properties,
     run=run,
     group="metadata",
-    effect="changes",
-    reading=ReadProperties,
-    reading_description="Properties of the vault, values of one, or those of a note",
-    changing=lambda arguments: arguments.action != "list",
     note="name",
 )

@@ -15,6 +15,7 @@ from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
 from vaultbridge.tools.link_text import is_link, taken_apart
+from vaultbridge.tools.pages import continued
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -30,14 +31,23 @@ LEAST_CHARS: Final = 200
 """Of several notes, one that would get less room than this is left for the next call."""
 
 
+RAW_CHARS: Final = 1_000_000
+"""The most of one raw answer: as JSON it stays below the 10 MiB that transports accept as one message, even
+where every character is escaped or takes four bytes."""
+
+
 class ReadNote(Arguments, frozen=True, kw_only=True):
+    UNLISTED = frozenset({"frontmatter"})
+
     name: NoteName = ""
+    path: Annotated[str, Meta(description="Same as name")] = ""
     names: Annotated[tuple[str, ...], Meta(max_length=NOTES_AT_ONCE, description="Several notes")] = ()
     heading: Heading = ""
     block: Block = ""
     lines: Annotated[str, Meta(description="10-20, or 10- to the end")] = ""
     outline: Annotated[bool, Meta(description="Headings only, with lines")] = False
-    frontmatter: bool = True
+    frontmatter: Annotated[bool, Meta(description="With the properties")] = True
+    raw: Annotated[bool, Meta(description="Only the text, to save it")] = False
     start: Start = 0
     max_chars: MaxChars = 24_000
 
@@ -48,6 +58,8 @@ def run(bench: Bench, arguments: ReadNote) -> Answer:
         raise InvalidArgument(
             "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
         )
+    if arguments.raw:
+        return read(_raw(bench, names, arguments))
     if len(names) == 1:
         return read(note_text(bench, names[0], _part(arguments)))
     if arguments.start:
@@ -57,6 +69,46 @@ def run(bench: Bench, arguments: ReadNote) -> Answer:
             hint="Name the one that was cut.",
         )
     return read(_several(bench, names, _part(arguments)))
+
+
+def _raw(bench: Bench, names: list[str], arguments: ReadNote) -> str:
+    """Exactly what stands in the file, for a program that keeps it. Never a part where the whole was asked
+    for: what is cut without a mark would be lost when it is saved."""
+    from vaultbridge.engine.parsing import parse_file
+    from vaultbridge.engine.reading import exact_part
+    from vaultbridge.note.text import decode
+
+    for argument in ("start", "outline"):
+        if getattr(arguments, argument):
+            raise InvalidArgument(
+                f"raw and {argument} cannot be asked for together.", argument=argument, hint="Give lines."
+            )
+    if len(names) > 1:
+        raise InvalidArgument("raw gives one note, and several are named.", argument="names")
+    path, part = _meant(bench, names[0], _part(arguments))
+    _must_be_text(path)
+    decoded = decode(bench.engine.read_bytes(path))
+    if decoded.problems:
+        raise InvalidArgument(
+            f"{path} is not UTF-8, so that raw cannot give it as it is: {decoded.problems[0].message}",
+            argument="raw",
+            hint="Read it without raw.",
+        )
+    text = exact_part(decoded.text, parse_file(path, decoded.text), part)
+    if decoded.bom and text == decoded.text:
+        text = f"\ufeff{text}"
+    if len(text) <= RAW_CHARS:
+        return text
+    first = part.lines[0] if part.lines else 1
+    fitting = first + text.count("\n", 0, RAW_CHARS) - 1
+    ask = (
+        f"Ask for lines={first}-{fitting}, then for the rest." if fitting >= first else "One line is longer."
+    )
+    raise InvalidArgument(
+        f"This has {len(text)} characters, and raw gives at most {RAW_CHARS} at once.",
+        argument="raw",
+        hint=ask,
+    )
 
 
 def _several(bench: Bench, names: list[str], part: Part) -> str:
@@ -102,7 +154,7 @@ def _meant(bench: Bench, name: str, part: Part) -> tuple[VaultPath, Part]:
 
 def ready(bench: Bench, arguments: ReadNote) -> Answer | None:
     """What `run` would answer, when a note named by its path has been read before and has not changed."""
-    if not arguments.name or arguments.names:
+    if not arguments.name or arguments.names or arguments.raw:
         return None
     reading = bench.engine.reading_at_hand(arguments.name, _part(arguments))
     return None if reading is None else read(_shown(reading))
@@ -112,9 +164,7 @@ def _shown(reading: Reading) -> str:
     cut = reading.excerpt
     lines = f"lines {cut.first_line}-{min(cut.last_line, reading.lines)} of {reading.lines}"
     shown = f"[{reading.path} | hash {reading.hash} | {lines}]\n{cut.text}"
-    if cut.next_start is None:
-        return shown
-    return f"{shown.rstrip()}\n[cut; go on with start={cut.next_start}]"
+    return shown if cut.next_start is None else continued(shown, cut.next_start)
 
 
 def _must_be_text(path: str) -> None:
@@ -154,7 +204,6 @@ def _lines(text: str) -> tuple[int, int] | None:
 
 READ_NOTE = Tool(
     name="read_note",
-    title="Read note",
     description=(
         "Read notes: whole, or a section, block, lines or outline. The first line gives path, hash, lines"
     ),

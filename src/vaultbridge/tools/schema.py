@@ -1,7 +1,8 @@
 """A Struct's JSON Schema, as short as it can be said.
 
 An assistant pays for every byte of a tool's schema in every conversation, so what tells it nothing is left
-out: titles, defaults, references, bounds. What the schema leaves out is still checked when a call comes.
+out: titles, references, and defaults that are empty. What must not be left out is a type: the converters of
+several model APIs refuse a node without one, or drop it.
 
 Deriving all of them takes ten milliseconds, more than the first listing may cost. So they are kept, derived,
 in `schemas.json`; after a change of a tool's arguments write it anew:
@@ -20,10 +21,21 @@ from msgspec import Struct
 
 KEPT: Final = Path(__file__).with_name("schemas.json")
 
-_LEFT_OUT: Final = frozenset(
-    {"title", "default", "$defs", "additionalProperties", "minimum", "maximum", "maxItems"}
-)
-"""Nothing an assistant acts on: a bound that matters is told by the error that meets it."""
+_LEFT_OUT: Final = frozenset({"title", "$defs", "additionalProperties"})
+"""Nothing an assistant acts on: that no other argument is taken is said by the error for one."""
+
+ANY_VALUE: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "array", "items": {"type": "string"}},
+    ]
+}
+"""Any JSON value, for readers that want kinds. Alternatives and not a list of types: Gemini's schema has one
+type for each node, while every converter that we tried takes `anyOf`. Null is taken too but is no
+alternative, because Gemini's converter makes of it a node without a type. Lists are of text because an
+unlimited depth cannot be said without a reference."""
 
 
 def input_schema(arguments: type[Struct]) -> dict[str, Any]:
@@ -43,8 +55,11 @@ def _kept() -> dict[str, dict[str, Any]]:
 def derived_schema(arguments: type[Struct]) -> dict[str, Any]:
     whole = msgspec.json.schema(arguments)
     definitions: dict[str, Any] = whole.get("$defs", {})
-    slim = _slim(whole, definitions)
-    assert isinstance(slim, dict), "a Struct is an object"
+    slim = with_types(_slim(whole, definitions))
+    for name, item in getattr(arguments, "ITEMS", {}).items():
+        slim["properties"][name]["items"] = derived_schema(item)
+    for name in getattr(arguments, "UNLISTED", ()):
+        del slim["properties"][name]
     required = slim.pop("required", [])
     properties = slim.pop("properties", {})
     # What a call cannot do without comes first: that is how a reader meets it.
@@ -59,37 +74,63 @@ def _slim(node: Any, definitions: dict[str, Any]) -> Any:
         return node
     if "$ref" in node:
         target = definitions[node["$ref"].rpartition("/")[2]]
+        # A Struct's docstring is for its reader in the source.
         inner = {key: value for key, value in target.items() if key != "description"}
         return _slim({**inner, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
     short: dict[str, Any] = {}
     for key, value in node.items():
-        if key in _LEFT_OUT or (key == "required" and not value):
+        if key in _LEFT_OUT or (key in ("required", "default") and not value):
             continue
         if key == "properties":
             short[key] = {name: _slim(inner, definitions) for name, inner in value.items()}
-        elif key == "description" and node.get("type") == "object" and "properties" in node:
-            continue  # A Struct's docstring is for its reader in the source.
         else:
             short[key] = _slim(value, definitions)
-    if "enum" in short:
-        short.pop("type", None)  # The values show it.
     return short
 
 
-def with_path(schema: dict[str, Any], note: str) -> dict[str, Any]:
-    """With `path` beside the argument that names a note, where that one may be left out: an exact path will
-    do for it everywhere, but what a schema requires it must require."""
-    if not note or note in schema.get("required", ()):
-        return schema
-    properties: dict[str, Any] = {}
-    for name, inner in schema["properties"].items():
-        properties[name] = inner
-        if name == note:
-            properties["path"] = {"type": "string"}
-    return {**schema, "properties": properties}
+def with_types(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same with a type, or typed alternatives, in every node. `schema` says what it says in the way of
+    msgspec, which leaves the type of an enum to its values and says nothing about a value of any kind."""
+    node = dict(schema)
+    if "properties" in node:
+        node["properties"] = {name: with_types(inner) for name, inner in node["properties"].items()}
+    if "$defs" in node:
+        node["$defs"] = {name: with_types(inner) for name, inner in node["$defs"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            node[key] = with_types(node[key])
+    for key in ("anyOf", "oneOf", "prefixItems"):
+        if key in node:
+            node[key] = [with_types(inner) for inner in node[key]]
+    if "prefixItems" in node:
+        # Converters know lists of one kind only; how many there are is said by minItems and maxItems.
+        kinds = [kind for at, kind in enumerate(node["prefixItems"]) if kind not in node["prefixItems"][:at]]
+        del node["prefixItems"]
+        node["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
+    if node.get("type") == "array" and not isinstance(node.get("items"), dict):
+        node["items"] = ANY_VALUE
+    if "enum" in node and "type" not in node:
+        return _typed_enum(node)
+    if not node.keys() & {"type", "anyOf", "oneOf", "allOf", "$ref", "const"}:
+        return {**ANY_VALUE, **node}
+    return node
+
+
+def _typed_enum(node: dict[str, Any]) -> dict[str, Any]:
+    names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
+    kinds: dict[str, list[Any]] = {}
+    for value in node["enum"]:
+        kinds.setdefault(names[type(value)], []).append(value)
+    if len(kinds) == 1:
+        return {"type": next(iter(kinds)), **node}
+    alternatives = [
+        {"type": kind} if kind == "null" else {"type": kind, "enum": values} for kind, values in kinds.items()
+    ]
+    return {"anyOf": alternatives, **{key: value for key, value in node.items() if key != "enum"}}
 
 
 def with_vault(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
     """With the argument that chooses among several open vaults."""
-    properties = {**schema["properties"], "vault": {"enum": list(vaults)}}
+    vault = {"type": "string", "enum": list(vaults), "description": "Which vault"}
+    properties = {**schema["properties"], "vault": vault}
     return {**schema, "properties": properties, "required": [*schema.get("required", []), "vault"]}

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Search(Arguments, frozen=True, kw_only=True):
-    query: str
+    query: Annotated[str, Meta(description="As above")]
     context: Annotated[int, Meta(ge=0, le=20, description="Lines around each hit")] = 0
     matches: Annotated[int, Meta(ge=0, le=100, description="Lines per note; 0: paths only")] = 3
-    sort: Literal["relevance", "modified", "name", "path"] = "relevance"
+    sort: Annotated[Literal["relevance", "modified", "name", "path"], Meta(description="Order")] = "relevance"
     limit: Annotated[int, Meta(ge=1, le=500, description="Notes")] = 20
     offset: Offset = 0
 
@@ -73,7 +73,6 @@ def _lines(hit: SearchHit) -> Iterator[str]:
 
 SEARCH = Tool(
     name="search",
-    title="Search",
     description=(
         'Search the vault. Query: words (AND), OR, -not, "phrase", /regex/, file: path: content: tag:#x '
         "line:(a b) section:() task-todo:x [property:value]. Hits are path:line: text"

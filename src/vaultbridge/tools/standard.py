@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from vaultbridge.tools.active import ACTIVE, OPEN
-from vaultbridge.tools.attachment import ATTACHMENT
+from vaultbridge.tools.attachment import ADD_ATTACHMENT, ATTACHMENT
 from vaultbridge.tools.base_query import BASE_QUERY
 from vaultbridge.tools.batch import BATCH
-from vaultbridge.tools.canvas import CANVAS
+from vaultbridge.tools.canvas import CANVAS, EDIT_CANVAS
 from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.create_note import CREATE_NOTE
-from vaultbridge.tools.daily_note import DAILY_NOTE
+from vaultbridge.tools.daily_note import DAILY_NOTE, WRITE_DAILY_NOTE
 from vaultbridge.tools.edit_note import EDIT_NOTE
-from vaultbridge.tools.history import HISTORY
+from vaultbridge.tools.history import HISTORY, UNDO
 from vaultbridge.tools.links import LINKS
 from vaultbridge.tools.list_files import LIST_FILES
 from vaultbridge.tools.move_note import DELETE_NOTE, MOVE_NOTE
@@ -39,12 +39,16 @@ STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
     LINKS,
     TASKS,
     DAILY_NOTE,
+    WRITE_DAILY_NOTE,
     TEMPLATE,
     CANVAS,
+    EDIT_CANVAS,
     BASE_QUERY,
     ATTACHMENT,
+    ADD_ATTACHMENT,
     BATCH,
     HISTORY,
+    UNDO,
     VAULT_INFO,
     ACTIVE,
     OPEN,

@@ -1,17 +1,15 @@
-"""`tasks`: find them across the vault, and tick them off."""
+"""`tasks`: find them across the vault. `edit_note` ticks them off."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.edits import task_status
-from vaultbridge.tools.fields import Arguments, DryRun, Expected, Limit, Offset
-from vaultbridge.tools.outcomes import outcome_answer
+from vaultbridge.tools.fields import Arguments, Limit, Offset
 from vaultbridge.tools.pages import building, page
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
@@ -21,32 +19,20 @@ if TYPE_CHECKING:
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _STATUS: Final = {"": "any", "todo": "open"}
-_ADDRESS: Final = re.compile(r"(.+\.md):(\d{1,9})")
 
 
-class ReadTasks(Arguments, frozen=True, kw_only=True):
-    action: Literal["list"] = "list"
+class Tasks(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Note, or folder/")] = ""
     status: Annotated[str, Meta(description="open, done, any or the character")] = ""
-    text: str = ""
-    tag: str = ""
+    text: Annotated[str, Meta(description="Part of its text")] = ""
+    tag: Annotated[str, Meta(description="With or without #")] = ""
     due_before: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
-    due_after: str = ""
+    due_after: Annotated[str, Meta(description="YYYY-MM-DD")] = ""
     limit: Limit = 100
     offset: Offset = 0
 
 
-class Tasks(ReadTasks, frozen=True, kw_only=True):
-    action: Literal["list", "set"] = "list"  # type: ignore[assignment]
-    status: Annotated[str, Meta(description="open, done, any; set: toggle, open, done; or a character")] = ""
-    line: Annotated[int, Meta(ge=0, description="set: by line, or by text")] = 0
-    expected: Expected = ""
-    dry_run: DryRun = False
-
-
 def run(bench: Bench, arguments: Tasks) -> Answer:
-    if arguments.action == "set":
-        return _set(bench, arguments)
     _check(arguments)
     notes = building(bench)
     found = bench.engine.ask.tasks(
@@ -94,37 +80,11 @@ def _row(task: FoundTask) -> str:
     return f"{task.path}:{task.line}: [{task.status}] {task.text}"
 
 
-def _set(bench: Bench, arguments: Tasks) -> Answer:
-    from vaultbridge.engine.operations import SetTask
-
-    name, line = arguments.name, arguments.line
-    if found := _ADDRESS.fullmatch(name):
-        # As `list` writes it: a task is a note's path and a line.
-        name, line = found[1], line or int(found[2])
-    if not name:
-        raise InvalidArgument("name is missing.", argument="name", hint="The task of which note?")
-    path = bench.engine.find(name)
-    wanted = SetTask(
-        note=path,
-        line=line,
-        text=arguments.text,
-        status=task_status(arguments.status or "toggle"),
-        expected=arguments.expected,
-    )
-    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
-    return outcome_answer(outcome, path, path=path)
-
-
 TASKS = Tool(
     name="tasks",
-    title="Tasks",
-    description="List tasks as path:line: [status] text, those due first; set the status of one",
+    description="List tasks as path:line: [status] text, those due first",
     arguments=Tasks,
     run=run,
     group="metadata",
-    effect="changes",
-    reading=ReadTasks,
-    reading_description="List tasks as path:line: [status] text, those due first",
-    changing=lambda arguments: arguments.action != "list",
     note="name",
 )

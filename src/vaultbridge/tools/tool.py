@@ -11,33 +11,30 @@ from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.workshop import Bench, Workshop
 
 Effect: TypeAlias = Literal["reads", "adds", "changes"]
-"""What a tool may do at most: `reads` leaves everything as it is, `adds` never takes anything away (undo
-apart), `changes` may replace or delete."""
+"""What a tool may do at most: `reads` leaves everything as it is, `adds` never takes anything away, `changes`
+may replace or delete. Clients ask a person before they call a tool that does not only read, so no tool does
+both: listing tags must need no approval."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
     """A tool of ours. `name` is bare; a dialect may prefix it. `arguments` is a frozen Struct: its fields are
-    the arguments, and `run` gets it filled in.
+    the arguments, and `run` gets it filled in. `title` is for people, where it says more than the name.
 
-    A tool that both reads and changes has `reading`, the arguments it takes where nothing may be changed, and
-    `changing`, which tells for one call whether it would change something. `note` is the argument that names
-    a note or file: `path` is taken as another word for it. `ready` gives what `run` would, if it can do so
-    without ever waiting for anything, and else None: a server asks it in its event loop."""
+    `note` is the argument that names a note or file: `path` is taken as another word for it. `ready` gives
+    what `run` would, if it can do so without ever waiting for anything, and else None: a server asks it in
+    its event loop."""
 
     name: str
-    title: str
     description: str
     arguments: type[Struct]
     run: Callable[[Bench, Any], Answer]
     group: str
+    title: str = ""
     ready: Callable[[Bench, Any], Answer | None] | None = None
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False
     output_schema: dict[str, Any] | None = None
-    reading: type[Struct] | None = None
-    reading_description: str = ""
-    changing: Callable[[Any], bool] | None = None
     note: str = ""
 
 
@@ -61,8 +58,7 @@ AnyTool: TypeAlias = Tool | ForeignTool
 
 
 class ListedTool(Struct, frozen=True, kw_only=True):
-    """A tool as a client is told of it. Hints that are the protocol's own defaults are left out of
-    `annotations`."""
+    """A tool as a client is told of it."""
 
     name: str
     title: str
@@ -75,10 +71,11 @@ class ListedTool(Struct, frozen=True, kw_only=True):
         """As the newest MCP version writes it."""
         form: dict[str, Any] = {
             "name": self.name,
-            "title": self.title,
             "description": self.description,
             "inputSchema": self.input_schema,
         }
+        if self.title:
+            form["title"] = self.title
         if self.output_schema is not None:
             form["outputSchema"] = self.output_schema
         if self.annotations:
@@ -87,8 +84,9 @@ class ListedTool(Struct, frozen=True, kw_only=True):
 
 
 def hints_of(effect: Effect, *, idempotent: bool) -> dict[str, bool]:
-    """Only what differs from the protocol's defaults: not read-only, destructive, not idempotent."""
+    """What a client decides by when it asks a person. That a tool is destructive is the protocol's default
+    and is stated all the same: not every client knows the defaults."""
     if effect == "reads":
         return {"readOnlyHint": True}
-    hints = {"destructiveHint": False} if effect == "adds" else {}
+    hints = {"destructiveHint": effect == "changes"}
     return {**hints, "idempotentHint": True} if idempotent else hints

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from msgspec import Meta
 
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Limit, Offset
@@ -32,7 +34,9 @@ _DELETED: Final = {
 
 
 class VaultInfo(Arguments, frozen=True, kw_only=True):
-    section: Section = "summary"
+    UNLISTED = frozenset({"limit", "offset"})
+
+    section: Annotated[Section, Meta(description="Which part")] = "summary"
     limit: Limit = 50
     offset: Offset = 0
 
@@ -142,7 +146,6 @@ def _attachments(folder: str) -> str:
 
 VAULT_INFO = Tool(
     name="vault_info",
-    title="Vault",
     description="Counts, health (broken links, unreadable properties, duplicates, conflicts) and settings",
     arguments=VaultInfo,
     run=run,

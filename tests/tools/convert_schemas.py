@@ -1,0 +1,111 @@
+"""Our tools' schemas through the real converters of model APIs and agent libraries. Not part of the suite:
+the converters are large packages, so they get an environment of their own.
+
+    python -m venv /tmp/converters
+    /tmp/converters/bin/pip install google-genai openai openai-agents langchain-google-genai pydantic-ai-slim
+    vaultbridge call "vaultbridge stdio VAULT" --json > /tmp/tools.json     # or any tools/list answer
+    /tmp/converters/bin/python tests/tools/convert_schemas.py /tmp/tools.json
+
+Every converter that is installed is asked for every tool. It must not fail, and after it every property must
+still be there with its type and its enum."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Convert = Callable[[str, dict[str, Any]], Any]
+
+
+def converters() -> Iterator[tuple[str, Convert]]:
+    try:
+        from google.genai import types
+
+        def gemini(name: str, schema: dict[str, Any]) -> Any:
+            return types.Schema.from_json_schema(json_schema=types.JSONSchema.model_validate(schema))
+
+        yield "google-genai from_json_schema", lambda n, s: gemini(n, s).model_dump(exclude_none=True)
+        yield "google-genai Schema", lambda n, s: types.Schema.model_validate(s).model_dump(exclude_none=True)
+    except ImportError:
+        print("google-genai is not installed")
+    try:
+        from openai.lib._pydantic import _ensure_strict_json_schema
+
+        yield "openai strict", lambda n, s: _ensure_strict_json_schema(s, path=(), root=s)
+    except ImportError:
+        print("openai is not installed")
+    try:
+        from agents.strict_schema import ensure_strict_json_schema
+
+        yield "openai-agents strict", lambda n, s: ensure_strict_json_schema(s)
+    except ImportError:
+        print("openai-agents is not installed")
+    try:
+        from langchain_google_genai._function_utils import convert_to_genai_function_declarations
+
+        def declared(name: str, schema: dict[str, Any]) -> Any:
+            tool = {"name": name, "description": name, "parameters": schema}
+            [made] = convert_to_genai_function_declarations([tool])
+            return made.function_declarations[0].parameters.model_dump(exclude_none=True)
+
+        yield "langchain-google-genai", declared
+    except ImportError:
+        print("langchain-google-genai is not installed")
+    try:
+        from pydantic_ai.profiles.google import GoogleJsonSchemaTransformer
+        from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
+
+        yield "pydantic-ai google", lambda n, s: GoogleJsonSchemaTransformer(s).walk()
+        yield "pydantic-ai openai", lambda n, s: OpenAIJsonSchemaTransformer(s, strict=True).walk()
+    except ImportError:
+        print("pydantic-ai is not installed")
+
+
+def lost(before: dict[str, Any], after: dict[str, Any], place: str = "$") -> Iterator[str]:
+    """What a conversion dropped: properties, types, enums, alternatives."""
+    if "anyOf" in before:
+        kept = after.get("anyOf") or after.get("any_of") or ()
+        if len(kept) != len(before["anyOf"]):
+            yield f"{place}: alternatives"
+        return
+    if not (after.get("type") or after.get("anyOf") or after.get("any_of")):
+        yield f"{place}: type"
+    if len(after.get("enum", ())) != len(before.get("enum", ())):
+        yield f"{place}: enum"
+    for name, inner in before.get("properties", {}).items():
+        if name not in after.get("properties", {}):
+            yield f"{place}.{name}"
+        else:
+            yield from lost(inner, after["properties"][name], f"{place}.{name}")
+    if "items" in before:
+        yield from lost(before["items"], after.get("items") or {}, f"{place}[]")
+
+
+def main(argv: list[str]) -> int:
+    with open(argv[0], encoding="utf-8") as file:
+        answer = json.load(file)
+    tools = answer.get("tools") or answer["result"]["tools"]
+    wrong = 0
+    for name, convert in converters():
+        found: list[str] = []
+        for tool in tools:
+            schema = tool["inputSchema"]
+            try:
+                found += [
+                    f"{tool['name']} {one}"
+                    for one in lost(schema, convert(tool["name"], copy.deepcopy(schema)))
+                ]
+            except Exception as error:
+                found.append(f"{tool['name']}: {type(error).__name__}: {error}")
+        print(f"{name}: {len(tools)} tools, {len(found)} problems")
+        for one in found:
+            print(f"    {one}")
+        wrong += len(found)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

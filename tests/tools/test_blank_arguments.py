@@ -1,0 +1,214 @@
+"""A caller that must fill in every argument writes null, 0 or something empty for what it does not mean. That
+changes nothing, for every tool and every op; a value that says something is still refused where it does not
+belong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcp_support.vault import small_vault, vault_wire
+from tools_support.desk import Desk
+from vaultbridge.dialects.bridge_v1 import BridgeV1
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.edits import BatchItem, BatchOp, NoteOp
+from vaultbridge.tools.standard import STANDARD_TOOLS
+from vaultbridge.tools.tool import Tool
+
+Small = Callable[..., Desk]
+
+FILES: dict[str, str | bytes] = {
+    "A.md": "---\nn: 1\ntags: [t]\n---\n# H\ntext ^b\n- [ ] task #t\n[[B]]\n",
+    "B.md": "# Other\nmore words\n",
+    "T/Plan.md": "planned\n",
+    "C.canvas": '{"nodes":[{"id":"k","type":"text","text":"x","x":0,"y":0,"width":9,"height":9}],"edges":[]}',
+    "All.base": "views: [{type: table, name: t}]",
+    "p.png": b"\x89PNG",
+    ".obsidian/templates.json": '{"folder": "T"}',
+}
+
+DIFF = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n # Other\n-more words\n+less words\n"
+EDITS: dict[str, dict[str, Any]] = {
+    "append": {"name": "A", "content": "x"},
+    "prepend": {"name": "A", "content": "x"},
+    "insert": {"name": "A", "line": 6, "content": "x"},
+    "replace_text": {"name": "A", "old": "text", "new": ""},
+    "replace_section": {"name": "A", "heading": "H", "content": ""},
+    "apply_diff": {"name": "B", "diff": DIFF},
+    "write": {"name": "B", "content": ""},
+    "set_property": {"name": "A", "property": "n", "value": None},
+    "remove_property": {"name": "A", "property": "n"},
+    "rename_property": {"name": "A", "property": "n", "to": "m"},
+    "add_tag": {"name": "A", "tag": "u"},
+    "remove_tag": {"name": "A", "tag": "t"},
+    "rename_tag": {"name": "", "tag": "t", "to": "u"},
+    "set_task": {"name": "A", "line": 7},
+    "rename_heading": {"name": "A", "heading": "H", "to": "I"},
+    "rename_block": {"name": "A", "block": "b", "to": "c"},
+    "insert_template": {"name": "B", "template": "Plan"},
+    "create": {"name": "N"},
+    "move": {"name": "B", "to": "D"},
+    "delete": {"name": "B"},
+}
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    *(("edit_note", {"op": op, **EDITS[op]}) for op in get_args(NoteOp)),
+    ("create_note", {"name": "N"}),
+    ("create_note", {"name": "N", "content": ""}),
+    ("read_note", {"name": "A"}),
+    ("read_note", {"name": "A", "heading": "H"}),
+    ("move_note", {"name": "B", "to": "D"}),
+    ("delete_note", {"name": "B"}),
+    ("list_files", {}),
+    ("list_files", {"kind": "folder"}),
+    ("search", {"query": "words"}),
+    ("properties", {}),
+    ("tags", {}),
+    ("tags", {"action": "notes", "tag": "t"}),
+    ("links", {"kind": "neighbourhood", "name": "A"}),
+    ("links", {"kind": "orphans"}),
+    ("tasks", {}),
+    ("daily_note", {"action": "path"}),
+    ("write_daily_note", {"content": "x"}),
+    ("template", {}),
+    ("template", {"template": "Plan"}),
+    ("canvas", {"name": "C"}),
+    ("edit_canvas", {"name": "D", "action": "create"}),
+    ("edit_canvas", {"name": "C", "action": "add", "text": "hello"}),
+    ("edit_canvas", {"name": "C", "action": "add", "file": "A"}),
+    ("edit_canvas", {"name": "C", "action": "update", "id": "k", "color": "3"}),
+    ("edit_canvas", {"name": "C", "action": "remove", "id": "k"}),
+    ("base_query", {"name": "All.base"}),
+    ("attachment", {"name": "p.png", "action": "info"}),
+    ("add_attachment", {"name": "q.png", "data": "YQ=="}),
+    ("history", {}),
+    ("vault_info", {"section": "settings"}),
+    ("active", {}),
+]
+"""A call of every tool, and of every op."""
+
+
+def blanks_of(arguments: type[msgspec.Struct]) -> dict[str, list[Any]]:
+    """For each argument the blanks that a caller may write: null, and the empty value of its kind."""
+    definitions: dict[str, Any] = msgspec.json.schema(arguments)["$defs"]
+    properties = definitions[arguments.__name__]["properties"]
+    empty: dict[str, Any] = {"string": "", "integer": 0, "array": [], "object": {}}
+    found: dict[str, list[Any]] = {}
+    for name, schema in properties.items():
+        # False is the whole of a boolean's blanks, and a default of true is not its blank.
+        if schema.get("type") == "boolean":
+            found[name] = [None, *([] if schema.get("default") else [False])]
+        elif schema.get("type") in empty:
+            found[name] = [None, empty[schema["type"]]]
+        else:
+            found[name] = [None, ""]
+    return found
+
+
+MEANT_AS_ZERO = {("search", "matches"), ("search", "context")}
+"""Numbers of which 0 is a value that differs from the default."""
+
+
+def tool_named(name: str) -> Tool:
+    return next(tool for tool in STANDARD_TOOLS if tool.name == name)
+
+
+def outcome(small: Small, folder: str, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
+    """What a call answers and leaves behind in a fresh vault; ids and hashes of new text are not compared."""
+    desk = small(FILES, name=folder)
+    try:
+        said = desk.call(tool, **arguments).text
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+    files = {path: re.sub(rb'"id":"[0-9a-f]{16}"', b"", data) for path, data in desk.files().items()}
+    desk.engine.close()
+    return re.sub(r'"(hash|id)":"[0-9a-f]{16}"', "", said).replace(folder, "vault"), files
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: f"{call[0]}-{call[1].get('op', '')}")
+def test_filling_in_every_other_argument_changes_nothing(
+    small: Small, call: tuple[str, dict[str, Any]]
+) -> None:
+    tool, arguments = call
+    plain = outcome(small, "v0", tool, arguments)
+    assert not re.match(r"[A-Z]\w+: ", plain[0]), plain[0]
+    blanks = blanks_of(tool_named(tool).arguments)
+    for which in (0, 1):
+        filled = {
+            name: values[min(which, len(values) - 1)]
+            for name, values in blanks.items()
+            if (tool, name) not in MEANT_AS_ZERO
+        }
+        assert outcome(small, f"v{which + 1}", tool, {**filled, **arguments}) == plain, filled
+
+
+@pytest.mark.parametrize("op", get_args(BatchOp))
+def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: Small, op: str) -> None:
+    plain = outcome(small, "v0", "batch", {"operations": [{"op": op, **EDITS[op]}]})
+    assert "success" in plain[0]
+    for which in (0, 1):
+        filled = {name: values[min(which, len(values) - 1)] for name, values in blanks_of(BatchItem).items()}
+        operation = {**filled, "op": op, **EDITS[op]}
+        assert outcome(small, f"v{which + 1}", "batch", {"operations": [operation]}) == plain, filled
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_any_mixture_of_blanks_is_as_if_left_out(small: Small, data: st.DataObject) -> None:
+    desk = small(FILES)
+    op = data.draw(st.sampled_from([op for op in get_args(NoteOp) if op not in ("create",)]))
+    blanks = blanks_of(tool_named("edit_note").arguments)
+    chosen = data.draw(st.sets(st.sampled_from(sorted(blanks))))
+    filled = {name: data.draw(st.sampled_from(blanks[name])) for name in sorted(chosen)}
+    arguments = {"op": op, **EDITS[op], "dry_run": True}
+    plain = desk.data("edit_note", **arguments)["diff"]
+    assert desk.data("edit_note", **{**filled, **arguments})["diff"] == plain
+
+
+def test_a_value_that_says_something_is_still_refused_where_it_does_not_belong(small: Small) -> None:
+    desk = small(FILES)
+    for field, value in (("old", "x"), ("line", 3), ("value", 5), ("value", [1]), ("to", "x"), ("all", True)):
+        arguments = {"name": "A", "op": "append", "content": "x", field: value}
+        refused = desk.refused(InvalidArgument, "edit_note", **arguments)
+        assert refused.argument == field
+        assert "append takes: content, heading, block, create" in str(refused)
+
+
+def test_zero_means_the_default_where_zero_is_no_number(small: Small) -> None:
+    desk = small(FILES)
+    for tool, arguments in (
+        ("search", {"query": "words", "limit": 0}),
+        ("links", {"kind": "neighbourhood", "name": "A", "depth": 0}),
+        ("list_files", {"limit": 0, "depth": 0, "kind": "", "sort": ""}),
+        ("read_note", {"name": "A", "max_chars": 0, "lines": "", "names": []}),
+    ):
+        plain = {key: value for key, value in arguments.items() if value not in (0, "", [])}
+        assert desk.text(tool, **arguments) == desk.text(tool, **plain)
+    assert desk.refused(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
+
+
+def test_the_empty_values_that_mean_something_are_carried_out(small: Small) -> None:
+    desk = small(FILES)
+    desk.data("edit_note", name="A", op="replace_text", old="text ", new="", value="", line=0, to="")
+    assert "text" not in desk.read("A.md")
+    desk.data("edit_note", name="A", op="set_property", property="n", value="", content="", old="")
+    assert desk.read("A.md").startswith('---\nn: ""\n')
+    desk.data("edit_note", name="B", op="write", content="", heading="", line=0)
+    assert desk.read("B.md") == ""
+
+
+async def test_over_mcp_and_bridge_v1_the_rule_is_the_same(tmp_path: Any) -> None:
+    vault = small_vault(tmp_path, {"A.md": "# H\na\n"})
+    async with vault_wire(tmp_path, vault) as wire:
+        blank = {name: values[-1] for name, values in blanks_of(tool_named("edit_note").arguments).items()}
+        arguments = {**blank, "name": "A", "op": "append", "content": "one"}
+        call = {"name": "obsidian_edit_note", "arguments": arguments}
+        assert not (await wire.result("tools/call", call)).get("isError")
+        body = msgspec.json.encode({"arguments": {**arguments, "content": "two"}})
+        assert b'"success":true' in await BridgeV1(wire.server).call("edit_note", body)
+    assert (vault / "A.md").read_text() == "# H\na\none\ntwo\n"

@@ -1,0 +1,143 @@
+"""Every schema that a client is shown, node by node: what model APIs refuse must not occur anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import jsonschema
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_support.vault import small_vault, vault_wire
+from mcp_support.wire import EVERY_VERSION
+from tools_support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
+from vaultbridge.app.plugin_tool import MARK, made, tool
+from vaultbridge.dialects.bridge_v1 import BridgeV1
+from vaultbridge.dialects.claude_ide_tools import TOOLS as IDE_TOOLS
+from vaultbridge.dialects.vault_listing import at_hand
+from vaultbridge.tools.schema import derived_schema, with_types
+from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+from vaultbridge.tools.workshop import Profile
+
+
+class Shape(msgspec.Struct):
+    corners: list[Any]
+    kind: Literal["round", "square", None] = None
+
+
+PROFILES: tuple[Profile, ...] = ("full", "core", "read-only")
+ANSWER_BYTES = 16_000
+"""The most that the whole answer to `tools/list` of one vault may take, envelope included."""
+
+
+def problems(schema: dict[str, Any]) -> list[str]:
+    jsonschema.Draft202012Validator.check_schema(schema)
+    found = [*untyped(schema), *undescribed(schema), *refused_by_gemini(schema), *refused_by_openai(schema)]
+    # Text of any length may be empty, but a node that says nothing at all is what converters drop.
+    return found + [place for place, node in nodes(schema) if not node]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("vaults", [("one",), ("one", "two")])
+def test_every_node_has_a_type_and_every_property_a_description(
+    profile: Profile, read_only: bool, vaults: tuple[str, ...]
+) -> None:
+    listed = standard_catalog().listing(profile=profile, read_only=read_only, vaults=vaults)
+    assert listed
+    for one in listed:
+        assert problems(one.input_schema) == [], one.name
+    ready = at_hand(profile, read_only=read_only, vaults=vaults)
+    assert ready is not None
+    assert [one.input_schema for one in ready] == [one.input_schema for one in listed]
+
+
+@pytest.mark.parametrize("version", EVERY_VERSION)
+async def test_every_version_lists_typed_schemas_within_the_bytes(tmp_path: Path, version: str) -> None:
+    async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), version=version) as wire:
+        answer = await wire.result("tools/list")
+        assert [found for one in answer["tools"] for found in problems(one["inputSchema"])] == []
+        whole = {"jsonrpc": "2.0", "id": 1, "result": answer}
+        assert len(msgspec.json.encode(whole)) <= ANSWER_BYTES
+        over_bridge = msgspec.json.decode((await BridgeV1(wire.server).listing()).body)
+        assert [found for one in over_bridge["tools"] for found in problems(one["inputSchema"])] == []
+
+
+def test_the_editors_tools_are_typed_and_described() -> None:
+    for info, _ in IDE_TOOLS.values():
+        assert [*untyped(info.input_schema), *undescribed(info.input_schema)] == [], info.name
+
+
+def test_bounds_and_defaults_stand_in_the_schema() -> None:
+    for one in STANDARD_TOOLS:
+        schema = derived_schema(one.arguments)
+        whole = msgspec.json.schema(one.arguments)["$defs"][one.arguments.__name__]["properties"]
+        for name, shown in schema["properties"].items():
+            for key in ("minimum", "maximum", "maxItems"):
+                assert shown.get(key) == whole[name].get(key), (one.name, name, key)
+            if whole[name].get("default"):
+                assert shown["default"] == whole[name]["default"], (one.name, name)
+
+
+def test_arguments_that_are_not_listed_are_taken_and_explained() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text("utf-8")
+    for one in STANDARD_TOOLS:
+        for name in getattr(one.arguments, "UNLISTED", ()):
+            assert name in one.arguments.__struct_fields__
+            assert name not in derived_schema(one.arguments)["properties"]
+            assert f"| `{name}` |" in page.partition(f"### {one.name}\n")[2].partition("### ")[0]
+
+
+def test_a_plugins_schema_has_types_whatever_its_hints_are() -> None:
+    @tool(effect="reads")
+    def draw(
+        anything: Any,
+        some: list[Any],
+        pair: tuple[int, str],
+        same: tuple[float, float],
+        shape: Shape,
+        mode: Literal["a", "b"] = "a",
+        level: Literal[1, 2, "high"] = 1,
+        by_name: Annotated[dict[str, Any], msgspec.Meta(description="anything by name")] = {},  # noqa: B006
+        limit: Annotated[int, msgspec.Meta(ge=1, le=9)] = 3,
+    ) -> str:
+        """Draw."""
+        return ""
+
+    schema = made(getattr(draw, MARK), group="mine").input_schema
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert untyped(schema) == []
+    given_ = {
+        "anything": [1],
+        "some": ["a", 2],
+        "pair": [1, "a"],
+        "same": [1.5, 2],
+        "shape": {"corners": []},
+        "level": "high",
+    }
+    jsonschema.validate({**given_, "anything": "x"}, schema)
+    assert schema["properties"]["limit"]["minimum"] == 1
+
+
+hints = st.recursive(
+    st.sampled_from(
+        [str, int, float, bool, Any, None, Literal["a", "b"], Literal[1, "a"], Literal["a", None], dict]
+    ),
+    lambda inner: st.one_of(
+        inner.map(lambda kind: list[kind]),  # type: ignore[valid-type]
+        inner.map(lambda kind: dict[str, kind]),  # type: ignore[valid-type]
+        st.tuples(inner, inner).map(lambda kinds: tuple[kinds[0], kinds[1]]),  # type: ignore[name-defined]
+    ),
+    max_leaves=6,
+)
+
+
+@given(hints)
+def test_any_kind_of_argument_gets_types_at_every_depth(hint: Any) -> None:
+    kind = msgspec.defstruct("Drawn", [("argument", hint)])
+    schema = with_types(msgspec.json.schema(kind)["$defs"]["Drawn"])
+    assert untyped(schema) == []
+    jsonschema.Draft202012Validator.check_schema(schema)
