@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+import time
 
 import pytest
 
-from vaultbridge.dialects.vault_workers import Workers
+from vaultbridge.dialects.vault_workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
 
 BOUND = 20.0
 
@@ -121,4 +122,82 @@ async def test_many_jobs_from_many_tasks_all_come_back() -> None:
     async with asyncio.timeout(BOUND):
         found = await asyncio.gather(*(workers.run(lambda n=n: n) for n in range(2000)))  # type: ignore[misc]
     assert found == list(range(2000))
+    workers.close()
+
+
+def compute() -> None:
+    """Work of a long kind: what counts is the time that the thread itself computes."""
+    until = time.thread_time() + 4 * LONG_SECONDS
+    while time.thread_time() < until:
+        pass
+
+
+async def test_short_jobs_do_not_queue_behind_long_ones() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    gates = [Gate() for _ in range(2 * THREADS)]
+    searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
+    for gate in gates[:LONG_THREADS]:
+        await begun(gate)
+    async with asyncio.timeout(BOUND):
+        for kind in ("read", ""):
+            assert await workers.run(lambda: "short", kind=kind) == "short"
+    assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:]), "all threads were given to searches"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        assert await asyncio.gather(*searches) == ["late"] * len(gates)
+    workers.close()
+
+
+async def test_long_jobs_are_not_starved_by_short_ones() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    gates = [Gate() for _ in range(2 * THREADS)]
+    reads = [asyncio.ensure_future(workers.run(gate, kind="read")) for gate in gates]
+    for gate in gates[: THREADS - 1]:
+        await begun(gate)
+    search = asyncio.ensure_future(workers.run(lambda: "found", kind="search"))
+    await asyncio.sleep(0)
+    gates[0].open.set()
+    async with asyncio.timeout(BOUND):
+        assert await search == "found"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(*reads)
+    workers.close()
+
+
+async def test_a_long_job_that_is_left_behind_gives_its_place_in_the_lane_back() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    stuck = [Gate() for _ in range(LONG_THREADS)]
+    for gate in stuck:
+        task = asyncio.ensure_future(workers.run(gate, kind="search"))
+        await begun(gate)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "found", kind="search") == "found"
+    for gate in stuck:
+        gate.open.set()
+    workers.close()
+
+
+async def test_callers_take_turns() -> None:
+    workers = Workers(1)
+    gate = Gate()
+    first = asyncio.ensure_future(workers.run(gate))
+    await begun(gate)
+    order: list[str] = []
+    jobs = [
+        asyncio.ensure_future(workers.run(lambda caller=caller: order.append(caller), caller=caller))  # type: ignore[misc]
+        for caller in ("many", "many", "many", "one")
+    ]
+    await asyncio.sleep(0)
+    gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(first, *jobs)
+    assert order == ["many", "one", "many", "many"]
     workers.close()

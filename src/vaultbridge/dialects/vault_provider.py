@@ -67,6 +67,9 @@ FIRST_BUILD_SECONDS: Final = 1.0
 """How long a question waits for the first build of an index. Programs ask right after the start: most vaults
 are indexed by then, and "no files" is not what they hear of them. A large one answers in part after it."""
 
+ACTION_CHARS: Final = 20
+"""The longest action that tells calls of one tool apart: ours are shorter, a caller may write anything."""
+
 log = logging.getLogger(__name__)
 
 
@@ -174,14 +177,28 @@ class VaultProvider:
             shop = replace(loaded.shop, actor=actor, progress=progress)
             return loaded.catalog.call(name, arguments, shop)
 
-        return await self._workers.run(call)
+        kind = self._kind(name, arguments)
+        return await self._workers.run(call, kind=kind, caller=context.principal or actor)
+
+    def _kind(self, name: str, arguments: dict[str, Any]) -> str:
+        """Calls that take about as long as each other. Changes are of none: they are short, or wait for one
+        another, and should not wait for questions as well."""
+        tool = None if self._loaded is None else self._loaded.catalog.get(name)
+        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
+            return ""
+        action = arguments.get("action")
+        return (
+            f"{tool.name} {action}" if isinstance(action, str) and len(action) < ACTION_CHARS else tool.name
+        )
 
     # Resources.
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
         from vaultbridge.dialects import vault_resources
 
-        return await self._workers.run(lambda: vault_resources.listed(self._engines, cursor))
+        return await self._workers.run(
+            lambda: vault_resources.listed(self._engines, cursor), kind="resources/list"
+        )
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
         from vaultbridge.dialects import vault_resources
@@ -205,13 +222,13 @@ class VaultProvider:
 
     async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
         loaded = await self._load()
-        infos = await self._workers.run(loaded.prompts.infos)
+        infos = await self._workers.run(loaded.prompts.infos, kind="prompts/list")
         self._changes.watch_prompts(loaded.prompts, infos)
         return loaded.page_of(infos, cursor)
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         loaded = await self._load()
-        return await self._workers.run(lambda: loaded.prompts.get(name, arguments))
+        return await self._workers.run(lambda: loaded.prompts.get(name, arguments), kind="prompts/get")
 
     async def complete(
         self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]
@@ -226,7 +243,7 @@ class VaultProvider:
                 kind = ""
             return loaded.completions.suggest(kind, value, others.get("vault", ""))
 
-        return await self._workers.run(suggest)
+        return await self._workers.run(suggest, kind="completion/complete")
 
     # Changes and the end.
 

@@ -1,17 +1,22 @@
 """Threads for work that blocks, beside an event loop: the engine's calls.
 
 One thread works through the jobs in order, and another joins in when something has had to wait: many short
-jobs are done fastest by one thread, because several would only pass the interpreter to and fro. Who waits for
-a job may stop waiting (its time is over, the client cancelled): a job that has not begun is then dropped, and
-one that has is left to end by itself while another thread takes the place of its own, so that a stuck file
-system cannot use the threads up. All are daemons: a process that ends waits for none of them.
+jobs are done fastest by one thread, because several would only pass the interpreter to and fro. Jobs of a
+kind that was seen to compute for long have a lane of their own, which never has all threads: a read or an
+edit does not queue behind searches. Within a lane callers take turns.
+
+Who waits for a job may stop waiting (its time is over, the client cancelled): a job that has not begun is
+then dropped, and one that has is left to end by itself while another thread takes the place of its own, so
+that a stuck file system cannot use the threads up. All are daemons: a process that ends waits for none of
+them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+import time
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
@@ -25,18 +30,61 @@ HELP_SECONDS: Final = 0.002
 MOST_THREADS: Final = 32
 """All threads, those left behind included. When so many are stuck, new work waits for them."""
 
+LONG_THREADS: Final = 2
+"""Of the threads, how many may do long jobs at once. Long jobs compute, and only one thread of the
+interpreter computes at a time: a second one gains what SQLite does beside it, a third makes each wait."""
+
+LONG_SECONDS: Final = 0.005
+"""A kind of job that computes longer than this, on average, is long: ten times a read, less than a search
+for a common word. Waiting does not count: a job that waits for the disk keeps nobody from working."""
+
+LEARNING: Final = 0.25
+"""How much the last job of a kind counts in the average: a few calls are enough to know a tool."""
+
+KINDS_KNOWN: Final = 1000
+"""Kinds whose average is remembered: twice the most tools that there can be."""
+
 T = TypeVar("T")
 
 
 class _Job(Generic[T]):
-    __slots__ = ("begun", "future", "left", "work")
+    __slots__ = ("begun", "future", "kind", "left", "long", "work")
 
-    def __init__(self, work: Callable[[], T], future: asyncio.Future[T]) -> None:
+    def __init__(self, work: Callable[[], T], future: asyncio.Future[T], kind: str, *, long: bool) -> None:
         self.work = work
         self.future = future
+        self.kind = kind
+        self.long = long
         self.begun = False
         self.left = False
         """Nobody waits any more, and the thread's place has been taken."""
+
+
+class _Lane:
+    """Waiting jobs. Each caller's are done in order; callers take turns, so that one with a hundred jobs does
+    not keep another with one waiting."""
+
+    __slots__ = ("_callers",)
+
+    def __init__(self) -> None:
+        self._callers: OrderedDict[str, deque[_Job[Any]]] = OrderedDict()
+
+    def __bool__(self) -> bool:
+        return bool(self._callers)
+
+    def add(self, caller: str, job: _Job[Any]) -> None:
+        self._callers.setdefault(caller, deque()).append(job)
+
+    def take(self) -> _Job[Any] | None:
+        """The next job that somebody still waits for."""
+        while self._callers:
+            caller, jobs = self._callers.popitem(last=False)
+            job = jobs.popleft()
+            if jobs:
+                self._callers[caller] = jobs
+            if not job.future.cancelled():
+                return job
+        return None
 
 
 class Workers:
@@ -48,7 +96,13 @@ class Workers:
         self._most = most
         self._guard = threading.Lock()
         self._called = threading.Condition(self._guard)
-        self._jobs: deque[_Job[Any]] = deque()
+        self._short = _Lane()
+        self._long = _Lane()
+        self._long_threads = max(1, min(LONG_THREADS, threads - 1))
+        self._long_working = 0
+        """Threads at a long job, without those left behind."""
+        self._computing: dict[str, float] = {}
+        """How long jobs of a kind compute, on average."""
         self._idle = 0
         self._working = 0
         """Threads at work or called to it, without those left behind."""
@@ -58,15 +112,17 @@ class Workers:
         self._told = False
         self._closed = False
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises, done in a thread."""
+    async def run(self, work: Callable[[], T], *, kind: str = "", caller: str = "") -> T:
+        """What `work` returns or raises, done in a thread. Jobs of one `kind` take about the same time; a
+        `caller` is whoever should not have to wait for another's many jobs."""
         if self._closed:
             raise RuntimeError("the threads have been dismissed")
         future: asyncio.Future[T] = self._loop.create_future()
-        job = _Job(work, future)
+        job = _Job(work, future, kind, long=self._computing.get(kind, 0.0) > LONG_SECONDS)
         with self._guard:
-            self._jobs.append(job)
-            if not self._working:
+            (self._long if job.long else self._short).add(caller, job)
+            if self._working == self._long_working and self._waiting():
+                # Nobody is at work, or only at work that takes its time.
                 self._call()
             elif not self._help_coming:
                 self._help_coming = True
@@ -101,23 +157,30 @@ class Workers:
     def _help(self) -> None:
         """Something has waited: let another thread join in."""
         with self._guard:
-            self._help_coming = bool(self._jobs) and not self._closed
+            self._help_coming = self._waiting() and not self._closed
             if self._help_coming:
                 self._call()
                 self._loop.call_later(HELP_SECONDS, self._help)
+
+    def _waiting(self) -> bool:
+        """Whether there is a job that may begin. With the guard held."""
+        return bool(self._short or (self._long and self._long_working < self._long_threads))
 
     def _leave(self, job: _Job[Any]) -> None:
         with self._guard:
             if job.begun and not job.left:
                 job.left = True
                 self._working -= 1
+                self._long_working -= job.long
                 self._left += 1
-                if self._jobs:
+                if self._waiting():
                     self._call()
 
     def _work(self) -> None:
         while (job := self._next()) is not None:
+            begun = time.thread_time()
             result, error = _outcome(job.work)
+            self._learn(job.kind, time.thread_time() - begun)
             self._ended.append((job, result, error))
             if not self._told:
                 self._told = True
@@ -130,24 +193,46 @@ class Workers:
                         # Its place has been taken.
                         return
                     self._working += 1
+                else:
+                    self._long_working -= job.long
             del job, result, error
+
+    def _learn(self, kind: str, seconds: float) -> None:
+        known = self._computing.get(kind)
+        if known is not None:
+            self._computing[kind] = known + (seconds - known) * LEARNING
+        elif kind and len(self._computing) < KINDS_KNOWN:
+            self._computing[kind] = seconds
 
     def _next(self) -> _Job[Any] | None:
         """The next job that somebody still waits for; None when there will be no more."""
         with self._guard:
             while True:
-                while self._jobs:
-                    job = self._jobs.popleft()
-                    if not job.future.cancelled():
-                        job.begun = True
-                        return job
+                job = self._take()
+                if job is not None:
+                    job.begun = True
+                    self._long_working += job.long
+                    return job
                 self._working -= 1
                 if self._closed:
                     return None
                 self._idle += 1
                 self._called.wait()
-                if self._closed and not self._jobs:
+                if self._closed and not self._waiting():
                     return None
+
+    def _take(self) -> _Job[Any] | None:
+        """A short job before a long one, except that one thread is always left to the long ones: neither
+        lane can hold the other up for ever. With the guard held."""
+        first, second = self._short, self._long
+        if self._long_threads < self._threads and not self._long_working:
+            first, second = second, first
+        for lane in (first, second):
+            if lane is self._short or self._long_working < self._long_threads:
+                job = lane.take()
+                if job is not None:
+                    return job
+        return None
 
     def _tell(self) -> None:
         try:

@@ -1,0 +1,164 @@
+"""Whether short calls wait behind long ones: reads and edits over HTTP while others search.
+
+    python benchmarks/load_bench.py [--notes 2000] [--seconds 6] [--callers 50] [--json]
+
+A real `vaultbridge serve` on a generated vault, called over loopback with Bridge v1. First every kind of call
+comes from one caller, alone; then from many at once, most of whom search for a common word, while a program
+beside the server saves notes. What is held is how much longer a short call takes in the crowd, against the
+time of one search alone: behind a queue of searches it would be as many of them as there are callers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from generate import COMMON_WORD, generate
+from http_bench import ROOT, Call, Server, post
+
+EDIT_SHARE, READ_SHARE = 0.1, 0.3
+"""Of the callers, how many edit and how many read; the others search."""
+
+HELD = {"read": 2.0, "edit": 6.0}
+"""The most that a short call may take at the median in the crowd, as a multiple of one search alone. An edit
+waits for the disk and passes the interpreter back and forth some fifty times."""
+
+BUILD_SECONDS = 300.0
+
+
+def tool(called: str, **arguments: Any) -> Call:
+    return post(f"/bridge/v1/tools/{called}/call", {"arguments": arguments})
+
+
+class Load:
+    """Calls of each kind, and how long they took."""
+
+    def __init__(self, port: int, session: aiohttp.ClientSession) -> None:
+        self.port = port
+        self.session = session
+        self.number = 0
+        self.took: dict[str, list[float]] = {"read": [], "edit": [], "search": []}
+
+    def _next(self, kind: str) -> Call:
+        self.number += 1
+        if kind == "read":
+            # Another part each time: none is answered from memory.
+            return tool("read_note", name="Hub", max_chars=1200 + self.number % 50_000)
+        if kind == "edit":
+            return tool("edit_note", name=f"Load {self.number % 20}", op="append", content="One more line.")
+        return tool("search", query=f"{COMMON_WORD} the", offset=self.number % 200)
+
+    async def call(self, kind: str) -> None:
+        call = self._next(kind)
+        begin = time.perf_counter()
+        async with self.session.request(
+            call.method, f"http://127.0.0.1:{self.port}{call.path}", data=call.body, headers=call.headers
+        ) as response:
+            body = await response.read()
+            assert response.status == 200, body[:500]
+        self.took[kind].append(time.perf_counter() - begin)
+
+    async def keep_calling(self, kind: str, until: float) -> None:
+        while time.perf_counter() < until:
+            await self.call(kind)
+
+
+async def measured(port: int, callers: int, seconds: float, save: Callable[[int], None]) -> dict[str, Any]:
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        load = Load(port, session)
+        begin = time.perf_counter()
+        while True:
+            async with session.post(
+                f"http://127.0.0.1:{port}/bridge/v1/tools/search/call", json={"arguments": {"query": "hub"}}
+            ) as response:
+                if "still being built" not in await response.text():
+                    break
+            assert time.perf_counter() - begin < BUILD_SECONDS
+            await asyncio.sleep(0.2)
+        for kind in load.took:
+            for _ in range(20):
+                await load.call(kind)
+        alone = {kind: statistics.median(took[5:]) for kind, took in load.took.items()}
+        load.took = {kind: [] for kind in load.took}
+        edits, reads = max(1, round(callers * EDIT_SHARE)), max(1, round(callers * READ_SHARE))
+        until = time.perf_counter() + seconds
+        kinds = ["edit"] * edits + ["read"] * reads + ["search"] * max(1, callers - edits - reads)
+
+        async def outside() -> None:
+            number = 0
+            while time.perf_counter() < until:
+                save(number)
+                number += 1
+                await asyncio.sleep(0.2)
+
+        await asyncio.gather(outside(), *(load.keep_calling(kind, until) for kind in kinds))
+    crowd = {
+        kind: {
+            "calls": len(took),
+            "median": statistics.median(took),
+            "p99": statistics.quantiles(took, n=100)[98] if len(took) > 1 else took[0],
+        }
+        for kind, took in load.took.items()
+    }
+    return {"alone": alone, "crowd": crowd}
+
+
+def run(notes: int, callers: int, seconds: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="load-bench-") as folder:
+        vault = Path(folder) / "vault"
+        generate(vault, notes)
+        for number in range(20):
+            (vault / f"Load {number}.md").write_text("A note that is appended to.\n")
+
+        def save(number: int) -> None:
+            (vault / f"Outside {number % 10}.md").write_text(f"Saved {number} times.\n")
+
+        server = Server(
+            [sys.executable, "-m", "vaultbridge", "serve", str(vault), "--port", "0", "--json", "--no-ide"],
+            HOME=folder,
+            VAULTBRIDGE_CACHE=f"{folder}/cache",
+            VAULTBRIDGE_CONFIG=f"{folder}/config.toml",
+            VAULTBRIDGE_LOG_LEVEL="error",
+            PYTHONPATH=str(ROOT / "src"),
+        )
+        try:
+            return asyncio.run(measured(server.port, callers, seconds, save))
+        finally:
+            server.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--notes", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=6.0)
+    parser.add_argument("--callers", type=int, default=50)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    found = run(options.notes, options.callers, options.seconds)
+    search = found["alone"]["search"]
+    ratios = {kind: found["crowd"][kind]["median"] / search for kind in HELD}
+    if options.json:
+        print(json.dumps({**found, "ratios": ratios, "held": HELD}))
+        return 0
+    for kind, crowd in found["crowd"].items():
+        print(
+            f"  {kind:<8} alone {found['alone'][kind] * 1e3:8.1f} ms; {crowd['calls']:6} calls in the crowd: "
+            f"median {crowd['median'] * 1e3:8.1f} ms, p99 {crowd['p99'] * 1e3:8.1f} ms"
+        )
+    print("held: the median in the crowd / one search alone")
+    for kind, bound in HELD.items():
+        print(f"  {kind:<8} {ratios[kind]:9.2f}  <= {bound:g}  {'ok' if ratios[kind] <= bound else 'MISSED'}")
+    return 0 if all(ratios[kind] <= bound for kind, bound in HELD.items()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
