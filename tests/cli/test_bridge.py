@@ -203,3 +203,28 @@ async def test_before_the_first_answer_no_http_library_is_loaded() -> None:
     )
     out, err = await asyncio.wait_for(done.communicate(), BOUND)
     assert out.strip() == b"[]", (out, err)
+
+
+@pytest.mark.parametrize("name", ["obsidian_read_note", "read_note", "no_such_tool"])
+async def test_while_the_server_is_away_every_call_says_where_it_should_be(name: str) -> None:
+    """Not "Unknown tool": nothing is known of the tools, and a model would look for another name."""
+    with held_port() as port:
+        async with Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge:
+            await bridge.initialize("2025-11-25")
+            result = await call(bridge, name)
+            said = result["content"][0]["text"]
+            assert result["isError"] is True
+            assert f"127.0.0.1:{port}" in said
+            assert "vaultbridge serve" in said
+            assert "Unknown tool" not in said
+
+
+async def test_a_tool_that_the_server_does_not_have_is_unknown(vault: Path) -> None:
+    async with (
+        serving(vault) as (port, _),
+        Process([*COMMAND, "bridge", f"--url=http://127.0.0.1:{port}"]) as bridge,
+    ):
+        await bridge.initialize("2025-11-25")
+        await reached(bridge)
+        answer = await bridge.ask("tools/call", {"name": "no_such_tool", "arguments": {}})
+        assert answer["error"]["message"].startswith("Unknown tool")

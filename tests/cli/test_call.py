@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -146,7 +148,7 @@ async def test_servers_are_called_by_their_name(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "tests" / "client" / "child.py"), "good"]
     servers = {"mcpServers": {"kid": {"command": command[0], "args": command[1:]}}}
     (tmp_path / ".mcp.json").write_text(json.dumps(servers))
-    code, out, _ = await call("kid", "echo", '{"text": "by name"}', cwd=tmp_path)
+    code, out, _ = await call("kid", "echo", '{"text": "by name"}', "--trust", cwd=tmp_path)
     assert (code, out) == (0, "by name\n")
     code, out, _ = await call("kid", "--config", str(tmp_path / ".mcp.json"))
     assert code == 0 and "echo" in out
@@ -412,3 +414,29 @@ def test_main_gives_back_its_code_in_process_too(capsys: pytest.CaptureFixture[s
     assert main(["ws://127.0.0.1:1"]) == 1
     assert "connection refused" in capsys.readouterr().err
     assert main([]) == 2
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("y\n", True), ("n\n", False), ("\n", False)])
+def test_a_hostile_folder_runs_nothing_before_the_person_has_said_yes(
+    tmp_path: Path, answer: str, runs: bool
+) -> None:
+    """In a real terminal: what would run is shown, and enter means no."""
+    proof = tmp_path / "it ran"
+    entry = {"command": "touch", "args": [str(proof)]}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "vaultbridge", "call", "notes", "--timeout", "5"]
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path)
+    os.close(theirs)
+    try:
+        shown = b""
+        while b"[y/N]" not in shown:
+            shown += os.read(ours, 4096)
+        assert b"touch" in shown and not proof.exists()
+        os.write(ours, answer.encode())
+        assert process.wait(60) in (1, 2)
+        assert proof.exists() == runs
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)

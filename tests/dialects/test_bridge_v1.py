@@ -141,7 +141,8 @@ async def test_a_name_without_end_is_compared_with_none() -> None:
     [
         (b"", "not valid JSON. It is empty"),
         (b"{", "not valid JSON"),
-        (b'\xef\xbb\xbf{"arguments":{}}', "byte order mark"),
+        (b"\xef\xbb\xbf", "not valid JSON. It is empty"),
+        (b"\xef\xbb\xbf\xef\xbb\xbf{}", "not valid JSON"),
         (b"nonsense", "not valid JSON"),
         (b'{"arguments":{"a":"\xff"}}', "not UTF-8"),
         (b"[" * 100_000, "nested too deeply"),

@@ -18,6 +18,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 from multidict import CIMultiDict
+from yarl import URL
 
 from bridge_support import BOUND, SECRET, Bridge, SampleProvider, running, server_of
 from vaultbridge.dialects.bridge_v1 import BODY_BYTES
@@ -174,7 +175,8 @@ async def test_a_preflight_that_asks_for_a_token_header_gets_it() -> None:
 
 
 @pytest.mark.parametrize("path", ["/bridge", "/bridge/", "/bridge/v1", "/bridge/v1/", "/bridge/v2/health",
-                                  "/bridge/v1/tools/", "/bridge/v1/tools//call", "/bridge/v1/tools/a/call/b",
+                                  "/bridge/v1/tools//call", "/bridge/v1/tools//call/",
+                                  "/bridge/v1/tools/a/call/b",
                                   "/bridge/v1/tools/a", "/bridge/v1/Health"])  # fmt: skip
 async def test_other_addresses_are_not_found(path: str) -> None:
     async with running() as bridge, bridge.http.get(bridge.url + path) as response:
@@ -564,3 +566,16 @@ async def test_the_server_describes_itself_and_keeps_to_it() -> None:
         )  # fmt: skip
         out, _ = await asyncio.wait_for(process.communicate(), 100)
         assert process.returncode == 0, out.decode()[-4000:]
+
+
+@pytest.mark.parametrize("slashes", ["", "/", "//"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+async def test_a_trailing_slash_and_a_byte_order_mark_do_no_harm(slashes: str, mark: bytes) -> None:
+    body = mark + json.dumps({"arguments": {"path": "Notes/ä.md"}}, ensure_ascii=False).encode()
+    async with running() as bridge:
+        for place in ("/health", "/tools", "/openapi.json"):
+            async with bridge.http.get(URL(bridge.at(place) + slashes, encoded=True)) as response:
+                assert response.status == 200
+        url = URL(bridge.at("/tools/read_note/call") + slashes, encoded=True)
+        async with bridge.http.post(url, data=body) as response:
+            assert (await response.json())["content"][0]["text"] == "# Notes/ä.md"

@@ -78,6 +78,9 @@ class BridgeProvider(EmptyProvider):
             return await self._status()
         remote = self._names.get(name)
         if remote is None:
+            if self.is_away:
+                self._hurry.set()
+                raise _told(self._problem or EngineFailure(f"{self._client.address} has not answered yet."))
             raise NoteNotFound(name, what="tool")
         try:
             result = await self._client.call(remote, arguments)
@@ -95,6 +98,11 @@ class BridgeProvider(EmptyProvider):
             tuple(cast(Content, block) for block in result.content),
             is_error=result.is_error,
         )
+
+    @property
+    def is_away(self) -> bool:
+        """Whether nobody can say which tools there are now."""
+        return self._known is None or self._problem is not None
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -162,6 +170,18 @@ class BridgeProvider(EmptyProvider):
             raise _told(error) from error
         self._take(tools)
         return ToolResult((Text(text=f"{self._client.address} is there with {len(tools.tools)} tools."),))
+
+
+class UnlistedTools:
+    """Names that may be called though no list has them: the status, and every name while the other side is
+    away. Nothing is known of its tools then, and the call says so, where "unknown tool" would send a model
+    looking for another name."""
+
+    def __init__(self) -> None:
+        self.provider: BridgeProvider | None = None
+
+    def __contains__(self, name: object) -> bool:
+        return name == STATUS_TOOL or (self.provider is not None and self.provider.is_away)
 
 
 def mcp_names(names: Sequence[str]) -> dict[str, str]:

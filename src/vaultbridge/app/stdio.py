@@ -9,6 +9,7 @@ there.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from vaultbridge import __version__
+from vaultbridge.app.missing_vault import MissingVaults
 from vaultbridge.app.vault_choice import UNNAMED, known_to_obsidian, named
 from vaultbridge.dialects.mcp import mcp_dialect
 from vaultbridge.dialects.mcp_provider import Provider
@@ -40,6 +43,8 @@ PACKAGE_SECTION: Final = b"[vaultbridge.tools]"
 
 POINTS_BYTES: Final = 64 * 1024
 """How much of such a file is looked at: the longest have a few hundred lines."""
+
+log = logging.getLogger("vaultbridge.stdio")
 
 _ONLY_VAULTS: Final = frozenset({"VAULTBRIDGE_VAULT", "VAULTBRIDGE_CACHE"})
 
@@ -125,8 +130,11 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
 
     plan = planned(options, environ)
     start_logging(plan.log_level)
+    log.debug("vaultbridge %s on stdio, vaults: %s", __version__, ", ".join(plan.vaults) or "not named")
+    missing = MissingVaults()
+    missing.look((one.text for one in plan.vaults.values()), names_too=_is_typed())
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = make_server(plan, environ)
+    server = make_server(plan, environ, missing)
     return serve_stdio(
         mcp_dialect(server, honours_exit=True), at_end=server.close, call_seconds=plan.call_seconds
     )
@@ -222,13 +230,23 @@ def _limited(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSett
     )
 
 
-def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
+def _is_typed() -> bool:
+    """Whether a person started this in a terminal, and no client waits."""
+    try:
+        return sys.stdin is not None and sys.stdin.isatty()
+    except ValueError:
+        return False
+
+
+def make_server(
+    plan: StdioPlan, environ: Mapping[str, str], missing: MissingVaults | None = None
+) -> McpServer:
     async def make() -> Provider:
         from vaultbridge.app.stdio_live import StdioLive
         from vaultbridge.dialects.vault_engines import VaultEngines
 
         live = StdioLive(plan, environ, read=lambda: _config(plan.options, environ))
-        engines = VaultEngines(_openers(plan, environ, live))
+        engines = VaultEngines(_openers(plan, environ, live, missing or MissingVaults()))
         packages = plan.config is None or plan.config.tools.packages
         quick = plan.settings.quick_list and not (packages and may_have_packages(sys.path))
         provider = VaultProvider(
@@ -251,9 +269,16 @@ def make_server(plan: StdioPlan, environ: Mapping[str, str]) -> McpServer:
     return server
 
 
-def _openers(plan: StdioPlan, environ: Mapping[str, str], live: StdioLive) -> dict[str, Callable[[], Engine]]:
+def _openers(
+    plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
+) -> dict[str, Callable[[], Engine]]:
     def opened(one: VaultPlan) -> Engine:
-        return one.open(environ, live.scope_of(one))
+        try:
+            return one.open(environ, live.scope_of(one))
+        except VaultNotFound:
+            if one.text:
+                missing.tell(one.text)
+            raise
 
     plans: dict[str, VaultPlan] = plan.vaults
     if not plans:

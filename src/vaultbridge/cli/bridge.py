@@ -110,7 +110,7 @@ def _seconds(text: str) -> float:
 
 
 def _serve(options: Options, key: str) -> int:
-    from vaultbridge.app.bridge import STATUS_TOOL, BridgeProvider
+    from vaultbridge.app.bridge import BridgeProvider, UnlistedTools
     from vaultbridge.app.bridge_client import BridgeClient
     from vaultbridge.dialects.mcp import mcp_dialect
     from vaultbridge.dialects.mcp_provider import Offer, Provider
@@ -123,15 +123,17 @@ def _serve(options: Options, key: str) -> int:
 
         start_logging("debug")
 
+    unlisted = UnlistedTools()
+
     async def make() -> Provider:
-        provider = BridgeProvider(client)
+        provider = unlisted.provider = BridgeProvider(client)
         provider.start()
         return provider
 
     offer = Offer(
         name="obsidian-bridge",
         instructions=f"The tools of the Obsidian bridge at {client.address}.",
-        unlisted_tools=frozenset({STATUS_TOOL}),
+        unlisted_tools=unlisted,
     )
     server = McpServer(offer, make)
     # A little longer than the request itself, whose own error says more.

@@ -70,6 +70,11 @@ def parser() -> SuggestingParser:
     p.add_argument("--json", action="store_true", help="print the result as JSON")
     p.add_argument("--trace", action="store_true", help="write every message to stderr")
     p.add_argument("--config", metavar="FILE", help="servers by name: .mcp.json or Claude Desktop's file")
+    p.add_argument(
+        "--trust",
+        action="store_true",
+        help="use this folder's .mcp.json without asking; nothing is remembered",
+    )
     p.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="send this header")
     p.add_argument("--timeout", type=float, default=CALL_SECONDS, metavar="S", help="seconds for each answer")
     p.add_argument(
@@ -137,6 +142,7 @@ async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
         config=args.config,
         headers=_headers(args.header),
         timeout=min(args.timeout, CALL_SECONDS),
+        trust=lambda deed: args.trust or _agrees(args, deed),
     )
     if args.trace:
         transport = TracedTransport(transport, output.trace, time.monotonic)
@@ -169,6 +175,17 @@ async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
         if ends and (isinstance(error, TransportClosed) or error.rpc_code == CONNECTION_LOST):
             raise ends[-1] from None
         raise
+
+
+def _agrees(args: argparse.Namespace, deed: str) -> bool:
+    """Whether the person at the terminal says yes. Nobody is asked where nobody can answer, and what was said
+    is forgotten with the command."""
+    terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+    if not terminal or args.arguments == "-":
+        return False
+    sys.stderr.write(f"The .mcp.json of this folder {deed}.\nGo on? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 async def _act(session: Session, args: argparse.Namespace, arguments: dict[str, Any]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,16 +27,32 @@ PROJECT_FILE: Final = ".mcp.json"
 CONFIG_BYTES: Final = 4 * MIB
 """Claude Desktop's file may hold more than servers, but not much."""
 
+DEED_CHARS: Final = 1000
+"""How much of a server's command line is shown: a person reads no more before they answer."""
+
 IDE: Final = "ide"
 """The target that stands for a Claude Code IDE server of this machine, found by its lock file."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
+Trust = Callable[[str], bool]
+"""Asked before a server is used that nobody named but the current folder's file, with what it would do."""
+
+
 def open_target(
-    target: str, *, config: str | None = None, headers: Mapping[str, str] | None = None, timeout: float = 10.0
+    target: str,
+    *,
+    config: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 10.0,
+    trust: Trust | None = None,
 ) -> Transport:
-    """A transport, not started, to `target`. Raises InvalidArgument with what would be right."""
+    """A transport, not started, to `target`. Raises InvalidArgument with what would be right.
+
+    The current folder's `.mcp.json` may be anybody's: it came with an archive or a clone, and what it names
+    runs with all rights of the person. It is used when `trust` agrees; a file given as `config` was chosen.
+    """
     extra = dict(headers or {})
     if target.lower().startswith(("ws://", "wss://", "http://", "https://")):
         return _from_entry(target, {"url": target}, extra, timeout)
@@ -44,6 +60,12 @@ def open_target(
         return _ide(extra, timeout)
     servers = read_servers(config)
     if target in servers:
+        if config is None and (trust is None or not trust(_deed(servers[target]))):
+            raise InvalidArgument(
+                f"{target!r} comes from the {PROJECT_FILE} of this folder, which was not trusted: "
+                f"it {_deed(servers[target])}.",
+                hint=f"If that is what you want, say --trust or --config {PROJECT_FILE}.",
+            )
         return _from_entry(target, servers[target], extra, timeout)
     if config is not None:
         known = ", ".join(sorted(servers)) or "none"
@@ -55,6 +77,20 @@ def open_target(
     if not command:
         raise InvalidArgument("A URL, a command or a server's name is needed.")
     return _from_entry(target, {"command": command[0], "args": command[1:]}, extra, timeout)
+
+
+def _deed(entry: Mapping[str, Any]) -> str:
+    """What using a server of a file means, in one printable line: its variables are not filled in yet."""
+    if "command" in entry:
+        args = entry.get("args")
+        words = [str(entry["command"]), *(map(str, args) if isinstance(args, list) else ())]
+        names = entry.get("env")
+        told = f" with {', '.join(map(str, names))} set" if isinstance(names, dict) and names else ""
+        where = f" in {entry['cwd']}" if entry.get("cwd") else ""
+        text = f"runs {shlex.join(words)}{where}{told}"
+    else:
+        text = f"connects to {entry.get('url', 'no address')}"
+    return "".join(char if char.isprintable() else "�" for char in text)[:DEED_CHARS]
 
 
 def read_servers(config: str | None) -> dict[str, dict[str, Any]]:

@@ -12,10 +12,12 @@ depends on the connection; `mcp_methods` answers the rest.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge.dialects import mcp_params, mcp_wire
+from vaultbridge.dialects.call_log import client_name
 from vaultbridge.dialects.dialect import (
     Call,
     Dialect,
@@ -57,6 +59,8 @@ LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
 DEFAULT_LOG_LEVEL: Final = "info"
 """Until `logging/setLevel` the server decides (Logging): debug is for those who ask."""
+
+log = logging.getLogger("vaultbridge.mcp")
 
 MODERN_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
 
@@ -207,6 +211,7 @@ class McpDialect:
 
     async def _discover(self, client: Client) -> dict[str, Any]:
         self._warm()
+        log.debug("client %s speaks MCP %s", client_name({"name": client.name}), client.version.name)
         result: dict[str, Any] = {
             "supportedVersions": list(MODERN_VERSIONS),
             "capabilities": mcp_wire.capabilities(self._server.offer, client.version),
@@ -222,6 +227,7 @@ class McpDialect:
         capabilities = mcp_params.mapping(call.params, "capabilities")
         name = _client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
+        log.debug("client %s speaks MCP %s", client_name(call.params.get("clientInfo")), version.name)
         self.phase = lifecycle.move(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches
         self._subscriptions.everybody = True

@@ -18,7 +18,7 @@ methods will do; derive from `EmptyProvider` to leave some out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -58,7 +58,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     icons: tuple[Icon, ...] = ()
     instructions: str = ""
     tools: bool = True
-    unlisted_tools: frozenset[str] = frozenset()
+    unlisted_tools: Container[str] = frozenset()
     """Answered also while they are not listed: a client that asked for the list once may know no others."""
     resources: bool = False
     subscriptions: bool = False

@@ -43,7 +43,7 @@ from vaultbridge.dialects.vault_engines import VaultEngines
 from vaultbridge.dialects.vault_instructions import instructions
 from vaultbridge.dialects.vault_listing import at_hand, tool_info
 from vaultbridge.dialects.vault_workers import Workers
-from vaultbridge.errors import VaultbridgeError
+from vaultbridge.errors import VaultbridgeError, VaultNotFound
 
 if TYPE_CHECKING:
     from vaultbridge.dialects.vault_completion import Completions
@@ -296,6 +296,9 @@ class VaultProvider:
             for name in self._engines:
                 try:
                     await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
+                except VaultNotFound as error:
+                    # Told to its owner already, with the path; a caller is told when it asks.
+                    log.debug("The vault %s is not there: %s", name, error)
                 except VaultbridgeError as error:
                     log.warning("The vault %s cannot be opened: %s", name, error)
 

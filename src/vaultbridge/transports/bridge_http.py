@@ -131,6 +131,9 @@ class BridgeEndpoint:
             parts = [unquote(part, errors="strict") for part in request.rel_url.raw_path.split("/")[1:]]
         except UnicodeDecodeError:
             raise _not_found() from None
+        # People and programs put a slash behind an address; none of ours means anything else with one.
+        while parts and not parts[-1]:
+            parts.pop()
         match parts:
             case ["bridge", "v1", "tools", name, "call"] if name:
                 return await self._serve(request, "POST", partial(self._call, name))

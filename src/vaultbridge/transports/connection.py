@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 from vaultbridge.dialects import failures
+from vaultbridge.dialects.call_log import call_name, call_outcome
 from vaultbridge.dialects.dialect import Call, Dialect, Handler, Peer, Succeeded
 from vaultbridge.errors import TimedOut
 from vaultbridge.limits import CALL_SECONDS
@@ -278,6 +280,7 @@ class Connection:
     async def _answer(self, request: Request, handler: Handler) -> None:
         """Run one handler and send its outcome."""
         call = Call(request, self)
+        started = time.perf_counter()
         try:
             outcome = await self._outcome(call, handler)
         except asyncio.CancelledError:
@@ -285,6 +288,9 @@ class Connection:
             if self._running.get(request.id) is asyncio.current_task():
                 self._session.cancel(request.id)
             raise
+        if log.isEnabledFor(logging.DEBUG):
+            name, spent = call_name(request.method, request.params), (time.perf_counter() - started) * 1000
+            log.debug("%s %s in %.1f ms", name, call_outcome(outcome), spent)
         if isinstance(outcome, ErrorObject):
             self._session.fail(request.id, outcome)
         else:

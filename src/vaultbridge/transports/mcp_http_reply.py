@@ -6,6 +6,7 @@ Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HT
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from typing import Final
 
@@ -62,8 +63,9 @@ class ClientGone(Exception):
 
 
 async def read_message(request: web.Request) -> bytes:
-    """Raises BodyRefused."""
-    return await read_body(request, most=BODY_BYTES, seconds=BODY_SECONDS)
+    """Without the byte order mark that some shells put first. Raises BodyRefused."""
+    body = await read_body(request, most=BODY_BYTES, seconds=BODY_SECONDS)
+    return body.removeprefix(codecs.BOM_UTF8)
 
 
 def error_reply(
