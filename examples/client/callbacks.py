@@ -1,6 +1,6 @@
 """A transport by itself, with callbacks: every message, error and change of state is told.
 
-python examples/client/callbacks.py ws://localhost:8080
+python examples/client/callbacks.py ws://localhost:8080   (a URL, or the folder of a served vault)
 """
 
 # ruff: noqa: T201 - a program for a terminal
@@ -10,10 +10,11 @@ import asyncio
 import sys
 
 from vaultbridge.client import WebSocketTransport
+from vaultbridge.errors import VaultbridgeError
 
 
-async def main(url: str) -> None:
-    transport = WebSocketTransport(url)
+async def main(where: str) -> None:
+    transport = WebSocketTransport(where) if "://" in where else WebSocketTransport.from_lock(workspace=where)
     answered = asyncio.Event()
 
     def on_message(message: dict[str, object]) -> None:
@@ -41,4 +42,7 @@ async def main(url: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    asyncio.run(main(sys.argv[1]))
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except VaultbridgeError as error:
+        sys.exit(str(error))

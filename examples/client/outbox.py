@@ -10,6 +10,7 @@ import asyncio
 import sys
 
 from vaultbridge.client import ConnectFailed, WebSocketTransport
+from vaultbridge.errors import VaultbridgeError
 
 
 async def main(url: str, queue_file: str, text: str) -> None:
@@ -33,4 +34,7 @@ async def main(url: str, queue_file: str, text: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 4:
         sys.exit(__doc__)
-    asyncio.run(main(*sys.argv[1:4]))
+    try:
+        asyncio.run(main(*sys.argv[1:4]))
+    except VaultbridgeError as error:
+        sys.exit(str(error))

@@ -12,6 +12,7 @@ import sys
 from mcp.client import Client
 
 from vaultbridge.client import WebSocketPlugin
+from vaultbridge.errors import VaultbridgeError
 
 
 async def main(url: str, tool: str) -> None:
@@ -54,4 +55,7 @@ async def main(url: str, tool: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    asyncio.run(main(*sys.argv[1:3]))
+    try:
+        asyncio.run(main(*sys.argv[1:3]))
+    except VaultbridgeError as error:
+        sys.exit(str(error))

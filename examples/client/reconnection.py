@@ -10,6 +10,7 @@ import asyncio
 import sys
 
 from vaultbridge.client import WebSocketTransport
+from vaultbridge.errors import VaultbridgeError
 
 
 async def main(url: str) -> None:
@@ -33,4 +34,7 @@ async def main(url: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    asyncio.run(main(sys.argv[1]))
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except VaultbridgeError as error:
+        sys.exit(str(error))

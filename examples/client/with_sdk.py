@@ -1,6 +1,6 @@
 """The official SDK's `Client` over WebSocket: pass the transport where the SDK takes one.
 
-python examples/client/with_sdk.py ws://localhost:8080
+python examples/client/with_sdk.py ws://localhost:8080   (a URL, or the folder of a served vault)
 """
 
 # ruff: noqa: T201 - a program for a terminal
@@ -12,10 +12,12 @@ import sys
 from mcp.client import Client
 
 from vaultbridge.client import WebSocketTransport
+from vaultbridge.errors import VaultbridgeError
 
 
-async def main(url: str) -> None:
-    async with Client(WebSocketTransport(url, reconnect_attempts=5)) as client:
+async def main(where: str) -> None:
+    transport = WebSocketTransport(where) if "://" in where else WebSocketTransport.from_lock(workspace=where)
+    async with Client(transport) as client:
         print("MCP", client.protocol_version)
         tools = (await client.list_tools()).tools
         print("Tools:", ", ".join(tool.name for tool in tools[:3]))
@@ -26,4 +28,7 @@ async def main(url: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    asyncio.run(main(sys.argv[1]))
+    try:
+        asyncio.run(main(sys.argv[1]))
+    except VaultbridgeError as error:
+        sys.exit(str(error))

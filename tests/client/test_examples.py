@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from client.servers import core_server, running, sdk_server, serve_sdk
+from editor.process import served
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "client"
@@ -19,11 +21,12 @@ BOUND = 60.0
 """Seconds for a whole program, on a busy machine."""
 
 
-async def started(name: str, *args: str) -> asyncio.subprocess.Process:
+async def started(name: str, *args: str, env: Mapping[str, str] | None = None) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         sys.executable,
         str(EXAMPLES / name),
         *args,
+        env=env,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -109,6 +112,34 @@ async def test_session() -> None:
         lines = await run("session.py", f"ws://127.0.0.1:{port}")
     assert lines[0].endswith("at MCP 2026-07-28") and lines[2:4] == ["Messages sent: 2", "Answers timed: 2"]
     assert lines[4].startswith("# HELP vaultbridge_client_messages_total")
+
+
+@pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.py")))
+async def test_a_server_that_refuses_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    """Our own wants its token, which an address does not bring."""
+    vault = tmp_path / "My Notes"
+    vault.mkdir()
+    (vault / "Plain.md").write_text("one\n", "utf-8")
+    async with served(tmp_path / "home", vault) as server:
+        process = await started(name, f"ws://127.0.0.1:{server.port}", str(tmp_path / "queue"), "x")
+        async with asyncio.timeout(BOUND):
+            out, err = await process.communicate()
+    assert b"Traceback" not in err
+    if name != "outbox.py":  # it waits for a better time
+        assert process.returncode == 1 and err.count(b"\n") == 1 and b"refused access (HTTP 401)" in err
+    else:
+        assert process.returncode == 0 and b"Offline; kept for the next run: 1" in out
+
+
+@pytest.mark.parametrize("name", ["callbacks.py", "session.py", "with_sdk.py"])
+async def test_a_served_vault_is_found_by_its_folder(name: str, tmp_path: Path) -> None:
+    vault = tmp_path / "My Notes"
+    vault.mkdir()
+    (vault / "Plain.md").write_text("one\n", "utf-8")
+    async with served(tmp_path / "home", vault) as server:
+        process = await started(name, str(vault), env=server.environ)
+        lines = await ended(process)
+    assert lines and "Traceback" not in lines
 
 
 def test_every_example_has_a_test() -> None:

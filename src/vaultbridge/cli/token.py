@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import OK, Parser, SuggestingParser, emit, run, say
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def main(argv: list[str]) -> int:
     parser = Parser("token", "Make, list and revoke access tokens.")
     parser.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="make | list | revoke", parser_class=argparse.ArgumentParser
+        dest="command", required=True, metavar="make | list | revoke", parser_class=SuggestingParser
     )
     # People write options behind the word too; what is not given there must not undo what stands before it.
-    both = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
+    both = SuggestingParser(add_help=False, argument_default=argparse.SUPPRESS)
     both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
     both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     make = commands.add_parser("make", parents=[both], help="make a token and show it, once")

@@ -1,0 +1,99 @@
+"""Every command line that the documents show is run, as it stands, in a home that has what it names."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from editor.process import served
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BOUND = 60.0
+
+LINE = re.compile(r"^(?: {4})?(vaultbridge [a-z].*?(?:\\\n.*?)*)$", re.MULTILINE)
+
+STAYS = re.compile(r"vaultbridge (serve|stdio|bridge)\b|--watch|localhost:8080")
+"""They run until they are ended, or want a server of somebody else's; tests of their own hold them."""
+
+
+def command_lines() -> list[str]:
+    found: dict[str, None] = {}
+    for document in DOCUMENTS:
+        for line in LINE.findall(document.read_text("utf-8")):
+            # What stands three spaces behind a command is a remark.
+            shown = re.split(r" {3,}", line)[0].strip()
+            if not STAYS.search(shown) or shown.startswith('vaultbridge call "vaultbridge stdio'):
+                found[shown] = None
+    return list(found)
+
+
+LINES = command_lines()
+
+
+def make_home(home: Path) -> Path:
+    """A home with one vault, `~/Notes`, that Obsidian knows, and two assistants."""
+    vault = home / "Notes"
+    (vault / ".obsidian").mkdir(parents=True)
+    for name, text in {
+        "Meeting Notes": "# Meeting\n\n## Decisions\n\nAgreed.\n",
+        "Project X": "[[Inbox]] [[Plan]] #project\n",
+        "Old name": "text\n",
+        "Inbox": "# Inbox\n\n## Today\n\n",
+        "Plan": "---\nstatus: idle\n---\n",
+        "Home": "[[Old name]]\n",
+    }.items():
+        (vault / f"{name}.md").write_text(text, "utf-8")
+    known = {"vaults": {"a": {"path": str(vault), "ts": 1, "open": True}}}
+    for folder in (".config/obsidian", ".config/Claude", ".cursor"):
+        (home / folder).mkdir(parents=True)
+    (home / ".config" / "obsidian" / "obsidian.json").write_text(json.dumps(known), "utf-8")
+    operation = {"op": "append", "note": "Inbox", "content": "- [ ] one more"}
+    (vault / "operations.json").write_text(json.dumps([operation]), "utf-8")
+    (vault / "arguments.json").write_text('{"query": "Agreed"}', "utf-8")
+    server = {"command": "vaultbridge", "args": ["stdio", str(vault)]}
+    (vault / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}), "utf-8")
+    program = home / "bin" / "vaultbridge"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vaultbridge "$@"\n', "utf-8")
+    program.chmod(0o755)
+    return vault
+
+
+def test_the_documents_show_command_lines() -> None:
+    assert len(LINES) >= 20 and any("connect cursor" in line for line in LINES)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the lines are for a shell")
+async def test_every_command_line_of_the_documents_works(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    vault = make_home(home)
+    async with served(home, vault) as server:
+        environ = {**server.environ, "PATH": f"{home / 'bin'}:{os.environ['PATH']}"}
+        failed = []
+        for line in LINES:
+            shown = line.replace("VAULT", "Notes").replace("MyVault", "Notes")
+            shown = shown.replace("localhost:3000", f"127.0.0.1:{server.port}")
+            shown = shown.replace("127.0.0.1:3000", f"127.0.0.1:{server.port}")
+            done = await asyncio.to_thread(
+                subprocess.run,
+                ["bash", "-c", shown],
+                cwd=vault,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=BOUND,
+                check=False,
+            )
+            if done.returncode != 0 or "Traceback" in done.stderr:
+                failed.append((shown, done.returncode, done.stderr.strip()))
+    assert not failed
