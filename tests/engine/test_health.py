@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
+
+import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.health import health
@@ -39,3 +43,25 @@ def test_hidden_notes_are_not_looked_at(make_vault: MakeVault) -> None:
     engine = make_vault({"a/N.md": "", "b/N.md": "---\na: [\n---\n"}, scope=Scope(deny=("b/",)))
     found = health(engine)
     assert (found.problems, found.duplicates, found.conflicts) == ({}, 0, 0)
+
+
+def test_names_that_are_not_utf8_are_told_of_once_and_by_scope(
+    make_vault: MakeVault, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = make_vault({"A.md": "x", "Private/B.md": "y"})
+    folder = os.fsencode(engine.root.folder)
+    for name in (b"caf\xe9.md", b"Private/s\xff.md", b"Icon\r"):
+        try:
+            (Path(os.fsdecode(folder + b"/" + name))).write_bytes(b"z")
+        except OSError:
+            pytest.skip("this file system takes UTF-8 only")
+    Path(os.fsdecode(folder + b"/old\xfe")).mkdir()
+    engine.freshness.refresh()
+    engine.freshness.refresh()
+    assert engine.ask.left_out() == (3, ["Private/s\\xff.md", "caf\\xe9.md", "old\\xfe/"])
+    assert [record.args for record in caplog.records if "left out" in record.message] == [(3,)]
+    hidden = make_vault(scope=Scope(deny=("Private/",)))
+    assert hidden.ask.left_out() == (2, ["caf\\xe9.md", "old\\xfe/"])
+    Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
+    engine.freshness.refresh()
+    assert engine.ask.left_out()[0] == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -125,3 +126,16 @@ def test_wrong_calls_are_named(small: Small) -> None:
 def test_settings_are_told_in_words(small: Small, app: str, rows: list[str]) -> None:
     desk = small({"A.md": "", ".obsidian/app.json": app})
     assert set(rows) <= set(desk.rows("vault_info", section="settings"))
+
+
+def test_the_summary_tells_of_names_that_no_path_can_hold(small: Small) -> None:
+    desk = small({"A.md": "x"})
+    for number in range(7):
+        place = desk.folder / os.fsdecode(b"odd %d \xff.md" % number)
+        try:
+            place.touch()
+        except OSError:
+            pytest.skip("this file system takes UTF-8 only")
+    summary = desk.text("vault_info")
+    assert "not UTF-8 or hold control characters: 7 (odd 0 \\xff.md, " in summary
+    assert "odd 4 \\xff.md, …)" in summary

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Final
 
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
+
+NAMES_SHOWN: Final = 20
+"""Names that cannot be used which are shown: a screenful is enough to see which folder they came from."""
 
 _ONE = {"notes": "note", "canvases": "canvas", "bases": "base", "attachments": "attachment"}
 
@@ -26,6 +30,7 @@ def _index(args: argparse.Namespace) -> int:
             engine.freshness.index.rebuild()
         report = refresh(engine)
         counts = engine.ask.counts()
+        total, left_out = engine.ask.left_out()
     seconds = time.perf_counter() - started
     if args.json:
         emit(
@@ -36,6 +41,7 @@ def _index(args: argparse.Namespace) -> int:
                 "changed": report.changed,
                 "removed": report.removed,
                 "unreadable": [place.path for place in report.unreadable],
+                "leftOut": left_out,
                 **counts,
             }
         )
@@ -45,4 +51,8 @@ def _index(args: argparse.Namespace) -> int:
     say(f"{report.added:,} added, {report.changed:,} changed, {report.removed:,} removed in {seconds:.2f} s")
     for place in report.unreadable:
         say(f"could not be read: {place.path}")
+    for name in left_out[:NAMES_SHOWN]:
+        say(f"left out, for its name is not UTF-8 or holds control characters: {name}")
+    if total > NAMES_SHOWN:
+        say(f"left out for the same reason: {total - NAMES_SHOWN:,} more")
     return OK

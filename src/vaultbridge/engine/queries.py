@@ -360,6 +360,18 @@ class Queries:
 
         return listing.recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
 
+    def left_out(self) -> tuple[int, list[str]]:
+        """How many files and folders are not part of the vault because of their names, and some of those,
+        escaped. What the scope hides is not counted."""
+        from vaultbridge.index.store import read_left_out
+
+        with self._index().reading() as db:
+            count, names = read_left_out(db)
+        if self._scope.unrestricted:
+            return count, names
+        seen = [name for name in names if self._scope.visible(name)]
+        return len(seen), seen
+
     def counts(self) -> dict[str, int]:
         """How many files there are of each kind, visible ones only."""
         from vaultbridge.index import overview

@@ -56,6 +56,8 @@ class Seen(Struct):
     entries: dict[str, Entry] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Files, and folders with all that is in them, whose names no vault path can hold."""
 
     def take(self, found: Iterable[Found]) -> None:
         for one in found:
@@ -65,6 +67,9 @@ class Seen(Struct):
                 self.unreadable.append(one)
             elif one.why == "leftover":
                 self.leftovers.append(one.path)
+            elif one.why == "bad-name" and (one.path.endswith("/") or kind_of(one.path) != "other"):
+                # Others, such as the icons that macOS puts into folders, are nobody's notes.
+                self.left_out.append(one.path)
 
     def unknown(self, path: str) -> bool:
         """Whether a path that was not seen may still exist."""

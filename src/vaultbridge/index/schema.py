@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 """Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
@@ -141,7 +141,8 @@ _COUNTERS: Final = ("generation", "files_version")
 """What others remember things by. In a new file they begin at the time, not at nothing: a number that the
 file before it had already reached would make what was remembered of that one look true."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0}
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0]"}
+"""`left_out` is JSON: how many files have names that no vault path can hold, then some of the names."""
 
 
 class UnusableIndex(Exception):

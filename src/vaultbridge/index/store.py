@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
@@ -317,6 +318,13 @@ class Index:
 def read_meta(db: sqlite3.Connection, name: str) -> int:
     (value,) = db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
     return int(value)
+
+
+def read_left_out(db: sqlite3.Connection) -> tuple[int, list[str]]:
+    """How many files and folders have names that no vault path can hold, and some of the names, escaped."""
+    (value,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
+    count, *names = msgspec.json.decode(value)
+    return count, names
 
 
 def write_meta(db: sqlite3.Connection, **values: int | str) -> None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from typing import Final
 
+import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
@@ -43,8 +44,13 @@ Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
+NAMES_TOLD: Final = 100
+"""Names that cannot be used which the index remembers: more than anybody is shown at once."""
+
+
 class SyncReport(Struct, frozen=True):
     """What a look at the disk changed in the index. `leftovers` are temporary files of ours that were seen;
+    `left_out` are names that no vault path can hold, escaped;
     `cancelled` says that it is unfinished."""
 
     added: int = 0
@@ -52,6 +58,7 @@ class SyncReport(Struct, frozen=True):
     removed: int = 0
     unreadable: tuple[Unreadable, ...] = ()
     leftovers: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
     cancelled: bool = False
 
     def __bool__(self) -> bool:
@@ -90,9 +97,9 @@ class Synchroniser:
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
             if status.state == "ready":
-                self._note_time(started)
+                self._note_time(started, seen)
             else:
-                self._finish(started)
+                self._finish(started, seen)
         return report
 
     def paths(self, changed: Iterable[VaultPath]) -> SyncReport:
@@ -114,21 +121,23 @@ class Synchroniser:
         # An index that was never built stays so: its keeper builds it, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
-    def _note_time(self, started: int) -> None:
+    def _note_time(self, started: int, seen: compare.Seen) -> None:
         try:
             with self.index.writing(silently=True) as db:
-                write_meta(db, checked_ns=started)
+                write_meta(db, checked_ns=started, left_out=_left_out(seen))
         except EngineFailure as error:
             if error.details.get("index_made_anew"):
                 raise
             # A disk without room: what was compared is right all the same, only not when that was.
             log.warning("The time of a comparison was not noted: %s", error)
 
-    def _finish(self, started: int) -> None:
+    def _finish(self, started: int, seen: compare.Seen) -> None:
         with self.index.writing() as db:
             write.end_bulk(db)
             (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
-            write_meta(db, state="ready", done=total, total=total, checked_ns=started)
+            write_meta(
+                db, state="ready", done=total, total=total, checked_ns=started, left_out=_left_out(seen)
+            )
         self.index.settle()
 
     def _apply(
@@ -142,7 +151,11 @@ class Synchroniser:
         fresh: bool,
     ) -> SyncReport:
         if not difference:
-            return SyncReport(unreadable=tuple(seen.unreadable), leftovers=tuple(seen.leftovers))
+            return SyncReport(
+                unreadable=tuple(seen.unreadable),
+                leftovers=tuple(seen.leftovers),
+                left_out=tuple(seen.left_out),
+            )
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
         jobs = difference.jobs(first_id)
@@ -174,6 +187,12 @@ class Synchroniser:
         return change.report(seen, cancelled=cancelled)
 
 
+def _left_out(seen: compare.Seen) -> str:
+    """How many names there are that no path can hold, and the first of them, for the index's own table."""
+    names = sorted(seen.left_out)[:NAMES_TOLD]
+    return msgspec.json.encode([len(seen.left_out), *names]).decode()
+
+
 def _some(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
     """The next results, until they hold so many files."""
     for result in results:
@@ -202,8 +221,13 @@ class _Change:
 
     def report(self, seen: compare.Seen, *, cancelled: bool = False) -> SyncReport:
         return SyncReport(
-            *(len(self.difference.added), self.changed, self.removed),
-            *(tuple(seen.unreadable), tuple(seen.leftovers), cancelled),
+            added=len(self.difference.added),
+            changed=self.changed,
+            removed=self.removed,
+            unreadable=tuple(seen.unreadable),
+            leftovers=tuple(seen.leftovers),
+            left_out=tuple(seen.left_out),
+            cancelled=cancelled,
         )
 
     def settled(self, mtime_ns: int) -> bool:

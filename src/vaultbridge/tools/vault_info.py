@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
 
 
+TOLD_NAMES: Final = 5
+"""How many names that cannot be used the summary shows: enough to find the place."""
+
 TOLD_SETTINGS: Final = 5
 """How many settings the summary tells: those that decide where things go and how links look."""
 
@@ -104,6 +107,12 @@ def _summary(bench: Bench) -> list[str]:
         lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
     if engine.freshness.problem:
         lines.append(f"Changes are not being watched: {engine.freshness.problem}")
+    left_out, names = engine.ask.left_out()
+    if left_out:
+        shown = ", ".join(names[:TOLD_NAMES]) + (", …" if left_out > TOLD_NAMES else "")
+        lines.append(
+            f"Left out for their names, which are not UTF-8 or hold control characters: {left_out} ({shown})"
+        )
     return [*lines, *unfinished]
 
 

@@ -67,7 +67,8 @@ class Unreadable(Struct, frozen=True, gc=False):
 
 
 class Skipped(Struct, frozen=True, gc=False):
-    """Something that is there but is no file of the vault. `path` is for showing.
+    """Something that is there but is no file of the vault. `path` is for showing: what a path may not hold is
+    escaped in it, and a folder of such a name ends with `/`.
 
     `same-name`: another file has this name in another Unicode form, and that one is the vault's;
     `leftover`: a temporary file of ours, which `write.remove_leftover` takes away when its writer died.
@@ -126,7 +127,8 @@ class _Walk:
             if not name.isascii() or not name.isprintable():
                 as_shown = shown_name(name)
                 if as_shown is None:
-                    found.append(Skipped(prefix + _showable(name), "bad-name"))
+                    folder = "/" if item.is_dir(follow_symlinks=False) else ""
+                    found.append(Skipped(prefix + _showable(name) + folder, "bad-name"))
                     continue
                 if as_shown != name:
                     odd.append((as_shown, item))
@@ -253,4 +255,12 @@ def _reason(error: OSError) -> str:
 
 
 def _showable(name: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in name)
+    """The name with an escape for what cannot be shown: a byte that is not UTF-8, a control character."""
+    return "".join(char if char.isprintable() else _escaped(ord(char)) for char in name)
+
+
+def _escaped(code: int) -> str:
+    if 0xDC80 <= code <= 0xDCFF:
+        # Where Python puts a byte that it could not decode.
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
