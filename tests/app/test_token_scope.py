@@ -273,3 +273,20 @@ async def test_with_a_read_only_token_nothing_can_be_changed_by_any_way(serving:
             assert "error" in answer or answer["result"]["isError"], tool
         after = {file: file.read_bytes() for file in served.vault.rglob("*") if file.is_file()}
         assert after == before
+
+
+@pytest.mark.usefixtures("vault")
+async def test_the_past_of_a_note_that_became_private_is_not_told(serving: Serving) -> None:
+    async with serving("", "Notes") as served:
+        _, secret = served.tokens.make("phone", deny=("Private/",))
+        mine = bearer(secret)
+        await served.call("edit_note", name="Work/Plan", op="append", content="zebraplan")
+        assert "zebraplan" in await call(served, mine, "history", {"action": "diff", "id": 1})
+        await served.call("move_note", name="Work/Plan", to="Private/Plan")
+        unknown = await call(served, mine, "history", {"action": "diff", "id": 99})
+        for number in (1, 2):
+            for action in ("diff", "undo"):
+                told = await call(served, mine, "history", {"action": action, "id": number})
+                assert told == unknown.replace("99", str(number)), (action, told)
+        for arguments in ({"action": "list"}, {"action": "list", "name": "Work/Plan.md"}):
+            assert "(no changes)" in await call(served, mine, "history", arguments)

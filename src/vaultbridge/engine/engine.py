@@ -134,7 +134,7 @@ class Engine:
             approve=lambda path, real: self._files.check_leads(path, real),
         )
         self.recovered = self._recover()
-        self.past = Past(self.transactor.journal, self.scope)
+        self.past = Past(self.transactor.journal, self.scope, self.root)
         self.freshness = Freshness(self.root, self.cache)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
         self._files = Finder(self.root, self.scope, self.ask)

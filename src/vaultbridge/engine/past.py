@@ -1,22 +1,31 @@
 """What was changed, as one scope may see it: hidden files are in no row, diff or refusal.
 
+What a change did to a file is shown when the file was visible then and is visible now: by each name that the
+change gave it, by the file that a link led to, and by the name that it has today. So neither the public time
+of a note that is private now nor the private time of a public one is told. A note that was private in between
+shows the times in which it was not.
+
 A change that concerned hidden files alone does not exist. One that concerned both shows its visible part, and
 may be undone only when nothing happened to the hidden files but that their links followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vaultbridge.engine.operations import ChangedFile, FileChange
 from vaultbridge.engine.parsing import parse_file
 from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.links.resolve import name_key
 from vaultbridge.note.text import decode, displayable
 from vaultbridge.note.unified_diff import make_diff
-from vaultbridge.vault.journal import HISTORY_LIMIT, Entry, Journal
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.journal import HISTORY_LIMIT, Departure, Entry, Journal, concerns, name_before
+from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.steps import (
     Act,
@@ -46,16 +55,22 @@ class PastChange(Struct, frozen=True):
 class Past:
     """The journal through one scope."""
 
-    def __init__(self, journal: Journal, scope: Scope) -> None:
+    def __init__(self, journal: Journal, scope: Scope, root: Root) -> None:
         self._journal = journal
         self._scope = scope
+        self._root = root
+        self._departures: list[Departure] = []
+        """Every move and deletion that the journal holds, as far as it was read: bounded as it is."""
+        self._read_to = 0
+        self._reading = threading.Lock()
 
     def changes(self, path: VaultPath | None = None, *, limit: int) -> list[PastChange]:
         """The newest first: of the whole vault, or of one file, followed back through its names."""
+        self._catch_up()
         if path is not None:
             # One question: a later page would not know the file's older names.
             entries = self._journal.history(path, limit=limit if self._scope.unrestricted else HISTORY_LIMIT)
-            return [self._shown(entry) for entry in entries if self._visible(entry)][:limit]
+            return [self._shown(entry) for entry in self._of_file(entries, path)][:limit]
         found: list[PastChange] = []
         before: int | None = None
         # The journal is bounded, and each round goes further back.
@@ -66,6 +81,15 @@ class Past:
                 return found[:limit]
             before = entries[-1].id
 
+    def _of_file(self, entries: Iterable[Entry], path: VaultPath) -> Iterator[Entry]:
+        """Those of a file's changes that show something of that file: a change may be visible for the sake of
+        another one. The newest first, as the journal gives them."""
+        key = name_key(path)
+        for entry in entries:
+            if concerns(self._part_seen(entry), key):
+                yield entry
+            key = name_before(entry, key)
+
     def newest_to_undo(self) -> int:
         """Raises EditRefused when there is none."""
         for change in self.changes(limit=HISTORY_LIMIT):
@@ -75,6 +99,7 @@ class Past:
 
     def entry(self, number: int) -> Entry:
         """Raises InvalidArgument for one that is unknown, as for one that concerned hidden files alone."""
+        self._catch_up()
         entry = self._journal.entry(number)
         if not self._visible(entry):
             raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
@@ -84,9 +109,8 @@ class Past:
         """A unified diff of every text file that the change touched and the caller may see."""
         pieces = [
             make_diff(decode(version.before or b"").text, decode(version.after or b"").text, version.path)
-            for version in self._journal.versions(self.entry(number))
+            for version in self._journal.versions(self._part_seen(self.entry(number)))
             if version.path.lower().endswith((".md", ".canvas", ".base"))
-            and self._scope.visible(version.path)
         ]
         return displayable("".join(pieces))
 
@@ -94,18 +118,19 @@ class Past:
         """The hidden files that follow when the change is undone. Raises when it may not be."""
         entry = self.entry(number)
         hidden: set[str] = set()
+        seen = self._part_seen(entry).acts
         for act in entry.acts:
-            for path in paths_of(act):
-                if self._scope.visible(path):
+            if act in seen:
+                for path in paths_of(act):
                     self._scope.check_write(path)
-                    continue
-                hidden.add(path)
-                # Text that somebody may not see must not be lost, made or moved by their hand.
-                if force or not isinstance(act, Written) or not self._only_links_followed(act):
-                    raise EditRefused(
-                        f"Change {number} cannot be undone from here: it reaches beyond the folders that "
-                        "may be used."
-                    )
+                continue
+            hidden.update(paths_of(act))
+            # Text that somebody may not see must not be lost, made or moved by their hand.
+            if force or not isinstance(act, Written) or not self._only_links_followed(act):
+                raise EditRefused(
+                    f"Change {number} cannot be undone from here: it reaches beyond the folders that "
+                    "may be used."
+                )
         return frozenset(hidden)
 
     def _only_links_followed(self, act: Written) -> bool:
@@ -118,11 +143,60 @@ class Past:
         return before == after
 
     def _visible(self, entry: Entry) -> bool:
-        return self._scope.unrestricted or any(self._scope.visible(path) for path in entry.paths)
+        if self._scope.unrestricted:
+            return True
+        files = [act for act in entry.acts if not isinstance(act, FolderMade | FolderRemoved)]
+        # A folder made on the way tells nothing once the file in it is hidden.
+        return any(act in files for act in self._part_seen(entry).acts) or (
+            not files and bool(self._part_seen(entry).acts)
+        )
 
     def _shown(self, entry: Entry) -> PastChange:
-        paths = tuple(path for path in entry.paths if self._scope.visible(path))
+        paths = self._part_seen(entry).paths
         return PastChange(entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of, paths)
+
+    def _part_seen(self, entry: Entry) -> Entry:
+        """The change with what it did to visible files alone."""
+        if self._scope.unrestricted:
+            return entry
+        acts = (act for position, act in enumerate(entry.acts) if self._sees(act, entry.id, position))
+        return replace(entry, acts=tuple(acts))
+
+    def _sees(self, act: Act, number: int, position: int) -> bool:
+        named = paths_of(act)
+        inner = act.trashed if isinstance(act, Restored) else act
+        places = (inner.place, inner.target_place) if isinstance(inner, Moved) else (inner.place,)
+        reached = filter(None, map(self._root.path_of, places))
+        if not all(map(self._scope.visible, {*named, *reached})):
+            return False
+        if isinstance(act, Removed | Trashed | FolderMade | FolderRemoved):
+            return True
+        return self._is_seen_today(named[-1], number, position)
+
+    def _is_seen_today(self, path: VaultPath, number: int, position: int) -> bool:
+        """Whether the file that had this path right after an act is visible now, or was when it was deleted.
+        One that another program took away may lie anywhere, in a hidden folder too: it is not."""
+        for _, _, act in self._later(number, position):
+            source, key = name_key(act.path), name_key(path)
+            within = (isinstance(act, Moved | Trashed) and act.folder) and key.startswith(source + "/")
+            if key != source and not within:
+                continue
+            if not isinstance(act, Moved):
+                return self._scope.visible(path)
+            path = VaultPath(act.target + path[len(act.path) :])
+        return self._scope.visible(path) and self._root.exists(path)
+
+    def _later(self, number: int, position: int) -> list[Departure]:
+        """Departures after one act."""
+        with self._reading:
+            start = bisect_right(self._departures, (number, position), key=lambda one: one[:2])
+            return self._departures[start:]
+
+    def _catch_up(self) -> None:
+        if not self._scope.unrestricted:
+            with self._reading:
+                self._read_to, newer = self._journal.departures(after=self._read_to)
+                self._departures += newer
 
 
 def _without_links(path: VaultPath, data: bytes) -> list[str]:

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -76,6 +76,10 @@ class Entry(Struct, frozen=True):
     def paths(self) -> tuple[VaultPath, ...]:
         """Each path it concerned, once, in order."""
         return tuple(dict.fromkeys(path for act in self.acts for path in paths_of(act)))
+
+
+Departure: TypeAlias = tuple[int, int, Moved | Trashed | Removed]
+"""A transaction's id, the position of an act in it, and that act, by which a file left its path."""
 
 
 class Versions(Struct, frozen=True):
@@ -199,9 +203,9 @@ class Journal:
                 break
             for entry in page:
                 bound = entry.id
-                if len(found) < limit and _concerns(entry, key):
+                if len(found) < limit and concerns(entry, key):
                     found.append(entry)
-                older = _name_before(entry, key)
+                older = name_before(entry, key)
                 if older != key:
                     # A rename ends one name's story; the next page goes on with the older name.
                     key = older
@@ -215,6 +219,24 @@ class Journal:
                 if isinstance(act, Written) and act.path == path:
                     return act.after.hash == hash_
         return False
+
+    def departures(self, *, after: int) -> tuple[int, tuple[Departure, ...]]:
+        """Every act of a later transaction than `after` by which a file left its path, oldest first, and the
+        id of the last transaction that was looked at."""
+        (last,) = self._file.ask(
+            lambda db: db.execute(
+                "SELECT coalesce(max(id), 0) FROM transactions WHERE state = 'done'"
+            ).fetchone()
+        )
+        # The tags of such acts stand in the text of their transaction: most need not be decoded.
+        tags = " OR ".join(f"instr(acts, CAST('{tag}' AS BLOB)) > 0" for tag in ("move", "trash", "remove"))
+        found = self._select(f"id > ? AND id <= ? AND state = 'done' AND ({tags}) ORDER BY id", (after, last))
+        return last, tuple(
+            (entry.id, position, act)
+            for entry in found
+            for position, act in enumerate(entry.acts)
+            if isinstance(act, Moved | Trashed | Removed)
+        )
 
     def entry(self, number: int) -> Entry:
         """Raises `InvalidArgument` for an id that is unknown, or too old to be kept."""
@@ -323,7 +345,7 @@ def _with_folders(key: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
-def _concerns(entry: Entry, key: str) -> bool:
+def concerns(entry: Entry, key: str) -> bool:
     """Whether a transaction did something to this file, or moved or trashed a folder around it."""
     for act in entry.acts:
         if any(name_key(path) == key for path in paths_of(act)):
@@ -336,7 +358,7 @@ def _concerns(entry: Entry, key: str) -> bool:
     return False
 
 
-def _name_before(entry: Entry, key: str) -> str:
+def name_before(entry: Entry, key: str) -> str:
     """The name under which what is called `key` after a transaction was known before it."""
     for act in reversed(entry.acts):
         if isinstance(act, Moved):
