@@ -48,7 +48,7 @@ def run(bench: Bench, arguments: Attachment) -> Answer:
     if arguments.action == "info":
         notes = building(bench)
         links = len({link.source for link in bench.engine.ask.backlinks(path)})
-        return read("\n".join((f"{path}  {kind}  {size} bytes  linked from {links} notes", *notes)))
+        return read("\n".join((*notes, f"{path}  {kind}  {size} bytes  linked from {links} notes")))
     if kind.startswith("text/") or kind in _TEXTS:
         return _text(bench, path, arguments)
     if size > arguments.max_bytes:

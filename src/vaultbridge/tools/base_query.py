@@ -58,7 +58,7 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(one.name for one in base.views)})")
-    return read("\n".join([_table(result, arguments), *lines, *unfinished]))
+    return read("\n".join([*unfinished, _table(result, arguments), *lines]))
 
 
 def _file(bench: Bench, name: str) -> str:

@@ -75,7 +75,7 @@ def run(bench: Bench, arguments: Links) -> Answer:
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
-            return read("\n".join([*_way(bench, arguments), *unfinished]))
+            return read("\n".join([*unfinished, *_way(bench, arguments)]))
     return read(page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished))
 
 

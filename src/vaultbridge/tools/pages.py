@@ -37,7 +37,7 @@ def page(
     row_chars: int = ROW_CHARS,
 ) -> str:
     """`rows` are those from `offset` on, of `total`. `what` names them, in the plural; `head` stands before
-    them and `notes` after."""
+    them. `notes` come first of all: whoever has read the rows may not read on."""
     shown: list[str] = []
     length = 0
     for row in rows:
@@ -47,10 +47,9 @@ def page(
             break
         shown.append(text)
         length += len(text) + 1
-    lines = [head] if head else []
+    lines = [*notes, *([head] if head else [])]
     lines += shown
     lines.append(_ending(len(shown), total, offset, what))
-    lines += notes
     return "\n".join(lines)
 
 
@@ -80,7 +79,12 @@ def building(bench: Bench) -> list[str]:
         status = bench.engine.ask.status_to_ask()
     if status.complete:
         return []
-    return [f"(index is still being built: {status.done} of {status.total} notes so far)"]
+    return [incomplete(status.done, status.total)]
+
+
+def incomplete(done: int, total: int) -> str:
+    """The first line of an answer from an index that is not complete yet."""
+    return f"The index is still being built: {done} of {total} notes so far; these results are incomplete."
 
 
 def continued(page: str, next_start: int) -> str:

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from vaultbridge.tools.answer import Answer, read
 from vaultbridge.tools.fields import Arguments, Offset
-from vaultbridge.tools.pages import PAGE_CHARS, building, page
+from vaultbridge.tools.pages import PAGE_CHARS, building, incomplete, page
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -39,7 +39,7 @@ def run(bench: Bench, arguments: Search) -> Answer:
     )
     notes = []
     if not found.complete:
-        notes.append(f"(index is still being built: {found.indexed} of {found.notes} notes so far)")
+        notes.append(incomplete(found.indexed, found.notes))
     rows = ("\n".join(_lines(hit)) for hit in found.hits)
     return read(
         page(

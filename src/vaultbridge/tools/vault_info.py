@@ -113,7 +113,7 @@ def _summary(bench: Bench) -> list[str]:
         lines.append(
             f"Left out for their names, which are not UTF-8 or hold control characters: {left_out} ({shown})"
         )
-    return [*lines, *unfinished]
+    return [*unfinished, *lines]
 
 
 def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
