@@ -187,6 +187,58 @@ async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
         assert not rejected.exists()
 
 
+async def test_what_a_person_decides_in_the_terminal_is_told_as_that(stage: Stage) -> None:
+    terminal = stage.terminal
+    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        yes, no = stage.real / "Yes.md", stage.real / "No.md"
+        await stage.submit(f"WRITE {str(yes).replace(' ', '%20')} wanted")
+        await page.next("diffOpened")
+        await terminal.shows("Yes", "No")
+        await terminal.press_until("Enter", "The tool has answered.")
+        assert (await page.next("diffClosed"))["reason"] == "accepted-in-terminal"
+        assert yes.read_text() == "wanted\n"
+        await stage.submit(f"WRITE {str(no).replace(' ', '%20')} unwanted")
+        await page.next("diffOpened")
+        await terminal.shows("Yes", "No")
+        await terminal.press_until("Escape", "rejected")
+        assert (await page.next("diffClosed"))["reason"] == "withdrawn"
+        assert not no.exists()
+
+
+@pytest.mark.parametrize(
+    ("tool", "outcome", "text"),
+    [
+        ("WRITE", "note-changed", "first\nsecond\nwritten-outside\n"),
+        # It carries an edit over, as long as what it replaces is still there.
+        ("EDIT", "accepted", "first\n2nd\nwritten-outside\n"),
+    ],
+)
+async def test_an_acceptance_after_an_outside_change_is_told_by_what_became_of_it(
+    stage: Stage, tool: str, outcome: str, text: str
+) -> None:
+    terminal = stage.terminal
+    note = stage.real / "Busy.md"
+    note.write_text("first\nsecond\n")
+    async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
+        terminal.start("--ide", "--permission-mode", "default")
+        await terminal.shows("❯")
+        await _connected(bridge)
+        # Attached means read: without that the client would not let the model write.
+        bridge.desk.mention(Mention(vault_path("Busy.md")))
+        await terminal.shows("@Busy.md")
+        rest = "replaced" if tool == "WRITE" else "second 2nd"
+        await stage.submit(f"{tool} {str(note).replace(' ', '%20')} {rest}")
+        shown = await page.next("diffOpened")
+        note.write_text("first\nsecond\nwritten-outside\n")
+        assert await page.request("acceptDiff", id=shown["id"]) == {"outcome": outcome}
+        assert (await page.next("diffClosed"))["reason"] == outcome
+        await terminal.shows("The tool has answered.")
+        assert note.read_text() == text
+
+
 async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_ends(stage: Stage) -> None:
     terminal = stage.terminal
     note = stage.real / "Windows.md"

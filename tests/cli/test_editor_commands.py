@@ -194,7 +194,8 @@ async def test_diffs_are_listed_shown_accepted_and_rejected_from_a_terminal(
         assert "-two 𝄞 [[Nowhere]]" in out and "+2" in out
         assert (await server.command("diffs", vault, "d1", "--accept"))[:2] == (0, "accepted\n")
         assert await decided(client, first) == ["FILE_SAVED", "one\n2\nthree\n"]
-        assert await server.answer("diffs", vault, "d2", "--reject") == {"id": "d2", "accepted": False}
+        answer = await server.answer("diffs", vault, "d2", "--reject")
+        assert answer == {"id": "d2", "accepted": False, "outcome": "rejected"}
         assert await decided(client, second) == ["DIFF_REJECTED", "tab New.md"]
         code, _, err = await server.command("diffs", vault, "d1", "--accept")
         assert code == 1 and "No diff 'd1' is waiting" in err
@@ -226,9 +227,23 @@ async def test_a_note_that_changed_since_is_shown_again_before_its_diff_is_accep
         code, out, err = await server.command(*words[1:])
         assert code == 1 and "-mine too" in out and "takes away what is marked as removed" in err
         (vault / "Long.md").write_bytes(mine.replace("\n", "\r\n").encode())
-        code, out, _ = await server.command(*words[1:])
-        assert (code, out) == (0, "accepted\n")
+        accepting = asyncio.create_task(server.command(*words[1:]))
         assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+        (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
+        assert (await accepting)[:2] == (0, "accepted\n")
+
+
+async def test_an_accepted_change_that_is_not_written_is_no_success(server: Served, vault: Path) -> None:
+    """The client does not write over a note that is not the one it read."""
+    async with server.client() as client, server.editor(diffs=True) as page:
+        asked = await proposed(client, vault, "Plain.md", "one\n2\nthree\n")
+        await page.next("diffOpened")
+        (vault / "Plain.md").write_text("one\ntwo\nmine\n")
+        _, _, err = await server.command("diffs", vault, "d1", "--accept")
+        code, out, _ = await server.command(*shlex.split(err.split("`")[1])[1:])
+        assert (code, out.count("not written")) == (1, 1)
+        assert (await decided(client, asked))[0] == "FILE_SAVED"
+        assert (await page.next("diffClosed"))["reason"] == "note-changed"
 
 
 async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served, vault: Path) -> None:
@@ -239,15 +254,21 @@ async def test_a_note_that_came_or_went_since_is_shown_again_too(server: Served,
         code, out, _ = await server.command("diffs", vault, "d1", "--accept", "--json")
         refused = json.loads(out)
         assert (code, refused["oldText"], refused["newText"]) == (1, "mine\n", "theirs\n")
-        assert (await server.answer("diffs", vault, "d1", "--accept", "--seen", refused["hash"]))["accepted"]
+        accept = server.answer("diffs", vault, "d1", "--accept", "--seen", refused["hash"])
+        accepting = asyncio.create_task(accept)
         assert await decided(client, first) == ["FILE_SAVED", "theirs\n"]
+        (vault / "New.md").write_text("theirs\n")
+        assert (await accepting)["accepted"]
         second = await proposed(client, vault, "Plain.md", "2\n")
         await page.next("diffOpened")
         (vault / "Plain.md").unlink()
         code, _, err = await server.command("diffs", vault, "d2", "--accept")
         assert code == 1 and "--seen none" in err
-        assert (await server.command("diffs", vault, "d2", "--accept", "--seen", "none"))[0] == 0
+        accept_new = server.command("diffs", vault, "d2", "--accept", "--seen", "none")
+        again = asyncio.create_task(accept_new)
         assert await decided(client, second) == ["FILE_SAVED", "2\n"]
+        (vault / "Plain.md").write_text("2\n")
+        assert (await again)[0] == 0
 
 
 class Watch:
@@ -331,6 +352,7 @@ async def test_a_person_who_watches_is_asked_again_about_a_note_that_changed(
         assert not asked.done()
         watch.type("y\n")
         assert await decided(client, asked) == ["FILE_SAVED", mine.replace("17\n", "seventeen\n")]
+        (vault / "Long.md").write_text(mine.replace("17\n", "seventeen\n"))
         await watch.until("accepted\n")
 
 
@@ -349,6 +371,7 @@ async def test_a_program_that_watches_is_told_of_a_note_that_changed(
         assert not asked.done()
         watch.type("accept d1\n")
         assert await decided(client, asked) == ["FILE_SAVED", "zero\none\n2\nthree\n"]
+        (vault / "Plain.md").write_text("zero\none\n2\nthree\n")
         assert (await watch.event())["reason"] == "accepted"
 
 

@@ -557,7 +557,8 @@ async def test_an_accepted_diff_answers_with_the_final_text_and_writes_nothing(
         await page.request("acceptDiff", id=shown["id"], text="edited by hand")
         result = await client.end(waiting)
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "edited by hand"]
-        assert (await page.next("diffClosed")) == {"id": shown["id"], "reason": "accepted"}
+        closed = {"id": shown["id"], "reason": "accepted", "text": "accepted"}
+        assert (await page.next("diffClosed")) == closed
     assert (vault / NOTE).read_text().startswith("# Title")
 
 
@@ -630,10 +631,50 @@ async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Br
             gone_id = (await page.next("diffOpened"))["id"]
         closed = await page.next("diffClosed")
         assert closed["id"] == gone_id
-        assert closed["reason"] in ("withdrawn", "rejected")
+        assert closed["reason"] == "withdrawn"
         assert [diff.id for diff in bridge.desk.diffs.waiting()] == [kept_id]
         await page.request("acceptDiff", id=kept_id)
         assert (await stays.end(kept))["content"][1]["text"] == "new text"
+
+
+@pytest.mark.parametrize(
+    ("written", "reason"),
+    [("new text\n", "accepted-in-terminal"), ("new text", "accepted-in-terminal"), (None, "withdrawn")],
+)
+async def test_a_tab_closed_by_the_client_was_accepted_there_or_withdrawn(
+    bridge: Bridge, vault: Path, written: str | None, reason: str
+) -> None:
+    """The real client closes the tab and then writes the note when a person says yes in the terminal."""
+    proposed = {**_diff(vault / NOTE, tab="t"), "new_file_contents": "new text\n"}
+    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+        waiting = await client.begin("tools/call", name="openDiff", arguments=proposed)
+        await page.next("diffOpened")
+        assert await client.tool("close_tab", tab_name="t") == ["TAB_CLOSED"]
+        assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
+        if written is not None:
+            (vault / NOTE).write_text(written)
+        closed = await page.next("diffClosed")
+        assert closed["reason"] == reason
+        assert ("terminal" in closed["text"]) is (written is not None)
+
+
+@pytest.mark.parametrize("writes", ["new text", "new text\nwritten by somebody else\n", ""])
+async def test_an_acceptance_of_a_changed_note_is_told_by_what_the_client_does_with_it(
+    bridge: Bridge, vault: Path, writes: str
+) -> None:
+    """The real client refuses to write ("File content has changed since it was last read"), or carries an
+    edit over to the changed note."""
+    async with bridge.client() as client, bridge.editor(diffs=True) as page:
+        waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE))
+        shown = await page.next("diffOpened")
+        (vault / NOTE).write_text("written by somebody else\n")
+        accepting = await page.begin("acceptDiff", id=shown["id"])
+        assert (await client.end(waiting))["content"][0]["text"] == "FILE_SAVED"
+        if writes:
+            (vault / NOTE).write_text(writes)
+        outcome = "accepted" if writes else "note-changed"
+        assert await page.end(accepting) == {"outcome": outcome}
+        assert (await page.next("diffClosed"))["reason"] == outcome
 
 
 async def test_a_cancelled_request_takes_its_diff_away(bridge: Bridge, vault: Path) -> None:

@@ -20,6 +20,7 @@ from vaultbridge.transports.tasks import ended
 
 if TYPE_CHECKING:
     from vaultbridge.cli.proposal import Proposal
+    from vaultbridge.editor.diffs import CloseReason
     from vaultbridge.editor.remote import Visit
 
 READ_BYTES: Final = 4096
@@ -38,11 +39,11 @@ class _Front(Protocol):
 
     def opened(self, diff: dict[str, Any]) -> None: ...
 
-    def closed(self, id_: str, reason: str) -> None: ...
+    def closed(self, id_: str, reason: CloseReason) -> None: ...
 
     def decide(self, line: str) -> tuple[dict[str, Any], bool] | None: ...
 
-    def decided(self, *, accepted: bool) -> None: ...
+    def decided(self, outcome: CloseReason) -> None: ...
 
     def moved(self, proposal: Proposal) -> None: ...
 
@@ -101,13 +102,13 @@ async def _decide(vault: str, visitor: Visit, front: _Front, text: str) -> None:
         return
     try:
         if accepted:
-            await visitor.ask("acceptDiff", id=diff["id"], text=diff["newText"])
+            answer = await visitor.ask("acceptDiff", id=diff["id"], text=diff["newText"])
         else:
-            await visitor.ask("rejectDiff", id=diff["id"])
+            answer = await visitor.ask("rejectDiff", id=diff["id"])
     except InvalidArgument as error:
         front.gone(diff["id"], error.message)
     else:
-        front.decided(accepted=accepted)
+        front.decided(answer["outcome"])
 
 
 async def _as_shown(vault: str, front: _Front, diff: dict[str, Any]) -> bool:
@@ -141,7 +142,7 @@ class _Program:
         self._shown[diff["id"]] = diff
         emit({"event": "opened", **diff})
 
-    def closed(self, id_: str, reason: str) -> None:
+    def closed(self, id_: str, reason: CloseReason) -> None:
         self._shown.pop(id_, None)
         emit({"event": "closed", "id": id_, "reason": reason})
 
@@ -162,7 +163,7 @@ class _Program:
     def refused(self, diff: dict[str, Any], problem: str) -> None:
         self.gone(diff["id"], problem)
 
-    def decided(self, *, accepted: bool) -> None:
+    def decided(self, outcome: CloseReason) -> None:
         """Everybody is told that the diff is closed, and so are we."""
 
     def gone(self, id_: str, problem: str) -> None:
@@ -179,11 +180,14 @@ class _Person:
         self._waiting[diff["id"]] = diff
         self._ask()
 
-    def closed(self, id_: str, reason: str) -> None:
+    def closed(self, id_: str, reason: CloseReason) -> None:
         self._waiting.pop(id_, None)
         if id_ == self._asked:
             # Somebody else decided, or it was withdrawn. An answer may be on its way from the keyboard.
-            say(f"\n{id_} is over: {reason} elsewhere.")
+            from vaultbridge.editor.diffs import OUTCOMES
+
+            where = " elsewhere" if reason in ("accepted", "rejected") else ""
+            say(f"\n{id_} is over: {OUTCOMES[reason]}{where}.")
             sys.stdout.write("press Enter to go on ")
             self._asked = ""
             self._swallow = True
@@ -197,8 +201,10 @@ class _Person:
             return None
         return self._waiting.pop(id_), line.strip().lower() in ("y", "yes")
 
-    def decided(self, *, accepted: bool) -> None:
-        say("accepted" if accepted else "rejected")
+    def decided(self, outcome: CloseReason) -> None:
+        from vaultbridge.editor.diffs import OUTCOMES
+
+        say(OUTCOMES[outcome])
         self._ask()
 
     def moved(self, proposal: Proposal) -> None:

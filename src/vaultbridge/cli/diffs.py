@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from vaultbridge.cli.bridge_call import ask_bridge
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, run, say
 
 if TYPE_CHECKING:
     from vaultbridge.cli.proposal import Proposal
@@ -58,14 +58,13 @@ def _one(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
     if diff is None:
         raise InvalidArgument(f"No diff {args.id!r} is waiting.", argument="id")
     if args.reject:
-        ask_bridge(args.vault, "rejectDiff", {"id": args.id})
-        return _decided(args, accepted=False)
+        return _decided(args, ask_bridge(args.vault, "rejectDiff", {"id": args.id}))
     proposal = as_of_now(args.vault, diff)
     if args.accept:
         if args.seen != proposal.hash if args.seen else proposal.notice:
             raise _unseen(args, proposal)
-        ask_bridge(args.vault, "acceptDiff", {"id": args.id, "text": proposal.diff["newText"]})
-        return _decided(args, accepted=True)
+        accepted = {"id": args.id, "text": proposal.diff["newText"]}
+        return _decided(args, ask_bridge(args.vault, "acceptDiff", accepted))
     if args.json:
         emit(diff)
         return OK
@@ -93,12 +92,16 @@ def _unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
     )
 
 
-def _decided(args: argparse.Namespace, *, accepted: bool) -> int:
+def _decided(args: argparse.Namespace, answer: dict[str, Any]) -> int:
+    """An acceptance that was not written is a failure: what was asked for has not happened."""
+    from vaultbridge.editor.diffs import OUTCOMES
+
+    outcome = answer["outcome"]
     if args.json:
-        emit({"id": args.id, "accepted": accepted})
+        emit({"id": args.id, "accepted": outcome == "accepted", "outcome": outcome})
     else:
-        say("accepted" if accepted else "rejected")
-    return OK
+        say(OUTCOMES[outcome])
+    return FAILED if outcome == "note-changed" else OK
 
 
 def heading(diff: dict[str, Any]) -> str:

@@ -160,7 +160,7 @@ class Companion extends obsidian.Plugin {
   #told(method, params) {
     if (this.#later && method.startsWith('diff')) this.#later.push([method, params]);
     else if (method === 'diffOpened') void this.#proposed(params);
-    else if (method === 'diffClosed') this.#over(params.id, params.reason);
+    else if (method === 'diffClosed') this.#over(params.id, params.reason, params.text);
     else if (method === 'assistantsChanged') {
       this.assistants = params.assistants;
       this.#drawStatusBar();
@@ -213,19 +213,21 @@ class Companion extends obsidian.Plugin {
     return notice;
   }
 
-  /** @param {string} id @param {string} reason */
-  #over(id, reason) {
+  /** @param {string} id @param {string} reason @param {string} text */
+  #over(id, reason, text = reason) {
     const proposal = this.proposals.get(id);
     if (!proposal) return;
     this.proposals.delete(id);
     this.#notices.get(id)?.hide();
     this.#notices.delete(id);
+    const where = ['accepted', 'rejected'].includes(reason) ? ' elsewhere' : '';
     if (!proposal.deciding && proposal.edited)
-      new obsidian.Notice(`Your edit of ${proposal.diff.path} was not used: the change was ${reason} elsewhere.`);
+      new obsidian.Notice(`Your edit of ${proposal.diff.path} was not used: the change was ${text}${where}.`);
+    else if (reason === 'note-changed') new obsidian.Notice(`The change to ${proposal.diff.path} was ${text}.`);
     this.#drawStatusBar();
     this.#reviews().forEach((view) => {
       view.drop(id);
-      view.say(`The change to ${proposal.diff.path} was ${reason}.`);
+      view.say(`The change to ${proposal.diff.path} was ${text}.`);
     });
   }
 

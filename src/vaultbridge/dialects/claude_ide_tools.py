@@ -123,19 +123,24 @@ async def open_diff(asked: ToolCall) -> Blocks:
     if not asked.view.visible(path):
         raise NoteNotFound(path)
 
-    async def read_old() -> str:
+    limited = True
+
+    async def read() -> str:
+        nonlocal limited
         try:
-            old_text = await asked.view.read_text(path)
+            text = await asked.view.read_text(path)
         except NoteNotFound:
-            old_text = ""
-        # From here on a person is waited for.
-        asked.call.lift_time_limit()
+            text = ""
+        if limited:
+            # From here on a person is waited for. Later the call may be over.
+            limited = False
+            asked.call.lift_time_limit()
         # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all
         # new.
-        return old_text.replace("\r\n", "\n")
+        return text.replace("\r\n", "\n")
 
     try:
-        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, read_old, new_text)
+        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, read, new_text)
     except ObsidianNotRunning:
         log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.seat.name)
         raise

@@ -18,7 +18,7 @@ from vaultbridge.dialects import editor_wire as wire
 from vaultbridge.dialects.claude_ide import ClaudeIde
 from vaultbridge.dialects.dialect import Call, Dialect, Handler, MethodTable, Peer
 from vaultbridge.editor.desk import Desk
-from vaultbridge.editor.diffs import Accepted, CloseReason, Diff, FrontEnd, Rejected
+from vaultbridge.editor.diffs import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.editor.model import CURSOR_AT_TOP, Selection
 from vaultbridge.editor.ports import VaultView
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
@@ -261,18 +261,16 @@ class _EditorDialect(MethodTable):
         final = said.text
         if final is None:
             final = next((d.new_text for d in self._desk.diffs.waiting() if d.id == said.id), "")
-        self._desk.diffs.decide(said.id, Accepted(final))
-        return {}
+        return {"outcome": await self._desk.diffs.decide(said.id, Accepted(final))}
 
     async def _reject(self, call: Call) -> dict[str, Any]:
-        self._desk.diffs.decide(wire.read(call.params, wire.Decide).id, Rejected())
-        return {}
+        return {"outcome": await self._desk.diffs.decide(wire.read(call.params, wire.Decide).id, Rejected())}
 
     def _diff_opened(self, diff: Diff) -> None:
         self._peer.notify("diffOpened", wire.diff_form(diff))
 
     def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
-        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason})
+        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
 
     def _assistants_changed(self) -> None:
         self._peer.notify("assistantsChanged", {"assistants": len(self._desk.assistants)})

@@ -4,18 +4,22 @@ A diff belongs to the client that asked and waits in `ask` until somebody decide
 page, the companion, the command line). Every way out is explicit: accepted, rejected, or given back to
 the client as an error because nobody can see it. A disconnect, a timeout or a closed tab never accepts,
 and no diff outlives its client. This module writes no file: the client does, after an acceptance.
+
+What became of a diff is looked for in the note, because the client does not say: a closed tab may mean that a
+person said yes in the terminal, and a client does not write an accepted text over a note that has changed.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.errors import InvalidArgument, ObsidianNotRunning
+from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, VaultbridgeError
 from vaultbridge.vault.paths import VaultPath
 
 PENDING_DIFFS: Final = 100
@@ -24,7 +28,28 @@ PENDING_DIFFS: Final = 100
 FRONT_END_GRACE_SECONDS: Final = 10.0
 """How long diffs wait for a front end to come back: a page reload or a plugin restart takes a moment."""
 
-CloseReason = Literal["accepted", "rejected", "withdrawn"]
+OUTCOME_SECONDS: Final = 2.0
+"""How long a note may take to hold the text that a client is to write. It writes within some hundredths of a
+second; a busy machine takes longer, and a person who said no in the terminal waits for nothing."""
+
+LOOK_SECONDS: Final = 0.1
+"""How often the note is read meanwhile: twenty times at most."""
+
+CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
+"""What became of a diff. `accepted` and `rejected` by a person in a front end; `withdrawn` by the client,
+also when a person said no in the terminal; `accepted-in-terminal`; `note-changed`: accepted in a front end,
+but not written, because the note was not the one that the client had read."""
+
+OUTCOMES: Final[dict[CloseReason, str]] = {
+    "accepted": "accepted",
+    "rejected": "rejected",
+    "withdrawn": "withdrawn",
+    "accepted-in-terminal": "accepted in the terminal",
+    "note-changed": "accepted but not written: the note has changed, and the assistant has to read it again",
+}
+"""The same for people."""
+
+log = logging.getLogger("vaultbridge.ide")
 
 
 class Diff(Struct, frozen=True):
@@ -58,19 +83,48 @@ class FrontEnd(Struct):
     closed: Callable[[Diff, CloseReason], None]
 
 
+ReadNote = Callable[[], Awaitable[str]]
+
+
+class _Sought(Struct, frozen=True):
+    """What shows that the diff came to `found`, and not to `otherwise`: the note holds `text`, or anything
+    but `before`. A client may carry an accepted change over to a note that has changed: then it holds neither
+    text."""
+
+    text: str
+    found: CloseReason
+    otherwise: CloseReason
+    before: str | None = None
+
+    def shown_by(self, note: str) -> bool:
+        # Of a new file the client leaves out the last line end.
+        same = note.rstrip("\n") == self.text.replace("\r\n", "\n").rstrip("\n")
+        return same or (self.before is not None and note != self.before)
+
+
 class _Pending(Struct):
-    """`diff` is None until the note has been read: nobody has seen it, but its client may close it."""
+    """`diff` is None until the note has been read: nobody has seen it, but its client may close it. `sought`
+    is None when the `reason` is known. `outcome` is the reason in the end."""
 
     client: str
     tab_name: str
     decision: asyncio.Future[Decision]
+    outcome: asyncio.Future[CloseReason]
     diff: Diff | None = None
     reason: CloseReason = "withdrawn"
+    sought: _Sought | None = None
 
 
 class PendingDiffs:
-    def __init__(self, *, grace_seconds: float = FRONT_END_GRACE_SECONDS) -> None:
+    def __init__(
+        self,
+        *,
+        grace_seconds: float = FRONT_END_GRACE_SECONDS,
+        outcome_seconds: float = OUTCOME_SECONDS,
+    ) -> None:
         self._grace = grace_seconds
+        self._outcome_seconds = outcome_seconds
+        self._looking: set[asyncio.Task[None]] = set()
         self._pending: dict[str, _Pending] = {}
         self._front_ends: dict[str, FrontEnd] = {}
         self._numbers = itertools.count(1)
@@ -83,11 +137,11 @@ class PendingDiffs:
         client: str,
         tab_name: str,
         path: VaultPath,
-        read_old: Callable[[], Awaitable[str]],
+        read: ReadNote,
         new_text: str,
     ) -> Decision:
-        """Show the diff to every front end and wait for a person, however long it takes. `read_old` gives the
-        note as it is; what it raises is raised.
+        """Show the diff to every front end and wait for a person, however long it takes. `read` gives the
+        note as it is; what it raises at first is raised.
 
         Raises ObsidianNotRunning when nobody could see it, at once or after the last front end has been
         gone for the grace time. Cancelling the call withdraws the diff.
@@ -99,28 +153,65 @@ class PendingDiffs:
         # The same tab opened again replaces the older question, which nobody will answer now.
         self.close_tab(client, tab_name)
         id_ = f"d{next(self._numbers)}"
-        pending = _Pending(client, tab_name, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        pending = _Pending(client, tab_name, loop.create_future(), loop.create_future())
         self._pending[id_] = pending
         try:
-            old_text = await read_old()
+            old_text = await read()
             if not pending.decision.done():
                 pending.diff = Diff(id_, client, tab_name, path, old_text, new_text)
                 for front_end in tuple(self._front_ends.values()):
                     front_end.opened(pending.diff)
-            return await pending.decision
+            decision = await pending.decision
+            if isinstance(decision, Accepted) and (now := await _read_again(read)) not in (None, old_text):
+                pending.sought = _Sought(decision.text, "accepted", "note-changed", before=now)
+            return decision
         finally:
             self._pending.pop(id_, None)
-            if pending.diff is not None:
-                for front_end in tuple(self._front_ends.values()):
-                    front_end.closed(pending.diff, pending.reason)
+            if pending.diff is not None and pending.sought is not None:
+                # The client writes, or not, once it has its answer.
+                looking = loop.create_task(self._look(pending, pending.diff, pending.sought, read))
+                self._looking.add(looking)
+                looking.add_done_callback(self._looking.discard)
+            else:
+                self._over(pending, pending.reason)
+
+    async def _look(self, pending: _Pending, diff: Diff, sought: _Sought, read: ReadNote) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._outcome_seconds
+        reason = sought.otherwise
+        try:
+            while True:
+                now = await _read_again(read)
+                if now is not None and sought.shown_by(now):
+                    reason = sought.found
+                    break
+                if loop.time() >= until:
+                    break
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            self._over(pending, reason)
+
+    def _over(self, pending: _Pending, reason: CloseReason) -> None:
+        if not pending.outcome.done():
+            pending.outcome.set_result(reason)
+        if pending.diff is not None:
+            log.info("The change to %s was %s", pending.diff.path, OUTCOMES[reason])
+            for front_end in tuple(self._front_ends.values()):
+                front_end.closed(pending.diff, reason)
 
     def close_tab(self, client: str, tab_name: str) -> bool:
-        """Reject `client`'s diff of that name; False when it has none."""
-        return self._reject(lambda one: one.client == client and one.tab_name == tab_name) > 0
+        """`client` takes back its diff of that name; False when it has none. Whether a person accepted it in
+        the terminal is looked for in the note."""
+        mine = [one for one in self._pending.values() if (one.client, one.tab_name) == (client, tab_name)]
+        for pending in mine:
+            if pending.diff is not None and not pending.decision.done():
+                pending.sought = _Sought(pending.diff.new_text, "accepted-in-terminal", "withdrawn")
+        return self._take_back(mine) > 0
 
     def close_all(self, client: str) -> int:
-        """Reject everything `client` asked, and say how many that was."""
-        return self._reject(lambda one: one.client == client)
+        """`client` takes back everything it asked; gives how many diffs that was."""
+        return self._take_back([one for one in self._pending.values() if one.client == client])
 
     # for people
 
@@ -131,13 +222,15 @@ class PendingDiffs:
             if pending.diff is not None and not pending.decision.done()
         )
 
-    def decide(self, diff_id: str, decision: Decision) -> None:
-        """Raises InvalidArgument when that diff is not waiting (any more)."""
+    def decide(self, diff_id: str, decision: Decision) -> asyncio.Future[CloseReason]:
+        """What a person decided; gives what becomes of the diff, which may take OUTCOME_SECONDS when the note
+        has changed. Raises InvalidArgument when that diff is not waiting (any more)."""
         pending = self._pending.get(diff_id)
         if pending is None or pending.diff is None or pending.decision.done():
             raise InvalidArgument(f"No diff {diff_id!r} is waiting.", argument="id")
         pending.reason = "accepted" if isinstance(decision, Accepted) else "rejected"
         pending.decision.set_result(decision)
+        return pending.outcome
 
     def join(self, name: str, front_end: FrontEnd) -> None:
         """`name` can show diffs from now on, and is told of those that wait already."""
@@ -163,6 +256,8 @@ class PendingDiffs:
         if self._give_up is not None:
             self._give_up.cancel()
             self._give_up = None
+        for looking in self._looking:
+            looking.cancel()
         self._hand_back()
 
     def _hand_back(self) -> None:
@@ -171,14 +266,19 @@ class PendingDiffs:
             if not pending.decision.done():
                 pending.decision.set_exception(_nobody_there())
 
-    def _reject(self, wanted: Callable[[_Pending], bool]) -> int:
-        count = 0
-        for pending in tuple(self._pending.values()):
-            if wanted(pending) and not pending.decision.done():
-                pending.reason = "rejected"
-                pending.decision.set_result(Rejected())
-                count += 1
-        return count
+    def _take_back(self, wanted: Sequence[_Pending]) -> int:
+        open_ = [pending for pending in wanted if not pending.decision.done()]
+        for pending in open_:
+            pending.decision.set_result(Rejected())
+        return len(open_)
+
+
+async def _read_again(read: ReadNote) -> str | None:
+    """The note as it is now; None when it cannot be read, which tells nothing about it."""
+    try:
+        return await read()
+    except VaultbridgeError:
+        return None
 
 
 def _nobody_there() -> ObsidianNotRunning:

@@ -57,13 +57,15 @@ class Changes {
     say(`A change to ${diff.path} is waiting.`);
   }
 
-  closed({ id, reason }) {
+  closed({ id, reason, text = reason }) {
     const card = this.#cards.get(id);
     if (!card) return;
+    const where = ['accepted', 'rejected'].includes(reason) ? ' elsewhere' : '';
     if (!card.mine && card.final !== card.proposal)
-      notice(`Your edit of ${card.diff.path} was not used: the change was ${reason} elsewhere.`);
+      notice(`Your edit of ${card.diff.path} was not used: the change was ${text}${where}.`);
+    else if (reason === 'note-changed') notice(`The change to ${card.diff.path} was ${text}.`);
     this.#drop(card);
-    say(`The change to ${card.diff.path} was ${reason}.`);
+    say(`The change to ${card.diff.path} was ${text}.`);
   }
 
   /** After a reconnection: what no longer waits goes, and what a person had begun to edit stays. */
