@@ -24,8 +24,9 @@ from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
 from vaultbridge.index.owner import SILENT_SECONDS, Keeper
 from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.trash import TrashCans
 from vaultbridge.vault.watch import VaultLost
-from vaultbridge.vault.write import temporary_name
+from vaultbridge.vault.write import LEFTOVER_SECONDS, temporary_name
 
 from .conftest import MakeVault, rebuilt
 
@@ -299,19 +300,29 @@ def test_a_keeper_fills_an_index_that_somebody_met_damaged_and_threw_away(make_v
     when_told(engine, engine.freshness.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
 
 
-def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(make_vault: MakeVault) -> None:
-    """A young one may belong to a writer at work, also on another machine that shares the folder."""
-    engine = make_vault({"A.md": "alpha", "sub/B.md": "beta"})
-    folder = engine.root.folder
+def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
+    make_vault: MakeVault, tmp_path: Path
+) -> None:
+    """A young one may belong to a writer at work, also on another machine that shares the folder. What counts
+    is when the name was given to it, not when its content was saved: a swap puts an old note there."""
+    folder = make_vault({"A.md": "alpha", "sub/B.md": "beta"}).root.folder
+    later = time.time() + 2 * LEFTOVER_SECONDS
+    cans = TrashCans({"HOME": str(tmp_path)})
+    engine = Engine(folder, cache=tmp_path / "later", cans=cans, clock=lambda: later)
     old, young = folder / "sub" / temporary_name(), folder / temporary_name()
     notes = folder / ".vaultbridge-notes.md"
     for place in (old, young, notes):
         place.write_text("half a note")
-    for place in (old, notes):
-        os.utime(place, (0, 0))
-    engine.freshness.refresh()
-    assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
-    assert engine.ask.search("half").total == 0
+    os.utime(young, (later, later))
+    displaced = folder / temporary_name()
+    displaced.write_text("half a note")
+    os.utime(displaced, (0, 0))
+    make_vault().freshness.refresh()
+    assert old.exists() and young.exists() and displaced.exists()
+    with engine:
+        engine.freshness.refresh()
+        assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
+        assert engine.ask.search("half").total == 0
 
 
 def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(

@@ -149,17 +149,33 @@ def test_content_is_held_once_and_compressed(timed: Transactor, cache: Path) -> 
 
 def test_changes_older_than_the_bound_are_forgotten(timed: Transactor, clock: Clock, cache: Path) -> None:
     do(timed, WriteFile(P("n.md"), b"old"), label="old")
-    clock.now += journal_module.JOURNAL_SECONDS - DAY
-    do(timed, WriteFile(P("n.md"), b"recent"), label="recent")
+    weeks = int(journal_module.JOURNAL_SECONDS // journal_module.GAP_SECONDS)
+    for week in range(weeks):
+        clock.now += journal_module.GAP_SECONDS
+        do(timed, WriteFile(P("n.md"), f"{week}".encode()), label=f"{week}")
     timed.journal.prune(now=clock.now)
-    assert [entry.label for entry in timed.journal.history()] == ["recent", "old"]
-    timed.journal.prune(now=clock.now + 2 * DAY)
-    assert [entry.label for entry in timed.journal.history()] == ["recent"]
+    assert timed.journal.history()[-1].label == "old"
+    timed.journal.prune(now=clock.now + journal_module.GAP_SECONDS)
+    assert [entry.label for entry in timed.journal.history()] == [f"{week}" for week in range(weeks)][::-1]
     assert timed.journal.versions(timed.journal.entry(2))[0].before == b"old", (
         "still needed by the later change"
     )
     with pytest.raises(InvalidArgument):
         timed.journal.entry(1)
+
+
+@pytest.mark.parametrize("days", [400, 40_000, -400])
+def test_a_clock_that_was_set_wrong_forgets_nothing(timed: Transactor, clock: Clock, days: int) -> None:
+    do(timed, WriteFile(P("n.md"), b"before"), label="before")
+    right = clock.now
+    clock.now += days * DAY
+    for number in range(journal_module.PRUNE_EVERY + 1):
+        do(timed, WriteFile(P("n.md"), f"{number}".encode()), label="wrong")
+    clock.now = right + DAY
+    do(timed, WriteFile(P("n.md"), b"after"), label="after")
+    timed.journal.prune(now=clock.now)
+    told = [entry.label for entry in timed.journal.history(limit=1000)]
+    assert told == ["after", *["wrong"] * (journal_module.PRUNE_EVERY + 1), "before"]
 
 
 def test_the_number_of_changes_is_bounded(

@@ -135,7 +135,7 @@ class Engine:
         )
         self.recovered = self._recover()
         self.past = Past(self.transactor.journal, self.scope, self.root)
-        self.freshness = Freshness(self.root, self.cache)
+        self.freshness = Freshness(self.root, self.cache, clock=clock)
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
         self._files = Finder(self.root, self.scope, self.ask)
 

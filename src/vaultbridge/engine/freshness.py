@@ -58,9 +58,10 @@ Listener = Callable[[frozenset[VaultPath] | None], None]
 class Freshness:
     """Owns the index of one vault in this process. Any thread may call."""
 
-    def __init__(self, root: Root, folder: Path) -> None:
+    def __init__(self, root: Root, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._root = root
         self._folder = folder
+        self._clock = clock
         self._keeper = Keeper(folder)
         self._syncing = threading.RLock()
         self._own_writes = threading.Lock()
@@ -365,7 +366,7 @@ class Freshness:
             )
         self._left_out = len(report.left_out)
         for leftover in report.leftovers:
-            remove_leftover(self._root, leftover)
+            remove_leftover(self._root, leftover, now=self._clock())
         return report
 
     def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:

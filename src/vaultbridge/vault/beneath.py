@@ -115,6 +115,17 @@ def _parent(place: Path | str) -> Iterator[tuple[int | None, str]]:
         os.close(handle)
 
 
+@contextmanager
+def _parents(one: Path, other: Path) -> Iterator[tuple[int | None, str, int | None, str]]:
+    """Both places' folders and names. Most often that is one folder, which is opened once."""
+    with _parent(one) as (here, name):
+        if one.parent == other.parent and not _PLAIN:
+            yield here, name, here, other.name
+        else:
+            with _parent(other) as (there, new):
+                yield here, name, there, new
+
+
 def create_file(place: Path, mode: int) -> int:
     """A new file, open for writing. Raises `FileExistsError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _CLOSED
@@ -165,20 +176,20 @@ def remove_folder(place: Path) -> None:
 
 def link(source: Path, target: Path) -> None:
     """A second name for a file. Raises `FileExistsError`."""
-    with _parent(source) as (here, name), _parent(target) as (there, new):
+    with _parents(source, target) as (here, name, there, new):
         os.link(name, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
 
 
 def rename_over(source: Path, target: Path) -> None:
     """Replaces what has the name."""
-    with _parent(source) as (here, name), _parent(target) as (there, new):
+    with _parents(source, target) as (here, name, there, new):
         os.replace(name, new, src_dir_fd=here, dst_dir_fd=there)
 
 
 def rename_new(source: Path, target: Path) -> None:
     """Raises `FileExistsError` when somebody has the name. Where the system has no such call, a look and a
     rename leave a gap in which a file made by somebody else would be replaced."""
-    with _parent(source) as (here, name), _parent(target) as (there, new):
+    with _parents(source, target) as (here, name, there, new):
         if not _PLAIN and _renameat2(here, name, there, new, _NOREPLACE):
             return
         if _PLAIN:
@@ -194,7 +205,7 @@ def rename_new(source: Path, target: Path) -> None:
 def exchange(one: Path, other: Path) -> bool:
     """Two files change places in one step, so that neither is ever without a name. False where the system or
     the file system cannot."""
-    with _parent(one) as (here, name), _parent(other) as (there, new):
+    with _parents(one, other) as (here, name, there, new):
         return not _PLAIN and _renameat2(here, name, there, new, _EXCHANGE)
 
 

@@ -37,6 +37,16 @@ JOURNAL_ENTRIES: Final = 20_000
 JOURNAL_SECONDS: Final = 90 * 86400.0
 """The age after which a change can no longer be undone: a season, as file histories commonly keep."""
 
+GAP_SECONDS: Final = 7 * 86400.0
+"""The most that the time between two changes counts towards a change's age. A clock that was set wrong, ahead
+or back, must not end the history: whatever it says, at most this passes."""
+
+FORGET_AT_ONCE: Final = 500
+"""How many changes are forgotten in one go: some milliseconds; the rest follows the next time."""
+
+VACUUM_PAGES: Final = 200
+"""How many pages are given back to the file system at a time."""
+
 PRUNE_EVERY: Final = 64
 """After how many transactions the bounds are enforced: often enough that none is passed by much."""
 
@@ -125,11 +135,13 @@ class Journal:
         label: str,
         undo_of: int | None = None,
     ) -> int:
-        """Records what is about to happen, durably, and gives its id. `contents` holds each image's bytes."""
+        """Records what is about to happen and gives its id. `contents` holds each image's bytes. A process
+        that dies now leaves the record; that it outlives a power cut is `start_applying`'s promise."""
         rows = [(digest, *_packed(data)) for digest, data in contents.items()]
 
         def record(file: sqlite3.Connection) -> int:
-            with transaction(file) as db:
+            # Before the first note changes, `start_applying` makes this durable together with what it adds.
+            with transaction(file, durable=False) as db:
                 cursor = db.execute(
                     "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
                     " VALUES ('pending', ?, ?, ?, ?, ?)",
@@ -275,27 +287,12 @@ class Journal:
     def prune(self, *, now: float) -> None:
         """Forgets the oldest transactions beyond the bounds, never one that is under way."""
         with self._file.changing() as db:
-            db.execute(
-                "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND at < ?",
-                (now - JOURNAL_SECONDS,),
-            )
-            db.execute(
-                "DELETE FROM transactions WHERE state IN ('done', 'rolled-back') AND id <="
-                " (SELECT id FROM transactions ORDER BY id DESC LIMIT 1 OFFSET ?)",
-                (JOURNAL_ENTRIES,),
-            )
-            _forget_contents(db)
+            newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
+            _forget(db, max(newest - JOURNAL_ENTRIES, _last_too_old(db, now)), FORGET_AT_ONCE)
             while _stored_bytes(db) > JOURNAL_BYTES:
-                gone = db.execute(
-                    "DELETE FROM transactions WHERE id IN (SELECT id FROM transactions"
-                    " WHERE state IN ('done', 'rolled-back') AND id < (SELECT max(id) FROM transactions)"
-                    " ORDER BY id LIMIT ?)",
-                    (PRUNE_STRIDE,),
-                ).rowcount
-                if not gone:
+                if not _forget(db, newest - 1, PRUNE_STRIDE):
                     break
-                _forget_contents(db)
-        self._file.ask(lambda db: db.execute("PRAGMA incremental_vacuum").fetchall())
+        self._file.ask(lambda db: db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall())
 
     def _select(self, where: str, values: tuple[object, ...]) -> tuple[Entry, ...]:
         def read(db: sqlite3.Connection) -> tuple[Entry, ...]:
@@ -318,10 +315,34 @@ def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
     )
 
 
-def _forget_contents(db: sqlite3.Connection) -> None:
-    db.execute("DELETE FROM uses WHERE id NOT IN (SELECT id FROM transactions)")
-    db.execute("DELETE FROM touched WHERE id NOT IN (SELECT id FROM transactions)")
-    db.execute("DELETE FROM contents WHERE digest NOT IN (SELECT digest FROM uses)")
+def _last_too_old(db: sqlite3.Connection, now: float) -> int:
+    """The newest transaction that is older than the bound, by the journal's own time: the time between two
+    transactions counts, but no more of it than `GAP_SECONDS`, and a clock that went back counts nothing."""
+    age, later = 0.0, now
+    for number, at in db.execute("SELECT id, at FROM transactions INDEXED BY times ORDER BY id DESC"):
+        age += min(max(later - at, 0.0), GAP_SECONDS)
+        if age > JOURNAL_SECONDS:
+            return int(number)
+        later = at
+    return 0
+
+
+def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
+    """Forgets up to `most` transactions up to number `last`, and what only they used. Gives how many."""
+    ended = (
+        "SELECT id FROM transactions WHERE state IN ('done', 'rolled-back') AND id <= ? ORDER BY id LIMIT ?"
+    )
+    gone = db.execute(ended, (last, most)).fetchall()
+    if not gone:
+        return 0
+    used = {row for one in gone for row in db.execute("SELECT digest FROM uses WHERE id = ?", one)}
+    for table in ("uses", "touched", "transactions"):
+        db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)
+    db.executemany(
+        "DELETE FROM contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM uses WHERE digest = ?)",
+        [(digest, digest) for (digest,) in used],
+    )
+    return len(gone)
 
 
 def _stored_bytes(db: sqlite3.Connection) -> int:

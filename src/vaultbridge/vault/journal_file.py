@@ -46,6 +46,14 @@ CREATE INDEX used_by ON uses (digest);
 """
 
 
+_INDEXES: Final = (
+    "CREATE INDEX IF NOT EXISTS times ON transactions (id, at)",
+    "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
+)
+"""What the bounds of the journal are asked for, beside the long columns. Made also in a journal that an older
+version began."""
+
+
 class JournalFile:
     """The database, open. Any thread may use it."""
 
@@ -122,10 +130,18 @@ class JournalFile:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    with db:
-        db.execute("BEGIN IMMEDIATE")
-        yield db
+def transaction(db: sqlite3.Connection, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    """With `durable` false, other processes see it and it outlives this one, but only the next durable one
+    makes sure that it outlives a power cut."""
+    if not durable:
+        db.execute("PRAGMA synchronous = NORMAL")
+    try:
+        with db:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+    finally:
+        if not durable:
+            db.execute("PRAGMA synchronous = FULL")
 
 
 def _failure(error: Exception) -> EngineFailure:
@@ -195,6 +211,8 @@ def _connect(file: Path) -> sqlite3.Connection:
         # FULL: a transaction that was recorded is on the disk before the first note changes.
         db.execute("PRAGMA synchronous = FULL")
         _create(db)
+        for statement in _INDEXES:
+            db.execute(statement)
         file.chmod(0o600)
     except BaseException:
         db.close()

@@ -32,11 +32,16 @@ from vaultbridge.vault.steps import (
     Written,
 )
 from vaultbridge.vault.trash import put, take_back
-from vaultbridge.vault.write import publish_new, stage, swap, sync_folder
+from vaultbridge.vault.write import begin_staging, make_durable, publish_new, swap, sync_folder
 
 RACY_NANOSECONDS: Final = 2_000_000_000
 """A file whose time stamp is younger is read once more before it is replaced: within the step of a file
 system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
+
+
+STAGED_TOGETHER: Final = 64
+"""How many new files are written before the first is made durable: the disk then writes them together, and
+few enough are open at a time."""
 
 
 class SavedMeanwhile(StaleWrite):
@@ -57,20 +62,33 @@ class Performance:
         self.staged: dict[int, int] = {}
         self._plan = plan
         self._checkpoint = checkpoint
+        self._displaced: list[tuple[int, Written | Removed]] = []
 
     def stage(self) -> None:
         """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
         is met while nothing has changed yet."""
-        for number, act in enumerate(self._plan.acts):
-            if isinstance(act, Written):
+        writing = [(number, act) for number, act in enumerate(self._plan.acts) if isinstance(act, Written)]
+        for start in range(0, len(writing), STAGED_TOGETHER):
+            self._stage_together(writing[start : start + STAGED_TOGETHER])
+
+    def _stage_together(self, writing: list[tuple[int, Written]]) -> None:
+        handles: list[int] = []
+        try:
+            for number, act in writing:
                 self.path = act.path
                 temporary = Path(act.temporary)
                 self._check_ground(temporary.parent)
                 data = self._plan.contents[act.after.digest]
-                self.staged[number] = stage(
-                    temporary, data, like=self._plan.models.get(number), mode=act.mode
-                )
+                model = self._plan.models.get(number)
+                handles.append(begin_staging(temporary, data, like=model, mode=act.mode))
+            handles.reverse()
+            for number, act in writing:
+                self.path = act.path
+                self.staged[number] = make_durable(handles.pop())
                 self._checkpoint(f"staged {number}")
+        finally:
+            for handle in handles:
+                os.close(handle)
 
     def run(self) -> None:
         for number, act in enumerate(self._plan.acts):
@@ -86,7 +104,8 @@ class Performance:
     def _check_ground(self, folder: Path) -> None:
         """The last look at a folder before something is done in it."""
         known = self._plan.grounds.get(folder)
-        if known is not None and identity_of(beneath.status(folder)) != known:
+        # The number is the proof, so no descriptor is needed.
+        if known is not None and identity_of(folder.lstat()) != known:
             raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
 
     def _check_identity(self, number: int, place: str, expected: str) -> None:
@@ -109,6 +128,7 @@ class Performance:
                 else:
                     self._look_again(number, place, act.path, act.before.hash)
                     if swap(temporary, place):
+                        self._displaced.append((number, act))
                         try:
                             self._check_displaced(number, temporary, act.path, act.before.hash)
                         except (NoteBusy, StaleWrite):
@@ -118,6 +138,7 @@ class Performance:
                 aside, place = Path(act.temporary), Path(act.place)
                 self._look_again(number, place, act.path, act.before.hash)
                 beneath.rename_new(place, aside)
+                self._displaced.append((number, act))
                 self._check_displaced(number, aside, act.path, act.before.hash)
             case Moved():
                 self._check_identity(number, act.place, act.hash)
@@ -144,7 +165,7 @@ class Performance:
         its status does not show is found by the look at what was displaced."""
         seen = self._plan.seen.get(number)
         try:
-            if seen is None or Signature.of(beneath.status(place)) == seen:
+            if seen is None or Signature.of(place.lstat()) == seen:
                 return
             current = content_hash(read_place(place, path).data)
         except (FileNotFoundError, NoteNotFound):
@@ -156,18 +177,20 @@ class Performance:
         """The look at what an act has just taken out of its place. If another program has it open to write,
         or has saved between our last look and the act, the change is given up, and rolling back puts it back:
         its text is the note's, and nothing of it is lost."""
-        handle = beneath.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = beneath.open_file(place, flags)
         try:
             if is_open_for_writing(handle):
                 raise NoteBusy(path)
             found = Signature.of(os.fstat(handle))
+            seen = self._plan.seen.get(number)
+            settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
+            if settled and found == seen:
+                return
+            # One byte more than there should be, so that a file that grew is noticed.
+            data = os.read(handle, found.size + 1)
         finally:
             os.close(handle)
-        seen = self._plan.seen.get(number)
-        settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
-        if settled and found == seen:
-            return
-        data = read_place(place, path).data
         if content_hash(data) != expected:
             raise SavedMeanwhile(path, expected=expected, data=data)
 
@@ -183,16 +206,10 @@ class Performance:
     def _let_go(self) -> None:
         """The end of what was displaced, after one more look at each: a program that was about to open it
         when it still had its name has done so by now."""
-        held = [
-            (number, act, Path(act.temporary))
-            for number, act in enumerate(self._plan.acts)
-            if isinstance(act, Removed) or (isinstance(act, Written) and act.before is not None)
-        ]
-        held = [one for one in held if beneath.exists(one[2])]
-        for number, act, place in held:
+        for number, act in self._displaced:
             assert act.before is not None
             self.path = act.path
-            self._check_displaced(number, place, act.path, act.before.hash)
-        for _, _, place in held:
-            beneath.remove(place)
+            self._check_displaced(number, Path(act.temporary), act.path, act.before.hash)
+        for _, act in self._displaced:
+            beneath.remove(act.temporary)
         self._checkpoint("let go")

@@ -40,6 +40,12 @@ def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None =
     """Writes `data` durably to a new file, and gives that file's number. The file gets the mode, owner and
     extended attributes of `like` when there is one (owner and attributes as far as the system lets us), else
     `mode`, else the user's default."""
+    return make_durable(begin_staging(temporary, data, like=like, mode=mode))
+
+
+def begin_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int | None) -> int:
+    """The first half of `stage`: the new file, open and written, for `make_durable`. Of many files each is
+    begun before the first is made durable, so that the disk writes them together."""
     private = like is not None or mode is not None
     handle = beneath.create_file(temporary, 0o600 if private else 0o666)
     try:
@@ -50,12 +56,22 @@ def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None =
             _keep_attributes(handle, like)
         elif mode is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, mode)
-        os.fsync(handle)
-        return os.fstat(handle).st_ino
+        if hasattr(os, "posix_fadvise"):
+            # As a side effect Linux begins to write the file to the disk, and does not wait for it.
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     except BaseException:
+        os.close(handle)
         with contextlib.suppress(OSError):
             beneath.remove(temporary)
         raise
+    return handle
+
+
+def make_durable(handle: int) -> int:
+    """The second half of `stage`: closes the file, and gives its number."""
+    try:
+        os.fsync(handle)
+        return os.fstat(handle).st_ino
     finally:
         os.close(handle)
 
