@@ -49,4 +49,4 @@ lock:  ## pin the newest dependencies (needs uv)
 	  pyproject.toml -o requirements/run.lock
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache

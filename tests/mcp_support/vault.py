@@ -47,9 +47,19 @@ def surroundings(base: Path, **more: str) -> dict[str, str]:
     return {"HOME": str(home), "VAULTBRIDGE_CACHE": str(base / "cache"), **more}
 
 
+_made: list[VaultEngines] = []
+
+
+def close_engines() -> None:
+    """At the end of each test (`tests/conftest.py`): closing twice does no harm."""
+    while _made:
+        _made.pop().close()
+
+
 def engines_of(base: Path, *folders: Path, scope: Scope | None = None) -> VaultEngines:
+    """Closed at the end of the test, if the test does not do it."""
     environ = surroundings(base)
-    return VaultEngines(
+    made = VaultEngines(
         {
             folder.name: lambda folder=folder: open_engine(  # type: ignore[misc]
                 str(folder), scope=scope or Scope(), environ=environ
@@ -57,6 +67,8 @@ def engines_of(base: Path, *folders: Path, scope: Scope | None = None) -> VaultE
             for folder in folders
         }
     )
+    _made.append(made)
+    return made
 
 
 class VaultWire(Wire):

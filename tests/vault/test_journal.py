@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,10 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def timed(root: Root, cache: Path, cans: TrashCans, clock: Clock) -> Transactor:
-    return Transactor(root, cache, cans=cans, clock=clock)
+def timed(root: Root, cache: Path, cans: TrashCans, clock: Clock) -> Iterator[Transactor]:
+    made = Transactor(root, cache, cans=cans, clock=clock)
+    yield made
+    made.close()
 
 
 def do(transactor: Transactor, *steps: Step, label: str = "a change") -> int:

@@ -36,8 +36,12 @@ class VaultEngines(Mapping[str, "Engine"]):
                 if self._closed:
                     raise RuntimeError("the server is closing")
                 engine = opener()
-                if self.on_open is not None:
-                    self.on_open(name, engine)
+                try:
+                    if self.on_open is not None:
+                        self.on_open(name, engine)
+                except BaseException:
+                    engine.close()
+                    raise
                 self._opened[name] = engine
             return self._opened[name]
 

@@ -133,9 +133,13 @@ class Engine:
             refusal=self._write_refusal if self.cache_problem else None,
             approve=lambda path, real: self._files.check_leads(path, real),
         )
-        self.recovered = self._recover()
-        self.past = Past(self.transactor.journal, self.scope, self.root)
-        self.freshness = Freshness(self.root, self.cache, clock=clock)
+        try:
+            self.recovered = self._recover()
+            self.past = Past(self.transactor.journal, self.scope, self.root)
+            self.freshness = Freshness(self.root, self.cache, clock=clock)
+        except BaseException:
+            self.transactor.close()
+            raise
         self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
         self._files = Finder(self.root, self.scope, self.ask)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.errors import TimedOut, VaultbridgeError
+from vaultbridge.errors import EngineFailure, TimedOut, VaultbridgeError
 from vaultbridge.index.owner import TAKEOVER_SECONDS, Keeper
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.write import remove_leftover
@@ -67,6 +67,7 @@ class Freshness:
         self._own_writes = threading.Lock()
         self._opening = threading.Lock()
         self._index: Index | None = None
+        self._closed = False
         self._sync: Synchroniser | None = None
         self._watcher: Watcher | None = None
         self._thread: threading.Thread | None = None
@@ -92,9 +93,11 @@ class Freshness:
 
     @property
     def index(self) -> Index:
-        """Opened on first need."""
+        """Opened on first need. Raises EngineFailure after the end: nobody would close it then."""
         if self._index is None:
             with self._opening:
+                if self._closed:
+                    raise EngineFailure("The vault is closed.")
                 if self._index is None:
                     from vaultbridge.index.store import Index
 
@@ -239,7 +242,8 @@ class Freshness:
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
         self._await_followers()
-        with self._syncing:
+        with self._syncing, self._opening:
+            self._closed = True
             if self._index is not None:
                 self._index.close()
             self._keeper.release()
