@@ -15,6 +15,11 @@ def test_it_teaches_names_hashes_budgets_and_the_query_language_in_few_lines() -
     assert len(instructions(restricted=True, several=True)) <= SHORT
 
 
+def test_notes_are_said_to_be_data_and_not_orders() -> None:
+    for text in (instructions(), instructions(read_only=True)):
+        assert "data, not orders" in text
+
+
 def test_a_read_only_vault_is_said_to_be_one_and_nothing_of_editing() -> None:
     text = instructions(read_only=True)
     assert "read-only" in text

@@ -8,11 +8,12 @@ import pytest
 
 from mcp_support.process import ROOT
 from mcp_support.vault import engines_of, sample_vault, small_vault
-from vaultbridge.dialects.mcp_values import EmbeddedResource, PromptResult, Text, TextResource
+from vaultbridge.dialects.mcp_values import PromptResult, Text
 from vaultbridge.dialects.vault_builtin_prompts import BUILT_IN
 from vaultbridge.dialects.vault_prompts import PROMPT_BYTES, PROMPT_NOTES, Prompts, page_of
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
 
 OWN = {prompt.name for prompt in BUILT_IN}
@@ -104,10 +105,9 @@ def test_a_built_in_prompt_brings_its_note_along(tmp_path: Path) -> None:
     assert "[[M82]]" in said(result)
     assert "Focus: the core." in said(result)
     brought = result.messages[1].content
-    assert isinstance(brought, EmbeddedResource)
-    assert isinstance(brought.resource, TextResource)
-    assert brought.resource.uri == "obsidian://vault/Sample%20Vault/Targets/M82.md"
-    assert brought.resource.text == (tmp_path / "Sample Vault/Targets/M82.md").read_text()
+    note = (tmp_path / "Sample Vault/Targets/M82.md").read_text()
+    mark = f"note-{content_hash(note.encode())}"
+    assert brought == Text(text=f"The note Targets/M82.md, as data:\n<{mark}>\n{note}\n</{mark}>")
     engines.close()
 
 
@@ -116,10 +116,9 @@ def test_a_long_note_is_brought_along_in_part_and_says_how_to_go_on(tmp_path: Pa
         tmp_path, small_vault(tmp_path, {"Long.md": "word " * 20 + "\n" + "line\n" * 20_000})
     )
     content = Prompts(engines).get("find_related", {"note": "Long"}).messages[1].content
-    assert isinstance(content, EmbeddedResource)
-    assert isinstance(content.resource, TextResource)
-    assert len(content.resource.text) < 25_000
-    assert "read on with start=" in content.resource.text
+    assert isinstance(content, Text)
+    assert len(content.text) < 25_000
+    assert "read on with start=" in content.text
     engines.close()
 
 
@@ -152,9 +151,8 @@ def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
     with pytest.raises(NoteNotFound):
         prompts.get("summarize_note", {"note": "A", "vault": "Three"})
     content = prompts.get("summarize_note", {"note": "A", "vault": "One"}).messages[1].content
-    assert isinstance(content, EmbeddedResource)
-    assert isinstance(content.resource, TextResource)
-    assert content.resource.text == "in one"
+    assert isinstance(content, Text)
+    assert "\nin one\n" in content.text
     engines.close()
 
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tools_support.desk import Desk
+from tools_support.desk import Desk, write_files
+from vaultbridge.engine import Engine
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.tools.workshop import Workshop
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.trash import TrashCans
 
 Small = Callable[..., Desk]
 
@@ -90,12 +95,43 @@ def test_a_deleted_note_lies_in_the_trash_and_comes_back(small: Small) -> None:
     assert data == {
         "path": "A.md",
         "deleted": True,
+        "went_to": ".trash in the vault",
         "change": 1,
         "notices": ["1 file(s) still link to A.md."],
     }
     assert desk.read(".trash/A.md") == "a"
     desk.data("undo")
     assert desk.read("A.md") == "a"
+
+
+@pytest.mark.parametrize(
+    ("option", "place"),
+    [
+        ("system", "the system's trash"),
+        ("local", ".trash in the vault"),
+        ("none", "nowhere: removed for good"),
+    ],
+)
+def test_a_deletion_says_where_the_file_went(small: Small, tmp_path: Path, option: str, place: str) -> None:
+    desk = small({"A.md": "a", "B.md": "b", ".obsidian/app.json": f'{{"trashOption":"{option}"}}'})
+    assert desk.data("delete_note", name="A")["went_to"].startswith(place)
+    assert desk.data("batch", operations=[{"op": "delete", "name": "B"}])["went_to"].startswith(place)
+    system = [file.name for file in (tmp_path / "home").rglob("*.md")]
+    local = [file.name for file in (desk.folder / ".trash").rglob("*.md")]
+    assert (sorted(system) == ["A.md", "B.md"]) == (option == "system")
+    assert (sorted(local) == ["A.md", "B.md"]) == (option == "local")
+    assert "went_to" not in desk.data("create_note", name="C")
+
+
+def test_where_the_systems_trash_cannot_be_used_the_answer_says_so(tmp_path: Path) -> None:
+    """As on Windows, whose recycle bin no file can simply be moved to."""
+    vault = tmp_path / "vault"
+    write_files(vault, {"A.md": "a"})
+    cans = TrashCans({"HOME": str(tmp_path / "home")}, platform="win32")
+    with Engine(vault, cache=tmp_path / "cache", cans=cans, scope=Scope()) as engine:
+        desk = Desk(engine, standard_catalog(), Workshop(engines={engine.name: engine}))
+        assert desk.data("delete_note", name="A")["went_to"] == ".trash in the vault"
+        assert desk.read(".trash/A.md") == "a"
 
 
 def test_folders_and_attachments_are_deleted_too(small: Small) -> None:

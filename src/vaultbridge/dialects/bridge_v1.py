@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal, NoReturn
 
 import msgspec
@@ -108,7 +108,7 @@ class BridgeV1:
             known = name
         if known is None:
             what = f"There is no tool named {name!r}."
-            raise HttpFailure(404, "Tool not found", what, details=_nearest(name, names))
+            raise HttpFailure(404, "Tool not found", what, details=await self._nearest(name, names))
         arguments = read_arguments(body)
         try:
             async with asyncio.timeout(self._call_seconds):
@@ -122,6 +122,16 @@ class BridgeV1:
             log.exception("tool %s failed", name)
             return _failed(f"{name} failed inside the server; its log says why.")
         return _answered(result)
+
+    async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
+        """What may have been meant: MCP's name of a tool, another server's, or one that was mistyped."""
+        if len(name) > COMPARED_CHARS:
+            return ""
+        from vaultbridge.dialects.mcp_methods import harmless
+        from vaultbridge.tools.suggestions import suggest_tool
+
+        tools = await self._server.tools()
+        return suggest_tool(name, {bare: harmless(tools[own]) for bare, own in names.items() if own in tools})
 
 
 def health() -> bytes:
@@ -147,16 +157,6 @@ def read_arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
     return arguments
-
-
-def _nearest(name: str, names: Iterable[str]) -> str:
-    """What may have been meant: MCP's name of a tool, or one that was mistyped."""
-    if len(name) > COMPARED_CHARS:
-        return ""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name.removeprefix(MCP_PREFIX).lower(), names, n=1, cutoff=0.75)
-    return f"Did you mean {found[0]}?" if found else ""
 
 
 def _mistake(body: bytes) -> str:

@@ -7,7 +7,7 @@ result is added there too.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
 from vaultbridge.dialects import mcp_params, mcp_wire
@@ -22,18 +22,12 @@ from vaultbridge.dialects.mcp_values import (
     ResourceInfo,
     ResourceRef,
     TemplateInfo,
+    ToolInfo,
 )
 from vaultbridge.rpc.messages import INVALID_PARAMS, Refused
 
 MAX_COMPLETIONS: Final = 100
 """CompleteResult: "Must not exceed 100 items"."""
-
-NAME_CHARS: Final = 128
-"""How much of an unknown tool's name is compared and repeated: twice what a model's API lets a name have, for
-the prefixes of clients."""
-
-NEAR_CHARS: Final = 3
-"""A shorter name is the beginning or end of too many to be one of them."""
 
 Result = dict[str, Any]
 Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
@@ -63,22 +57,21 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
     return mcp_wire.tool_result(result, client.version)
 
 
-def _unknown_tool(name: str, known: Iterable[str]) -> str:
-    """With the tool that was meant, if one is near: models change the case, leave our prefix out, or keep the
-    one that their client put before the name."""
-    from difflib import get_close_matches
+def _unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
+    from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
 
-    name = name[:NAME_CHARS]
-    asked, letters = _letters(name), {_letters(one): one for one in known}
-    near = [
-        key for key in letters if asked.endswith(key) or (len(asked) >= NEAR_CHARS and key.endswith(asked))
-    ]
-    near = near or get_close_matches(asked, letters, n=1)
-    return f"Unknown tool: {name}" + (f". Did you mean {letters[near[0]]}?" if near else "")
+    hint = suggest_tool(name, {one: harmless(info) for one, info in known.items()})
+    return f"Unknown tool: {name[:NAME_CHARS]}" + (f". {hint}" if hint else "")
 
 
-def _letters(name: str) -> str:
-    return "".join(filter(str.isalnum, name)).lower()
+def harmless(tool: ToolInfo) -> bool:
+    """Whether the tool may be suggested to a caller that perhaps means another."""
+    from vaultbridge.tools.suggestions import is_harmless
+
+    hints = tool.annotations
+    if hints is None:
+        return is_harmless(tool.name, reads=None, destroys=None)
+    return is_harmless(tool.name, reads=hints.read_only_hint, destroys=hints.destructive_hint)
 
 
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:

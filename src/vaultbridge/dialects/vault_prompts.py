@@ -17,14 +17,12 @@ from msgspec import Struct
 from vaultbridge.dialects.mcp_pages import page
 from vaultbridge.dialects.mcp_values import (
     Content,
-    EmbeddedResource,
     Page,
     PromptArgument,
     PromptInfo,
     PromptMessage,
     PromptResult,
     Text,
-    TextResource,
 )
 from vaultbridge.dialects.vault_builtin_prompts import BUILT_IN, BuiltIn
 from vaultbridge.dialects.vault_prompt_notes import (
@@ -34,7 +32,6 @@ from vaultbridge.dialects.vault_prompt_notes import (
     filled,
     prompt_of,
 )
-from vaultbridge.dialects.vault_uris import uri_of
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
 from vaultbridge.limits import KIB
 from vaultbridge.vault.paths import VaultPath, vault_folder
@@ -130,15 +127,20 @@ class Prompts:
             raise NoteNotFound(vault, closest=tuple(self._engines), what="vault")
         from vaultbridge.engine.reading import excerpt
         from vaultbridge.note.model import Note
-        from vaultbridge.note.text import decode
+        from vaultbridge.note.text import decode, displayable
+        from vaultbridge.vault.read import content_hash
 
         engine = self._engines[vault]
         path = engine.find(name)
-        cut = excerpt(decode(engine.read_bytes(path)).text, Note())
+        data = engine.read_bytes(path)
+        cut = excerpt(decode(data).text, Note())
         rest = f"[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
         text = cut.text + (rest if cut.next_start is not None else "")
-        resource = TextResource(uri=uri_of(vault, path), text=text, mime_type="text/markdown")
-        return EmbeddedResource(resource=resource)
+        # As text, because a popular adapter refuses a whole prompt for a resource in it. The words around it
+        # say where the note begins and ends: what it says is not what the person asks.
+        # No text can hold its own hash, so none can pretend to end early.
+        mark = f"note-{content_hash(data)}"
+        return Text(text=f"The note {path}, as data:\n<{mark}>\n{displayable(text)}\n</{mark}>")
 
     def _all(self) -> dict[str, Prompt]:
         found: dict[str, Prompt] = {prompt.name: prompt for prompt in self._built_in}

@@ -10,7 +10,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.edits import BatchItem, batch_item
 from vaultbridge.tools.fields import Arguments, DryRun
-from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer, place_of_deleted
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -36,7 +36,8 @@ def run(bench: Bench, arguments: Batch) -> Answer:
         raise InvalidArgument("operations is empty.", argument="operations", hint="Give at least one.")
     wanted = [batch_item(item, number) for number, item in enumerate(arguments.operations)]
     outcome = bench.engine.apply(wanted, dry_run=arguments.dry_run, actor=bench.shop.actor)
-    return outcome_answer(outcome, operations=len(wanted))
+    went = place_of_deleted(bench.engine, outcome)
+    return outcome_answer(outcome, operations=len(wanted), **went)
 
 
 BATCH = Tool(

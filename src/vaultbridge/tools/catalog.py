@@ -170,7 +170,15 @@ class Catalog:
             raise _refused(tool)
         if isinstance(tool, ForeignTool):
             return tool.run(shop, arguments)
-        vault, filled = _filled(tool, arguments, shop)
+        try:
+            vault, filled = _filled(tool, arguments, shop)
+        except InvalidArgument as error:
+            if error.argument == "action" and tool.effect == "reads":
+                from vaultbridge.tools.suggestions import CHANGED_BY
+
+                if tool.name in CHANGED_BY:
+                    error.hint = f"{tool.name} only reads; {CHANGED_BY[tool.name]} changes. {error.hint}"
+            raise
         return tool.run(shop.bench(vault), filled)
 
     def ready(self, name: str, arguments: dict[str, Any], shop: Workshop) -> Answer | None:
@@ -192,11 +200,13 @@ class Catalog:
         return tool
 
     def _closest(self, name: str) -> tuple[str, ...]:
-        from difflib import get_close_matches
+        from vaultbridge.tools.suggestions import find_tool
 
-        known = [tool.name for tool in self._on()]
         prefix = PREFIX if name.startswith(PREFIX) else ""
-        return tuple(prefix + one for one in get_close_matches(name.removeprefix(PREFIX), known, n=3))
+        found, _ = find_tool(
+            name, {self._named(tool, prefix): tool.effect != "changes" for tool in self._on()}
+        )
+        return (found,) if found else ()
 
     def _named(self, tool: AnyTool, prefix: str) -> str:
         return tool.name if isinstance(tool, ForeignTool) else prefix + tool.name

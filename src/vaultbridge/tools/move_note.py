@@ -10,7 +10,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.answer import Answer
 from vaultbridge.tools.fields import Arguments, DryRun, Expected, FileName
 from vaultbridge.tools.link_text import must_be_whole
-from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
+from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer, place_of_deleted
 from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.workshop import Bench
 
@@ -54,7 +54,8 @@ def run_delete(bench: Bench, arguments: DeleteNote) -> Answer:
     wanted = Delete(note=arguments.name, expected=arguments.expected)
     outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
     gone = next(file.path for file in outcome.files if file.change == "deleted")
-    return outcome_answer(outcome, gone, path=gone, deleted=not outcome.dry_run)
+    went = place_of_deleted(bench.engine, outcome)
+    return outcome_answer(outcome, gone, path=gone, deleted=not outcome.dry_run, **went)
 
 
 MOVE_NOTE = Tool(

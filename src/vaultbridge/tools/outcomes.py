@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vaultbridge.tools.answer import Answer, done
 
 if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
     from vaultbridge.engine.operations import ChangedFile, Outcome
 
 FILES_LISTED: Final = 40
@@ -18,6 +19,20 @@ NOTICES_LISTED: Final = 10
 CHANGED_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
 """The output schema of every tool that always answers with the envelope. What the envelope holds is the same
 everywhere and is explained once, in `docs/tools.md`."""
+
+
+def place_of_deleted(engine: Engine, outcome: Outcome) -> dict[str, Any]:
+    """Where the deleted files went, for the person who may want them back; nothing when none were."""
+    if outcome.dry_run or not any(file.change == "deleted" for file in outcome.files):
+        return {}
+    from vaultbridge.vault.trash import LOCAL_USED
+
+    option = engine.settings.trash_option
+    if option == "none":
+        return {"went_to": "nowhere: removed for good, as the vault's settings say; undo brings it back"}
+    if option == "local" or any(notice.endswith(LOCAL_USED) for notice in outcome.notices):
+        return {"went_to": ".trash in the vault"}
+    return {"went_to": "the system's trash"}
 
 
 def outcome_answer(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:

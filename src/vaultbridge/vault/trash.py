@@ -29,6 +29,10 @@ NAME_ATTEMPTS: Final = 10_000
 """How many numbered names are tried in one trash before giving up: no trash holds that many of one name."""
 
 
+LOCAL_USED: Final = "the vault's .trash was used"
+"""How a notice ends that says why the system's trash could not be used."""
+
+
 class Bin(Struct, frozen=True):
     """A chosen place. `info_text` is written to `info_place` first, when there is one. `fallback` says why
     it is not the trash that was asked for."""
@@ -82,7 +86,7 @@ class TrashCans(Struct, frozen=True):
 
 
 def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> Bin:
-    return Bin(_free(local, place.name, taken), fallback=f"{why}; the vault's .trash was used")
+    return Bin(_free(local, place.name, taken), fallback=f"{why}; {LOCAL_USED}")
 
 
 def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Container[Path]) -> Bin:

@@ -1,0 +1,147 @@
+"""An unknown tool is answered with the one that is meant, and reading never with one that destroys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_support.vault import VaultProcess, small_vault, vault_wire
+from tools_support.desk import Desk
+from vaultbridge.dialects.bridge_v1 import BridgeV1, HttpFailure
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.tools.standard import STANDARD_TOOLS
+from vaultbridge.tools.suggestions import _FOREIGN, CHANGED_BY, find_tool, is_harmless, suggest_tool
+
+Small = Callable[..., Desk]
+
+TOOLS = {f"obsidian_{tool.name}": tool.effect != "changes" for tool in STANDARD_TOOLS}
+BARE = {tool.name: tool.effect != "changes" for tool in STANDARD_TOOLS}
+DESTROYING = {name for name, harmless in TOOLS.items() if not harmless}
+
+
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("obsidian_get_file_contents", "read_note"),
+        ("obsidian_list_files_in_vault", "list_files"),
+        ("obsidian_list_files_in_dir", "list_files"),
+        ("obsidian_simple_search", "search"),
+        ("obsidian_complex_search", "search"),
+        ("obsidian_patch_content", "edit_note"),
+        ("obsidian_append_content", "edit_note"),
+        ("obsidian_put_content", "create_note"),
+        ("obsidian_delete_file", "delete_note"),
+        ("obsidian_batch_get_file_contents", "read_note"),
+        ("obsidian_get_periodic_note", "daily_note"),
+        ("obsidian_get_recent_changes", "list_files"),
+        ("mcp__obsidian__obsidian_get_file_contents", "read_note"),
+        ("obsidian_global_search", "search"),
+        ("obsidian_search_replace", "edit_note"),
+        ("obsidian_manage_frontmatter", "edit_note"),
+        ("get_frontmatter", "properties"),
+        ("list_all_tags", "tags"),
+        ("read-note", "read_note"),
+        ("write_note", "create_note"),
+        ("search-vault", "search"),
+        ("recent_activity", "list_files"),
+        ("get_active_file", "active"),
+        ("fetch", "read_note"),
+        ("obsidian_raed_note", "read_note"),
+        ("delet_note", "delete_note"),
+    ],
+)
+def test_the_names_of_other_servers_lead_to_ours(name: str, ours: str) -> None:
+    assert find_tool(name, TOOLS)[0] == f"obsidian_{ours}"
+    assert find_tool(name, BARE)[0] == ours
+
+
+def test_what_is_said_tells_the_arguments() -> None:
+    assert suggest_tool("obsidian_get_file_contents", TOOLS) == (
+        "Use obsidian_read_note with the file's path as name."
+    )
+    assert suggest_tool("Obsidian-Read-Note", TOOLS) == "Did you mean obsidian_read_note?"
+    assert suggest_tool("make_coffee", TOOLS) == ""
+    assert suggest_tool("get_file_contents", {"test_echo": True}) == ""
+
+
+def test_every_foreign_name_leads_to_a_tool_that_there_is_and_no_name_to_two() -> None:
+    names = [name for _, _, listed in _FOREIGN for name in listed.split()]
+    assert len(set(names)) == len(names)
+    assert {ours for ours, _, _ in _FOREIGN} <= set(BARE)
+    reading = ("get", "read", "list", "search", "find", "show", "view", "query", "browse")
+    for ours, _, listed in _FOREIGN:
+        for name in listed.split():
+            if name.split("_")[0] in reading and name not in ("search_replace", "search_and_replace"):
+                assert BARE[ours], name
+
+
+words = st.sampled_from(
+    [
+        "get",
+        "read",
+        "list",
+        "search",
+        "find",
+        "show",
+        "view",
+        "fetch",
+        "note",
+        "file",
+        "vault",
+        "content",
+        "contents",
+        "notes",
+        "all",
+        "recent",
+        "tags",
+        "delete",
+        "obsidian",
+        "mcp",
+        "data",
+        "text",
+        "by",
+        "name",
+        "page",
+    ]
+)
+
+
+@given(st.lists(words, min_size=1, max_size=5).map("_".join) | st.text(max_size=40))
+def test_no_name_but_one_that_says_so_leads_to_a_tool_that_destroys(name: str) -> None:
+    found, _ = find_tool(name, TOOLS)
+    if found in DESTROYING:
+        verb = found.removeprefix("obsidian_").split("_")[0]
+        assert verb[:4] in name.lower() or any(name.endswith(word) for word in ("batch", "undo"))
+
+
+def test_a_tool_without_hints_is_judged_by_its_name() -> None:
+    assert is_harmless("read_note", reads=None, destroys=None)
+    assert not is_harmless("delete_note", reads=None, destroys=None)
+    assert not is_harmless("look", reads=False, destroys=True)
+    assert is_harmless("delete_note", reads=True, destroys=None)
+
+
+async def test_over_stdio_and_bridge_v1_a_foreign_name_is_answered_with_ours(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"A.md": "a"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        call = {"name": "obsidian_get_file_contents", "arguments": {"filepath": "A.md"}}
+        said = (await process.ask("tools/call", call))["error"]["message"]
+        assert "Use obsidian_read_note with" in said
+        assert "delete" not in said
+    async with vault_wire(tmp_path, vault) as wire:
+        with pytest.raises(HttpFailure) as caught:
+            await BridgeV1(wire.server).call("obsidian_get_file_contents", b'{"arguments":{}}')
+        assert caught.value.details == "Use read_note with the file's path as name."
+
+
+def test_a_reading_tool_that_is_asked_to_change_says_which_one_does(small: Small) -> None:
+    desk = small({"A.md": "a"})
+    for tool in ("tags", "properties", "tasks", "template", "daily_note", "canvas", "attachment", "history"):
+        arguments = {"name": "A", "action": "add"} if tool in ("canvas", "attachment") else {"action": "add"}
+        assert f"{tool} only reads; " in str(desk.refused(InvalidArgument, tool, **arguments))
+    assert set(CHANGED_BY) < set(BARE)
