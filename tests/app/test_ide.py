@@ -220,10 +220,24 @@ async def test_who_does_not_fit_gets_the_status_that_says_why(server: Served) ->
         with pytest.raises(websockets.InvalidStatus) as refused:
             await websockets.connect(f"ws://127.0.0.1:{server.port}/", additional_headers=headers)
         assert refused.value.response.status_code == status
+        # What to send, and where it stands; not the secret itself, nor a place of this machine.
+        body = (refused.value.response.body or b"").decode()
+        assert TOKEN_HEADER in body and "~/.claude/ide/<port>.lock" in body
+        assert ("Origin" in body) is (status == 403)
+        assert server.token not in body and str(server.home) not in body
     for key in ("test", "dGVzdA==", ""):
         client = await raw_ws.connect(server.port, key=key, **good)
         assert client.status == 400
         await client.close()
+
+
+async def test_a_sound_bridge_is_examined_without_a_warning_in_its_log(server: Served, vault: Path) -> None:
+    code, out, _ = await server.command("doctor", vault, cwd=vault)
+    assert code == 0, out
+    assert await server.end() == 0
+    log = server.log.read_text("utf-8")
+    assert "Refused a connection" in log
+    assert [line for line in log.splitlines() if "WARNING" in line or "ERROR" in line] == []
 
 
 async def test_the_subprotocol_is_echoed_when_offered_and_compression_agreed(server: Served) -> None:
@@ -509,7 +523,7 @@ async def test_the_debug_log_tells_the_seeds_events_and_no_secret(server: Served
         "Parsed message: notification ide_connected from claude-1",
         "Sent at-mention to claude-1: Plain.md",
         "Client disconnected: claude-1",
-        "Refused a connection: the authentication token is missing or wrong",
+        "Refused a connection: The authentication token is missing or wrong",
     ):
         assert event in log
     assert token not in log and "guessed-token" not in log and "Nowhere" not in log

@@ -60,8 +60,11 @@ def test_globs(small: Small) -> None:
     desk = small(FILES)
     assert desk.rows("list_files", pattern="*.md")[:-1] == ["A.md", "f/B.md"]
     assert desk.rows("list_files", pattern="f/**/*.png")[:-1] == ["f/g/p.png"]
+    assert desk.rows("list_files", pattern="B.md")[:-1] == ["f/B.md"]
+    assert desk.rows("list_files", pattern="/*.md")[:-1] == ["A.md"]
+    assert desk.rows("list_files", pattern="f/*")[:-1] == ["f/B.md"]
     assert desk.rows("list_files", pattern="*.none") == ["(files: none)"]
-    assert desk.refused(InvalidArgument, "list_files", pattern="*" * 40)
+    assert desk.refused(InvalidArgument, "list_files", pattern="*" * 40).argument == "pattern"
 
 
 def test_the_most_recent_and_the_largest_first(small: Small) -> None:

@@ -1,11 +1,13 @@
 """The facts of Claude Code's undocumented IDE protocol: names and shapes, each written once.
 
-Values in, JSON values out. Lines leave here 0-based, as this protocol counts them; columns are UTF-16 units
-on both sides. Whoever finds that a release behaves otherwise changes this module.
+Values in, JSON values out; of the disk only the links on the way to a folder are looked at. Lines leave here
+0-based, as this protocol counts them; columns are UTF-16 units on both sides. Whoever finds that a release
+behaves otherwise changes this module.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any, Final
 
 from vaultbridge.dialects.claude_ide_paths import IdePaths
@@ -76,6 +78,9 @@ def quoted_path(absolute: str, client_folder: str, first: int | None, last: int 
     hold it.
     """
     below = absolute.removeprefix(client_folder.rstrip("/") + "/")
+    if below == absolute:
+        # The client may have said a folder's name by which a symlink leads there.
+        below = absolute.removeprefix(os.path.realpath(client_folder) + "/")
     if not any(character.isspace() for character in below) or '"' in below:
         return None
     lines = ""

@@ -87,10 +87,9 @@ def _check_folder(bench: Bench, folder: VaultPath, written: str) -> None:
 def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
     """The files of a kind that fit a pattern, by path."""
     if arguments.pattern:
-        from vaultbridge.vault.scope import Scope
+        from vaultbridge.vault.file_pattern import file_filter
 
-        fits = Scope(allow=(arguments.pattern,)).visible
-        files = ask.files_fitting(arguments.pattern, fits, folder)
+        files = ask.files_fitting(arguments.pattern, file_filter(arguments.pattern), folder)
     else:
         kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
         stored = kinds.get(arguments.kind, ("attachment", "other"))

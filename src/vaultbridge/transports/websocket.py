@@ -24,6 +24,12 @@ from vaultbridge.transports.ws_connection import ConnectionLost, WebSocket, acce
 
 IDE_TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
 
+HOW_TO_CONNECT: Final = (
+    f"Send the header {IDE_TOKEN_HEADER} with the authToken of the bridge's lock file, "
+    "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
+)
+"""For a program that was refused. The file is its owner's alone, so its place is no secret."""
+
 TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
 (browsers). Never echoed, never logged."""
@@ -71,7 +77,9 @@ class DoorRules(Struct, frozen=True):
 
 def any_origin_is_refused(request: web.Request) -> str | None:
     """No IDE client is a web page, so an Origin means that some page is trying the port (CVE-2025-52882)."""
-    return "a web page may not connect here" if hdrs.ORIGIN in request.headers else None
+    if hdrs.ORIGIN not in request.headers:
+        return None
+    return f"A request with an Origin header is refused: no web page may connect here. {HOW_TO_CONNECT}"
 
 
 class Door:
@@ -92,7 +100,10 @@ class Door:
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
         refusal = self._refusal(request)
         if refusal is not None:
-            log.warning("Refused a connection: %s", (refusal.text or "").strip())
+            # Without any token nothing was tried: somebody looks whether we are there, as `doctor` does.
+            looks = refusal.status == 401 and not _given_tokens(request)
+            level = logging.INFO if looks else logging.WARNING
+            log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
             return refusal
         trusted = self.rules.trusts(request)
         if not trusted:
@@ -125,7 +136,7 @@ class Door:
         if reason is not None:
             return _refused(403, reason)
         if self.rules.token is not None and not token_fits(request, self.rules.token):
-            return _refused(401, "the authentication token is missing or wrong")
+            return _refused(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
         problem = _handshake_problem(request)
         if problem is not None:
             return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
@@ -184,14 +195,17 @@ def offered_protocols(request: web.Request) -> list[str]:
 
 def token_fits(request: web.Request, token: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
-    given = request.headers.getall(IDE_TOKEN_HEADER, [])
-    given += [
+    given = _given_tokens(request)
+    # Exactly one: of two different tokens nobody could say which one counts.
+    return len(given) == 1 and same_token(given[0], token)
+
+
+def _given_tokens(request: web.Request) -> list[str]:
+    return request.headers.getall(IDE_TOKEN_HEADER, []) + [
         name.removeprefix(TOKEN_PROTOCOL_PREFIX)
         for name in offered_protocols(request)
         if name.startswith(TOKEN_PROTOCOL_PREFIX)
     ]
-    # Exactly one: of two different tokens nobody could say which one counts.
-    return len(given) == 1 and same_token(given[0], token)
 
 
 def same_token(given: str, token: str) -> bool:
