@@ -187,6 +187,39 @@ def test_a_string_in_too_many_words_is_still_found_exactly(make_vault: MakeVault
     assert found(search(vault.index, 'zq"x"')) == {"one.md"}
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"the capital of"', {"both.md", "end.md", "longend.md", "plain.md", "start.md"}),
+        ('"the capital"', {"apart.md", "both.md", "end.md", "longend.md", "plain.md", "start.md"}),
+        ('"capital of"', {"both.md", "end.md", "longend.md", "plain.md", "start.md"}),
+        ('"the of"', {"two.md"}),
+        ('"the capital off"', {"both.md", "start.md"}),
+        ('"he capital of"', {"both.md", "end.md", "longend.md", "plain.md", "start.md"}),
+    ],
+)
+def test_a_phrase_is_found_whose_ends_many_words_share(
+    make_vault: MakeVault, query: str, expected: set[str]
+) -> None:
+    """More than can be named one by one in a question to the word table."""
+    many = " ".join(
+        f"{chr(97 + one)}{chr(97 + two)}the, of{chr(97 + one)}" for one in range(26) for two in range(3)
+    )
+    vault = make_vault(
+        {
+            "many.md": many,
+            "plain.md": "The capital of nowhere",
+            "end.md": "to lathe capital of it",
+            "longend.md": "a sunbathe capital of it",
+            "start.md": "the capital offer",
+            "both.md": "to bathe capital offers",
+            "apart.md": "the capital, of",
+            "two.md": "soothe often",
+        }
+    )
+    assert found(search(vault.index, query)) == expected
+
+
 def test_the_exact_name_comes_first_then_alias_then_heading_then_body(make_vault: MakeVault) -> None:
     vault = make_vault(
         {

@@ -155,7 +155,8 @@ PHRASES: Final = 32
 word."""
 
 SHORT_WORD: Final = 5
-"""Letters of a word that may be common: where a longer one stands at all is near enough to check."""
+"""Letters of a word that may be common: where a longer one stands at all is near enough to check, when the
+only other word of the phrase is a beginning."""
 
 
 def _several_words(needle: Needle, terms: Terms | None) -> str | None:
@@ -182,12 +183,11 @@ def _several_words(needle: Needle, terms: Terms | None) -> str | None:
     else:
         found = [_quoted(" ".join(words)) + tail]
     others = [first for first in firsts if first != words[0]]
-    for first in others:
-        if len(first) <= SHORT_WORD:
-            found.append(_quoted(" ".join((first, *between))) if between else f'"{first} {words[-1]}"{tail}')
-    if rare := [_quoted(first) for first in others if len(first) > SHORT_WORD]:
-        anywhere = f"({' OR '.join(rare)})"
-        found.append(f"({anywhere} AND {_quoted(' '.join(between))})" if between else anywhere)
+    if between:
+        found += [_quoted(" ".join((first, *between))) for first in others]
+    else:
+        found += [f'"{first} {words[-1]}"{tail}' for first in others if len(first) <= SHORT_WORD]
+        found += [_quoted(first) for first in others if len(first) > SHORT_WORD]
     return " OR ".join(found)
 
 
