@@ -281,12 +281,12 @@ async def test_the_past_of_a_note_that_became_private_is_not_told(serving: Servi
         _, secret = served.tokens.make("phone", deny=("Private/",))
         mine = bearer(secret)
         await served.call("edit_note", name="Work/Plan", op="append", content="zebraplan")
-        assert "zebraplan" in await call(served, mine, "history", {"action": "diff", "id": 1})
+        assert "zebraplan" in await call(served, mine, "history", {"id": 1})
         await served.call("move_note", name="Work/Plan", to="Private/Plan")
-        unknown = await call(served, mine, "history", {"action": "diff", "id": 99})
-        for number in (1, 2):
-            for action in ("diff", "undo"):
-                told = await call(served, mine, "history", {"action": action, "id": number})
-                assert told == unknown.replace("99", str(number)), (action, told)
-        for arguments in ({"action": "list"}, {"action": "list", "name": "Work/Plan.md"}):
+        for tool in ("history", "undo"):
+            unknown = await call(served, mine, tool, {"id": 99})
+            for number in (1, 2):
+                told = await call(served, mine, tool, {"id": number})
+                assert told == unknown.replace("99", str(number)), (tool, told)
+        for arguments in ({}, {"name": "Work/Plan.md"}):
             assert "(no changes)" in await call(served, mine, "history", arguments)

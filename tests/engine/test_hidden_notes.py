@@ -264,3 +264,15 @@ def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(
     with pytest.raises(NoteNotFound):
         engine.find("Link")
     assert engine.find("A") == "F/A.md"
+
+
+@pytest.mark.parametrize("spelled", ["private", "PRIVATE", "Private"])
+def test_a_refusal_does_not_tell_how_a_hidden_folder_is_spelled(make_vault: MakeVault, spelled: str) -> None:
+    engine = make_vault(VAULT, scope=SCOPE)
+    for operation in (
+        Create(note=f"{spelled}/x", content=""),
+        AddFile(path=f"{spelled}/x.png", data=b"x"),
+        Move(note="Open", to=f"{spelled}/x"),
+    ):
+        error = refused(lambda operation=operation: engine.apply([operation]))  # type: ignore[misc]
+        assert isinstance(error, PermissionDenied) and f"{error}".startswith(f"{spelled}/x.")

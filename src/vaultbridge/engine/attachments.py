@@ -38,7 +38,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Before a free name is looked for: a number would tell that a hidden file is there.
     engine.scope.check_write(wanted, new=True)
-    return _free(wanted, engine.ask.table(), engine.root)
+    return _free(engine.root.spelled(wanted), engine.ask.table(), engine.root)
 
 
 def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:

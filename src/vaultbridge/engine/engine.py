@@ -353,6 +353,7 @@ class Engine:
         return Surroundings(
             find=self.find,
             stored=self._files.stored,
+            spelled=self.root.spelled,
             check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,

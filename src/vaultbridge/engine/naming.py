@@ -13,8 +13,17 @@ from msgspec import Struct
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.links.resolve import name_key
 from vaultbridge.note.text import is_text
-from vaultbridge.vault.paths import VaultPath, is_under, join, name_of, new_vault_path, vault_path
+from vaultbridge.vault.paths import (
+    VaultPath,
+    folder_of,
+    is_under,
+    join,
+    name_of,
+    new_vault_path,
+    vault_path,
+)
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
@@ -34,12 +43,13 @@ def holds_text(path: str, data: bytes) -> bool:
 
 class Surroundings(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
-    caller used; `stored` asks the disk how a visible file's path is spelled there; `check_named` raises when
-    a file, as it is on disk, may not be used; `is_folder` asks the disk; `expand` gives a template's text for
-    a new note's title."""
+    caller used; `stored` asks the disk how a visible file's path is spelled there, `spelled` how the folders
+    of a new one's are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` asks
+    the disk; `expand` gives a template's text for a new note's title."""
 
     find: Callable[[str], VaultPath]
     stored: Callable[[VaultPath], VaultPath | None]
+    spelled: Callable[[VaultPath], VaultPath]
     check_named: Callable[[VaultPath], None]
     is_folder: Callable[[VaultPath], bool]
     expand: Callable[[str, str], str]
@@ -90,6 +100,26 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
     if "/" not in spelled:
         spelled = join(settings.new_note_folder(None), spelled)
     return new_vault_path(spelled)
+
+
+def as_made(draft: Draft, path: VaultPath, around: Surroundings) -> VaultPath:
+    """What a new file at this path will be called: folders that differ only in case or Unicode form are one
+    folder, so it goes into the one that is there, on disk or in the draft. A hidden path stays as it was
+    written: how a hidden folder is spelled is nobody's business."""
+    if not around.scope.visible(path):
+        return path
+    path = around.spelled(path)
+    folder = folder_of(path)
+    if not folder or around.is_folder(folder):
+        return path
+    key = name_key(folder)
+    for made in draft.made():
+        above = folder_of(made)
+        while above:
+            if name_key(above) == key:
+                return join(above, name_of(path))
+            above = folder_of(above)
+    return path
 
 
 def is_folder(draft: Draft, path: VaultPath, around: Surroundings) -> bool:

@@ -10,7 +10,15 @@ from collections.abc import Callable
 
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import pin_older_links, references_to
-from vaultbridge.engine.naming import Surroundings, existing, holds_text, is_folder, new_note_path, same_path
+from vaultbridge.engine.naming import (
+    Surroundings,
+    as_made,
+    existing,
+    holds_text,
+    is_folder,
+    new_note_path,
+    same_path,
+)
 from vaultbridge.engine.note_edits import changes_for
 from vaultbridge.engine.operations import (
     AddFile,
@@ -52,7 +60,7 @@ def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
         case Delete():
             delete_named(draft, operation, around)
         case AddFile(path=wanted, data=data):
-            path = new_vault_path(wanted)
+            path = as_made(draft, new_vault_path(wanted), around)
             around.scope.check_write(path, new=True)
             _must_be_free(draft, path, around)
             pin_older_links(draft, around.sources, path, around.settings.links)
@@ -92,7 +100,7 @@ def _edit_note(draft: Draft, operation: NoteEdit, around: Surroundings) -> None:
 
 
 def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
-    path = new_note_path(operation.note, around.settings)
+    path = as_made(draft, new_note_path(operation.note, around.settings), around)
     around.scope.check_write(path, new=True)
     text = operation.content
     if operation.template:

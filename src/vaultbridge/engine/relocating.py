@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import linking_to, move
-from vaultbridge.engine.naming import TEXT_KINDS, Surroundings, as_folder, existing, files_under, is_folder
+from vaultbridge.engine.naming import (
+    TEXT_KINDS,
+    Surroundings,
+    as_folder,
+    as_made,
+    existing,
+    files_under,
+    is_folder,
+)
 from vaultbridge.engine.operations import Delete, Move
 from vaultbridge.errors import EditRefused
 from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
@@ -17,7 +25,7 @@ def move_named(draft: Draft, operation: Move, around: Surroundings) -> None:
         return
     source = existing(draft, operation.note, around)
     around.scope.check_write(source)
-    target = _move_target(source, operation.to)
+    target = as_made(draft, _move_target(source, operation.to), around)
     around.scope.check_write(target, new=True)
     if operation.expected:
         draft.open(source, expected=operation.expected)
@@ -55,7 +63,7 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings)
         spelled = inside if not into or is_folder(draft, into, around) else into
     else:
         spelled = VaultPath(to) if "/" in to or not to else join(folder_of(source), to)
-    target = new_vault_path(spelled)
+    target = as_made(draft, new_vault_path(spelled), around)
     around.scope.check_write(source)
     around.scope.check_write(target, new=True)
     if target == source:

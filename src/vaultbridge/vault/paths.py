@@ -303,6 +303,20 @@ class Root:
             here = nearer
         return here, []
 
+    def spelled(self, path: VaultPath) -> VaultPath:
+        """The path of something to be made, with each folder that is there as the disk spells it: what the
+        new file will be called. Its own name stays as it is."""
+        here = self.folder
+        parts = path.split("/")
+        for at, part in enumerate(parts[:-1]):
+            exact = os.path.lexists(here / part)
+            stored = part if exact and not _folds_case(here / part) else _stored_name(here, part)
+            if stored is None:
+                break
+            parts[at] = unicodedata.normalize("NFC", stored)
+            here /= stored
+        return VaultPath("/".join(parts))
+
     def led_to(self, path: str) -> str | None:
         """Where a path leads when every link on the way is followed, from the vault's top, be there something
         or not; hidden folders count. None when that is outside the vault."""
@@ -350,6 +364,15 @@ def _holds_anything(folder: Path) -> bool:
     """Whether something of a vault is in a folder; what systems leave on every disk is hidden."""
     with os.scandir(folder) as listing:
         return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
+
+
+def _folds_case(place: Path) -> bool:
+    """Whether the disk finds this file or folder in another case too, so that it may be stored in either."""
+    other = place.with_name(place.name.swapcase())
+    try:
+        return other != place and other.lstat().st_ino == place.lstat().st_ino
+    except OSError:
+        return False
 
 
 def _stored_name(folder: Path, wanted: str) -> str | None:

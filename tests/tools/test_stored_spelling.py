@@ -1,0 +1,80 @@
+"""Paths in answers, journal and index are those on disk: one folder in two spellings is one folder."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcp_support.vault import VaultProcess, small_vault
+from tools_support.desk import Desk
+
+Small = Callable[..., Desk]
+NFD = unicodedata.normalize("NFD", "übung")
+CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("create_note", {"name": "{f}/Second", "content": "zebra"}, "Second.md"),
+    ("batch", {"operations": [{"op": "create", "name": "{f}/Second", "content": "zebra"}]}, "Second.md"),
+    ("edit_canvas", {"action": "create", "name": "{f}/Second.canvas"}, "Second.canvas"),
+    ("add_attachment", {"name": "{f}/Second.png", "data": "eA=="}, "Second.png"),
+    ("move_note", {"name": "zebra", "to": "{f}/Second"}, "Second.md"),
+    ("move_note", {"name": "zebra", "to": "{f}/"}, "zebra.md"),
+    ("move_note", {"name": "Old/", "to": "{f}/New"}, "New/Kept.md"),
+]
+
+
+def filled(value: Any, folder: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("{f}", folder)
+    if isinstance(value, list):
+        return [filled(one, folder) for one in value]
+    return {key: filled(one, folder) for key, one in value.items()} if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [("sub", "SUB"), ("sub/Inner", "Sub/inner"), (NFD, "übung"), (NFD, "ÜBUNG"), ("ΣΑΣ", "σας")],
+)
+@pytest.mark.parametrize(("tool", "arguments", "name"), CALLS)
+def test_a_new_file_is_told_by_the_folder_that_is_there(
+    small: Small, stored: str, asked: str, tool: str, arguments: dict[str, Any], name: str
+) -> None:
+    desk = small({f"{stored}/First.md": "first", "zebra.md": "zebra", "Old/Kept.md": "kept"})
+    path = f"{unicodedata.normalize('NFC', stored)}/{name}"
+    desk.call(tool, **filled(arguments, asked))
+    on_disk = {unicodedata.normalize("NFC", file) for file in desk.files()}
+    assert path in on_disk
+    (told,) = (change.paths[-1] for change in desk.engine.history(limit=1))
+    assert path == told or path.startswith(told + "/"), "the folder, when a folder was moved"
+    listed = [file.path for file in desk.engine.ask.files()]
+    assert sorted(listed) == sorted(on_disk), "the index knows it by that path, and by no other"
+    if name == "Second.md":
+        assert path in desk.text("search", query="zebra")
+
+
+def test_the_answer_of_create_note_names_the_real_path(small: Small) -> None:
+    desk = small({"sub/First.md": "first"})
+    assert desk.data("create_note", name="SUB/Second", content="x")["path"] == "sub/Second.md"
+    assert desk.data("create_note", name="Sub/SECOND", content="y", overwrite=True)["path"] == "sub/Second.md"
+    assert desk.read("sub/Second.md") == "y"
+
+
+def test_folders_made_in_one_batch_are_one(small: Small) -> None:
+    desk = small({})
+    names = ("New/Deep/A", "NEW/B", "new/DEEP/C")
+    desk.call("batch", operations=[{"op": "create", "name": name, "content": "x"} for name in names])
+    made = ["New/B.md", "New/Deep/A.md", "New/Deep/C.md"]
+    assert sorted(desk.files()) == made
+    assert [file.path for file in desk.engine.ask.files()] == made
+
+
+async def test_over_stdio_a_note_in_another_spelling_is_found_at_once(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"sub/First.md": "first"})
+    async with VaultProcess(tmp_path, str(vault)) as process:
+        await process.begin()
+        made = await process.text("create_note", name="SUB/Second", content="zebra")
+        assert '"sub/Second.md"' in made
+        assert "sub/Second.md" in await process.text("search", query="zebra")
+        assert "sub/Second.md" in await process.text("history")
