@@ -115,6 +115,11 @@ class Freshness:
     def is_keeper(self) -> bool:
         return self._keeper.ours
 
+    @property
+    def watching(self) -> bool:
+        """Whether changes are noticed as they come, so that a question need not compare with the disk."""
+        return self._watching
+
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Tell `listener` of changes from now on; returns how to stop."""
         self._listeners.append(listener)

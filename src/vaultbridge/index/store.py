@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.index import schema
+from vaultbridge.index.memory import bound_heaps, give_back
 from vaultbridge.index.terms import Terms
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
@@ -73,6 +74,7 @@ class Index:
     @classmethod
     def open(cls, folder: Path) -> Index:
         """The index in a vault's cache folder; made when missing, made anew when it cannot serve."""
+        bound_heaps()
         index = cls(folder)
         index._prepare()
         return index
@@ -127,11 +129,16 @@ class Index:
                 raise
 
     def settle(self) -> None:
-        """Copy the write-ahead file into place, as far as readers allow: after a first build it is large."""
+        """After a first build: copy the write-ahead file, which is large, into place as far as readers allow,
+        and give the memory back that the build took."""
         with self._writer_lock:
             if self._writer is not None:
                 with suppress(sqlite3.OperationalError):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                # With its page cache and the words that the full-text table had gathered.
+                self._writer.close()
+                self._writer = None
+        give_back()
 
     def status(self) -> IndexStatus:
         with self.reading() as db:

@@ -1,0 +1,202 @@
+"""Whether an answer of one page grows with the vault: the same questions on a vault ten times as large.
+
+    python benchmarks/scale_bench.py                              # 10,000 and 100,000 notes: some minutes
+    python benchmarks/scale_bench.py --notes 1000 --large 10000   # shorter
+
+Each figure is the processor time of a question on the large vault, divided by that on the small one; what
+reads everything gives ten. Times below a millisecond count as one: they are within the noise. The memory of
+`vaultbridge stdio` after a first build, searches and edits is held too. Exit code 1 when a bound is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent / "src")]
+
+from generate import generate  # noqa: E402
+
+from vaultbridge.dialects import vault_resources  # noqa: E402
+from vaultbridge.dialects.vault_engines import VaultEngines  # noqa: E402
+from vaultbridge.engine import Engine  # noqa: E402
+from vaultbridge.engine.operations import Append  # noqa: E402
+from vaultbridge.tools.standard import standard_catalog  # noqa: E402
+from vaultbridge.tools.workshop import Workshop  # noqa: E402
+from vaultbridge.vault.trash import TrashCans  # noqa: E402
+
+GROWTH = 4.0
+"""The most that a question may take on ten times the notes. Counting an index's entries grows with the vault,
+if slowly; reading rows or notes gives ten and more."""
+
+MEGABYTES = 80.0
+"""What the process may hold after a session."""
+
+FLOOR = 0.001
+
+QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "vault_info": ("vault_info", {}),
+    "vault_info, broken links": ("vault_info", {"section": "links"}),
+    "vault_info, problems": ("vault_info", {"section": "problems"}),
+    "vault_info, conflicts": ("vault_info", {"section": "conflicts"}),
+    "tasks": ("tasks", {}),
+    "tasks, open": ("tasks", {"status": "open"}),
+    "tasks, done": ("tasks", {"status": "done"}),
+    "list_files": ("list_files", {}),
+    "list_files by time": ("list_files", {"sort": "modified"}),
+    "list_files by size": ("list_files", {"sort": "size"}),
+    "tags": ("tags", {}),
+    "properties": ("properties", {}),
+    "links, orphans": ("links", {"kind": "orphans"}),
+    "links, dead ends": ("links", {"kind": "dead_ends"}),
+}
+
+
+class Opened:
+    """One vault with its index, and the questions to it."""
+
+    def __init__(self, folder: Path, notes: int) -> None:
+        self.vault = folder / f"vault-{notes}"
+        generate(self.vault, notes)
+        (self.vault / "Appended.md").write_text("A note.\n")
+        self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", cans=TrashCans({}))
+        self.engine.freshness.refresh()
+        # As in a server: changes are watched, and no question compares the vault with the disk.
+        self.engine.freshness.keep()
+        while not self.engine.freshness.watching:
+            time.sleep(0.05)
+        self._shop = Workshop(engines={"v": self.engine})
+        self._engines = VaultEngines({"v": lambda: self.engine})
+        self._catalog = standard_catalog()
+
+    def questions(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        for name, (tool, arguments) in QUESTIONS.items():
+            yield name, lambda tool=tool, arguments=arguments: self._catalog.call(tool, arguments, self._shop)  # type: ignore[misc]
+        yield "resources/list", lambda: vault_resources.listed(self._engines, "")
+        yield "files of each kind", self.engine.ask.counts
+        yield "recent files", self.engine.ask.recent
+        yield "an append", lambda: self.engine.apply([Append(note="Appended", content="x")])
+
+
+def computed(work: Callable[[], object], rounds: int) -> float:
+    """The least processor time of several rounds."""
+    best = float("inf")
+    for _ in range(rounds):
+        begin = time.thread_time()
+        work()
+        best = min(best, time.thread_time() - begin)
+    return best
+
+
+def growth(folder: Path, notes: int, large: int, rounds: int) -> dict[str, tuple[float, float]]:
+    figures: dict[str, tuple[float, float]] = {}
+    with contextlib.ExitStack() as stack:
+        small_vault, large_vault = (Opened(folder, count) for count in (notes, large))
+        for vault in (small_vault, large_vault):
+            stack.callback(vault.engine.close)
+        for (name, small), (_, big) in zip(small_vault.questions(), large_vault.questions(), strict=True):
+            figures[name] = (computed(small, rounds), computed(big, rounds))
+    return figures
+
+
+class Session:
+    """`vaultbridge stdio` on a vault whose index is not built yet."""
+
+    def __init__(self, vault: Path, home: Path) -> None:
+        environ = {**os.environ, "HOME": str(home), "VAULTBRIDGE_CACHE": str(home / "cache")}
+        environ["PYTHONPATH"] = str(Path(__file__).resolve().parent.parent / "src")
+        command = [sys.executable, "-m", "vaultbridge", "stdio", str(vault), "--log-level", "error"]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, text=True
+        )
+        self.number = 0
+        client = {"name": "bench", "version": "1"}
+        self.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo=client)
+
+    def ask(self, method: str, **params: Any) -> str:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.number += 1
+        wanted = {"jsonrpc": "2.0", "id": self.number, "method": method, "params": params}
+        self.process.stdin.write(json.dumps(wanted) + "\n")
+        self.process.stdin.flush()
+        while json.loads(line := self.process.stdout.readline()).get("id") != self.number:
+            pass
+        return line
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> str:
+        return self.ask("tools/call", name=f"obsidian_{tool}", arguments=arguments)
+
+    def megabytes(self) -> float:
+        """Of the process and its children."""
+        tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        processes = [str(self.process.pid), *" ".join(task.read_text() for task in tasks).split()]
+        held = (Path(f"/proc/{one}/status").read_text() for one in processes)
+        return sum(int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) for status in held) / 1024
+
+
+def memory(folder: Path, notes: int) -> float:
+    """Resident after a first build, searches, edits and a page of everything."""
+    with tempfile.TemporaryDirectory(dir=folder) as home:
+        session = Session(folder / f"vault-{notes}", Path(home))
+        try:
+            while "still being built" in session.call("search", {"query": "zyzzyvaphone"}):
+                time.sleep(0.2)
+            for query in (
+                "window",
+                "the",
+                "tag:#project",
+                "[status:active]",
+                "line:(window water)",
+                "/wind.w/",
+            ):
+                for offset in (0, 20, 40):
+                    session.call("search", {"query": query, "offset": offset})
+            for _ in range(30):
+                session.call("edit_note", {"name": "Appended", "op": "append", "content": "One more line."})
+            for tool, arguments in QUESTIONS.values():
+                session.call(tool, arguments)
+            return session.megabytes()
+        finally:
+            assert session.process.stdin is not None
+            session.process.stdin.close()
+            session.process.wait()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--large", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--folder", type=Path, help="where vaults and caches are kept between runs")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        folder = options.folder or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="scale-bench-"))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        figures = growth(folder, options.notes, options.large, options.rounds)
+        held = memory(folder, options.notes) if sys.platform == "linux" else 0.0
+    passed = held <= MEGABYTES
+    print(f"{options.large} notes against {options.notes}, at most {GROWTH:g} times")
+    for name, (small, big) in figures.items():
+        ratio = max(big, FLOOR) / max(small, FLOOR)
+        passed = passed and ratio <= GROWTH
+        verdict = "ok  " if ratio <= GROWTH else "MISS"
+        print(f"{verdict} {name:28} {ratio:6.2f} x  ({small * 1e3:7.2f} ms, {big * 1e3:7.2f} ms)")
+    verdict = "ok  " if held <= MEGABYTES else "MISS"
+    print(f"{verdict} {'resident after a session':28} {held:6.1f} MB, at most {MEGABYTES:g}")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
