@@ -147,7 +147,7 @@ class LinkGraph:
                     _target(db, key, count, notes, limit=sources)
                     for key, count, notes in totals.frequent(db, MISSING, "", limit=limit, offset=offset)
                 )
-                return Listed(rows, totals.add_up(db, MISSING).rows)
+                return Listed(rows, totals.read_sum(db, MISSING).rows)
             found = self._unresolved(db)
         kept = cut(found, limit=limit, offset=offset)
         if sources != ALL:
@@ -186,7 +186,7 @@ class LinkGraph:
         """How many links name no file, and how many names they give."""
         with self._index.reading() as db:
             if self._visible is None and totals.kept(db):
-                stored = totals.add_up(db, MISSING)
+                stored = totals.read_sum(db, MISSING)
                 return stored.count, stored.rows
             if self._exists is not None:
                 found = self._unresolved(db)
@@ -201,7 +201,7 @@ class LinkGraph:
             if self._visible is not None or not totals.kept(db):
                 pairs = [(path, one.target) for one in self._unresolved(db) for path in one.sources]
                 return Listed(tuple(cut(pairs, limit=limit, offset=offset)), len(pairs))
-            total = totals.add_up(db, MISSING).places
+            total = totals.read_sum(db, MISSING).places
             rows: list[tuple[VaultPath, str]] = []
             passed = 0
             wanted = total if limit == ALL else limit
@@ -304,6 +304,7 @@ def _target(
 ) -> UnresolvedTarget:
     """A target without a file as it is first written, with some of the notes that name it."""
     named = "FROM links JOIN files ON files.id = source WHERE missing = ?"
-    (target,) = db.execute(f"SELECT target {named} ORDER BY path, seq LIMIT 1", (key,)).fetchone()
+    first = db.execute(f"SELECT source, seq {named} ORDER BY path, seq LIMIT 1", (key,)).fetchone()
+    (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first).fetchone()
     rows = db.execute(f"SELECT DISTINCT path {named} ORDER BY path LIMIT ? OFFSET ?", (key, limit, offset))
     return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for (path,) in rows))

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct, json
 
-from vaultbridge.index.counts import Counts, count_all, count_file
+from vaultbridge.index.counts import MISSING, Counts, count_all, count_file
 from vaultbridge.index.schema import NAME_ONLY
 from vaultbridge.vault.cloud import Conflict, conflict_of
 from vaultbridge.vault.paths import VaultPath
@@ -26,6 +26,15 @@ DEAD_END: Final = "dead end"
 DUPLICATE: Final = "duplicate"
 CONFLICT: Final = "conflict"
 """`marks.what`. The name is a path; for a duplicate it is the key that several notes have in common."""
+
+SUM: Final = "sum"
+"""`totals.what` of the sums over SUMMED, by what is summed: its numbers under "", and how many rows it has
+under `rows`."""
+
+_ROWS: Final = "rows"
+
+SUMMED: Final = frozenset({MISSING})
+"""What has as many rows as a vault has names, so that even adding up what is stored would take long."""
 
 _NUMBERED_FIRST: Final = " 1"
 """A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.conflict_of`."""
@@ -41,7 +50,13 @@ def rebuild(db: sqlite3.Connection) -> None:
     """Count everything anew."""
     db.execute("DELETE FROM totals")
     db.execute("DELETE FROM marks")
-    rows = ((*at, *amounts) for at, amounts in sorted(count_all(db).items()))
+    counts = count_all(db)
+    sums = Counts()
+    for (what, _, _), amounts in counts.items():
+        if what in SUMMED:
+            sums.add(SUM, what, "", *amounts)
+            sums.add(SUM, what, _ROWS)
+    rows = ((*at, *amounts) for at, amounts in sorted({**counts, **sums}.items()))
     db.executemany("INSERT INTO totals VALUES (?, ?, ?, ?, ?)", rows)
     db.execute(
         f"INSERT INTO marks SELECT ?, path, '' FROM files WHERE state != {NAME_ONLY} AND id NOT IN"
@@ -89,10 +104,11 @@ class Sum(Struct, frozen=True):
     places: int
 
 
-def add_up(db: sqlite3.Connection, what: str) -> Sum:
-    """All that is counted under this, together. Ask `kept` first."""
-    statement = "SELECT count(*), ifnull(sum(count), 0), ifnull(sum(places), 0) FROM totals WHERE what = ?"
-    return Sum(*db.execute(statement, (what,)).fetchone())
+def read_sum(db: sqlite3.Connection, what: str) -> Sum:
+    """All that is counted under this, together; `what` is one of SUMMED. Ask `kept` first."""
+    counts = read(db, SUM)
+    rows, _ = counts.get((SUM, what, _ROWS), (0, 0))
+    return Sum(rows, *counts.get((SUM, what, ""), (0, 0)))
 
 
 def marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> list[tuple[str, str]]:
@@ -161,6 +177,7 @@ class Totals:
             targets = (one.targets if one else frozenset[int]() for one in (before, after))
             concerned.update(next(targets) ^ next(targets))
         self._before.clear()
+        self._sum(delta)
         self._write(delta)
         self._mark_links(concerned, moved)
         self._mark_names(names)
@@ -176,6 +193,16 @@ class Totals:
         )
         path, key, kind = row
         return _File(path, key, kind, count_file(self._db, id_), frozenset(to for (to,) in targets))
+
+    def _sum(self, delta: Counts) -> None:
+        """Add to the changes what they change in the sums."""
+        for at, amounts in list(delta.items()):
+            if at[0] in SUMMED and amounts != (0, 0):
+                statement = "SELECT count, places FROM totals WHERE what = ? AND key = ? AND name = ?"
+                had = self._db.execute(statement, at).fetchone() or (0, 0)
+                now = (had[0] + amounts[0], had[1] + amounts[1])
+                delta.add(SUM, at[0], "", *amounts)
+                delta.add(SUM, at[0], _ROWS, (now != (0, 0)) - (had != (0, 0)))
 
     def _write(self, delta: Counts) -> None:
         changed = {at: amounts for at, amounts in delta.items() if amounts != (0, 0)}
