@@ -84,6 +84,7 @@ async def test_a_folder_is_named_as_one_and_the_note_of_its_name_stays(client: C
     assert (vault / "Sub.md").read_text() == "a note called like the folder\n"
     # What is private is not said to be a folder, nor to be anything.
     assert "folder," not in (await refused(client, "writeFile", path="Private", content="x")).message
+    assert "Private" not in (await refused(client, "writeFile", path="PRIVATE/x.txt", content="x")).message
 
 
 async def test_another_spelling_writes_the_file_itself_and_not_the_note_of_that_name(
@@ -91,9 +92,17 @@ async def test_another_spelling_writes_the_file_itself_and_not_the_note_of_that_
 ) -> None:
     (vault / "MAKEFILE").write_text("all:\n")
     (vault / "Makefile.md").write_text("about it\n")
-    await client.request("writeFile", path="Makefile", content="none:\n")
+    answer = await client.request("writeFile", path="Makefile", content="none:\n")
+    assert answer["path"] == "MAKEFILE"
     assert (vault / "MAKEFILE").read_text() == "none:\n"
     assert (vault / "Makefile.md").read_text() == "about it\n"
+
+
+async def test_the_answer_has_the_path_that_the_file_really_got(client: Client, vault: Path) -> None:
+    answer = await client.request("writeFile", path="SUB/new.txt", content="new\n")
+    assert (vault / answer["path"]).read_text() == "new\n"
+    assert answer["path"] == "Sub/new.txt"
+    assert await client.request("listFiles", pattern="new.txt") == ["Sub/new.txt"]
 
 
 async def test_a_pattern_without_a_slash_is_a_file_name_in_any_folder(client: Client) -> None:

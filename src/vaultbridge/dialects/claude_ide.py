@@ -293,8 +293,8 @@ class _IdeDialect:
         ide = self._ide.holding(given)
         path = ide.paths.to_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
-        await ide.view.write_text(path, text(call.params, "content"), actor=actor)
-        return {"success": True, "path": path}
+        stored = await ide.view.write_text(path, text(call.params, "content"), actor=actor)
+        return {"success": True, "path": stored}
 
     async def _list_files(self, call: Call) -> list[str]:
         return list(await self._ide.view.list_files(optional_text(call.params, "pattern")))

@@ -74,25 +74,28 @@ class EngineView:
             )
         return displayable(decode(data).text)
 
-    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> None:
-        await asyncio.to_thread(self._write, path, text, actor)
+    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
+        return await asyncio.to_thread(self._write, path, text, actor)
 
-    def _write(self, path: VaultPath, text: str, actor: str) -> None:
-        there = self._engine.scope.visible(path) and self._engine.root.exists(path)
+    def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
+        if visible := self._engine.scope.visible(path):
+            # As it is spelled on disk, or would be in folders that are there: another spelling may be a
+            # note's whole name without `.md`, and is not the path that the file gets.
+            path = self._engine.root.path_of(self._engine.root.place(path)) or path
+        there = visible and self._engine.root.exists(path)
         operation: Operation
         if there and self._engine.is_folder(path):
             # Asked for by name, the engine would find the note that is called like the folder.
             raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
         if there:
-            # As it is spelled on disk: another spelling may be a note's whole name, without `.md`.
-            stored = self._engine.root.path_of(self._engine.root.locate(path)) or path
-            operation = Write(note=stored, content=text)
+            operation = Write(note=path, content=text)
         elif path.lower().endswith(TEXT_KINDS):
             # The dot says: exactly there, not where the settings put new notes.
             operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())
         self._engine.apply([operation], actor=actor, label="written by an editor client")
+        return path
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
         fits = file_filter(pattern)

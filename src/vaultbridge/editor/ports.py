@@ -64,8 +64,9 @@ class VaultView(Protocol):
         """Raises NoteNotFound, PermissionDenied, InvalidPath."""
         ...
 
-    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> None:
-        """Make or replace a whole note, through the journal. Raises PermissionDenied, EditRefused, …"""
+    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
+        """Make or replace a whole file, through the journal; gives its path as it is stored. Raises
+        PermissionDenied, EditRefused, …"""
         ...
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
