@@ -30,7 +30,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate  # noqa: E402
 
 from vaultbridge.engine import Engine  # noqa: E402
-from vaultbridge.engine.operations import Move  # noqa: E402
+from vaultbridge.engine.operations import Append, Move  # noqa: E402
 from vaultbridge.index.graph import LinkGraph  # noqa: E402
 from vaultbridge.index.names import Names  # noqa: E402
 from vaultbridge.index.search import search  # noqa: E402
@@ -198,6 +198,8 @@ def measure(report: Report, folder: Path, notes: int, large: int, rounds: int) -
     report.add("unchanged start to answer / bare walk", start / walk, 3, "x", walk=walk, start=start)
     measure_questions(report, vault, cache, rounds)
     measure_rename(report, folder, vault, rounds)
+    measure_renames_in_a_row(report, folder, vault, rounds)
+    measure_append(report, folder, vault, rounds)
     if sys.platform.startswith("linux"):
         report.add("resident with the vault open", in_a_process(OPEN_PROGRAM, vault, cache), 80, "MB")
 
@@ -296,6 +298,43 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
     report.add(
         f"rename with {len(places)} backlinks / bare rewrite", ours / bare, 4, "x", bare=bare, ours=ours
     )
+
+
+def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: int) -> None:
+    """Each rename finds the index still busy with the one before."""
+    turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
+    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+        engine.freshness.refresh()
+        places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(VaultPath(HUB))})
+        rename(engine, next(turn))
+        ours = sorted(timed(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
+        bare = sorted(timed(lambda: bare_rewrite(places)) for _ in range(rounds * 2 + 1))
+    report.add("renames in a row / bare rewrite", ours[rounds] / bare[rounds], 4, "x", bare=bare[rounds])
+
+
+def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:
+    """The middle of many, each followed by a bare durable write of the same note; the longest for itself."""
+    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+        engine.freshness.keep()
+        engine.freshness.wait_complete()
+        paths = [file.path for file in engine.ask.files() if file.path.endswith(".md")][:200]
+        bare, ours = [], []
+        for turn in range(rounds * len(paths)):
+            path = paths[turn % len(paths)]
+            ours.append(timed(lambda path=path: engine.apply([Append(note=path, content="line")])))  # type: ignore[misc]
+            bare.append(timed(lambda path=path: bare_rewrite([vault / path])))  # type: ignore[misc]
+    bare.sort()
+    ours.sort()
+    middle = len(ours) // 2
+    report.add(
+        "append / bare durable write",
+        ours[middle] / bare[middle],
+        6,
+        "x",
+        bare=bare[middle],
+        ours=ours[middle],
+    )
+    report.add("the longest append", ours[-1] * 1000, 30, "ms", bare=bare[-1] * 1000)
 
 
 def rename(engine: Engine, names: tuple[str, str]) -> None:

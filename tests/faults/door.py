@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -65,6 +66,14 @@ class Door:
                 result: dict[str, Any] = message["result"]
                 return result
         raise AssertionError("the server is gone")
+
+    def kill_during(self, tool: str, seconds: float, **arguments: Any) -> None:
+        """Sends a call and ends the process, as a power button would, so long after."""
+        self._number += 1
+        params = {"name": f"obsidian_{tool}", "arguments": arguments}
+        self._send({"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params})
+        time.sleep(seconds)
+        self._process.kill()
 
     def call(self, tool: str, **arguments: Any) -> tuple[bool, str]:
         """Whether the tool did it, and what it said."""

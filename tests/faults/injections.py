@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import subprocess
 import sys
@@ -87,6 +88,39 @@ def _history(cache: Path) -> str:
     return "\n".join(
         data.decode() for one in versions for data in (one.before, one.after) if data is not None
     )
+
+
+KILLED_WITHIN = 0.03
+"""A call that is killed is killed within so many seconds: an append takes some milliseconds."""
+
+
+def killed(folder: Path, count: int) -> Result:
+    """The server is killed in the middle of a change, `count` times; the next one makes good what is left."""
+    vault = folder / "vault"
+    vault.mkdir(parents=True)
+    note = vault / "Note.md"
+    note.write_text("# A note\n")
+    chance = random.Random(1)
+    calls, acknowledged, lost = 0, [], []
+    for _ in range(count):
+        with Door(vault, folder / "home") as door:
+            for _ in range(chance.randrange(1, 4)):
+                done, _ = door.call("edit_note", name="Note", op="append", content=f"v-{calls}")
+                acknowledged += [f"v-{calls}"] if done else []
+                calls += 1
+            door.kill_during(
+                "edit_note", chance.uniform(0, KILLED_WITHIN), name="Note", op="append", content=f"v-{calls}"
+            )
+            calls += 1
+        text = note.read_text()
+        if not (text.startswith("# A note\n") and text.endswith("\n")):
+            lost.append(f"torn: {text[-40:]!r}")
+    with Door(vault, folder / "home") as door:
+        door.call("edit_note", name="Note", op="append", content="the end")
+    lines = note.read_text().splitlines()
+    lost += [mark for mark in acknowledged if lines.count(mark) != 1]
+    lost += [f"left behind: {file.name}" for file in vault.glob(".vaultbridge-*")]
+    return Result(count, calls, len(acknowledged), lost)
 
 
 SECRET = "what nobody may see"

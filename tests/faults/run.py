@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
 
-from faults.injections import Result, outside_saves, swapped  # noqa: E402
+from faults.injections import Result, killed, outside_saves, swapped  # noqa: E402
 
 Fault = Callable[[Path, int], Result]
 
@@ -29,6 +29,7 @@ FAULTS: dict[str, Fault] = {
     "closing-slow": lambda folder, count: outside_saves(folder, "closing", max(1, count // 30), 0.3),
     "replace": lambda folder, count: outside_saves(folder, "replace", count, 0),
     "append": lambda folder, count: outside_saves(folder, "append", count, 0),
+    "killed": lambda folder, count: killed(folder, max(1, count // 10)),
     "swap-file": lambda folder, count: swapped(folder, "file", count, denied=False),
     "swap-folder": lambda folder, count: swapped(folder, "folder", count, denied=False),
     "swap-file-denied": lambda folder, count: swapped(folder, "file", count, denied=True),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faults.injections import outside_saves, swapped
+from faults.injections import killed, outside_saves, swapped
 
 pytestmark = pytest.mark.timeout(280)
 
@@ -25,6 +25,12 @@ def test_no_save_of_another_program_is_lost_to_an_edit(tmp_path: Path, how: str)
     result = outside_saves(tmp_path, how, 300, 0)
     assert result.lost == []
     assert result.done
+
+
+def test_a_server_that_is_killed_during_a_change_loses_nothing(tmp_path: Path) -> None:
+    result = killed(tmp_path, 8)
+    assert result.lost == []
+    assert result.done >= 8
 
 
 @pytest.mark.parametrize("denied", [False, True])

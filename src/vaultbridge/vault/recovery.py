@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault import beneath
+from vaultbridge.vault.in_use import BUSY_POLL_SECONDS, BUSY_SECONDS, is_open_for_writing
 from vaultbridge.vault.paths import folder_of, join
 from vaultbridge.vault.read import content_hash, read_place
 from vaultbridge.vault.steps import (
@@ -130,20 +133,35 @@ def _clear_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bo
     """Takes away what was staged, or what was displaced and is no longer needed. Displaced text that the
     journal does not hold was saved by another program meanwhile: it is never taken away, but becomes a
     conflict copy beside the note, which is added to `kept`. False then. `staged` is the staged file's number,
-    0 when nothing can be displaced yet."""
+    0 while it is unfinished."""
     # Looked at first: a file system that is read-only refuses even to remove what is not there.
-    if not act.temporary or (number := _number_at(act.temporary)) < 0:
+    if not act.temporary or not beneath.exists(act.temporary):
         return True
     temporary = Path(act.temporary)
     images = (act.before, act.after) if isinstance(act, Written) else (act.before,)
-    ours = isinstance(act, Written) and staged in (0, number)
-    if ours or _hash_at(temporary, act.path) in {image.hash for image in images if image is not None}:
+    unfinished = isinstance(act, Written) and not staged
+    if not unfinished:
+        # Also our own text stood in the note's place for a moment, and somebody may have opened it there.
+        _await_writers(temporary)
+    if unfinished or _hash_at(temporary, act.path) in {image.hash for image in images if image is not None}:
         beneath.remove(temporary, missing_ok=True)
         return True
     copy = set_aside(temporary, Path(act.place))
     kept.append(join(folder_of(act.path), copy.name))
     log.warning("%s was saved by another program during a change; its text is in %s.", act.path, copy.name)
     return False
+
+
+def _await_writers(place: Path) -> None:
+    """Waits until no program has the file open to write, `BUSY_SECONDS` at most."""
+    with contextlib.suppress(OSError):
+        handle = beneath.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            deadline = time.monotonic() + BUSY_SECONDS
+            while is_open_for_writing(handle) and time.monotonic() < deadline:
+                time.sleep(BUSY_POLL_SECONDS)
+        finally:
+            os.close(handle)
 
 
 def folders_of(act: Act) -> set[Path]:
