@@ -435,3 +435,19 @@ async def test_one_read_of_many_messages_lets_others_in_between() -> None:
         await client.close()
     # A few turns may pass until the task that reads is woken.
     assert most <= 4 * FRAMES_A_TURN
+
+
+@given(st.lists(GOOD_FRAMES, max_size=3), st.lists(GOOD_FRAMES, max_size=3), PAYLOADS, st.integers(0, 400))
+def test_after_our_goodbye_a_frame_that_has_begun_ends_and_then_only_the_peers_close_passes(
+    before: list[bytes], after: list[bytes], payload: bytes, cut: int
+) -> None:
+    begun, goodbye = frame(TEXT, payload), close_frame(1000)
+    head = len(begun) - len(payload)
+    at = head + cut % (len(payload) + 1)
+    wire, gate = Wire(), Gate()
+    guard = FrameGuard(wire, wire, gate, max_message=1000, later=lambda turn: turn())
+    guard.data_received(b"".join(before) + begun[:at])
+    guard.ignore_data()
+    guard.data_received(begun[at:] + b"".join(after) + goodbye)
+    assert wire.data == b"".join(before) + begun + goodbye
+    assert wire.refusals == []

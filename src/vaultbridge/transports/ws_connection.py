@@ -325,6 +325,8 @@ class WebSocket:
         payload = struct.pack("!H", code) + reason.encode()[:123]
         await self._control(payload, WSMsgType.CLOSE)
         self._response.goodbye_said = True
+        if self._guard is not None:
+            self._guard.ignore_data()
 
     def _end(self) -> None:
         self._over.set()
