@@ -164,7 +164,8 @@ async def test_tools_that_change_go_and_come_with_the_right_to_change(tmp_path: 
         refused = await process.ask(
             "tools/call", {"name": "obsidian_create_note", "arguments": {"name": "D"}}
         )
-        assert "Unknown tool" in refused["error"]["message"]
+        assert refused["result"]["isError"]
+        assert "read-only" in refused["result"]["content"][0]["text"]
 
 
 async def test_what_the_command_line_forbids_no_file_allows(tmp_path: Path) -> None:

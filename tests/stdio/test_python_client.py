@@ -78,7 +78,7 @@ async def test_a_whole_session_in_every_version(
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
         assert {"summarize_note", "weekly_review", "find_related", "tidy_inbox", "plan_a_night"} <= prompts
         prompt = await client.get_prompt("summarize_note", {"note": "M82"})
-        assert isinstance(prompt.messages[1].content, types.EmbeddedResource)
+        assert isinstance(prompt.messages[1].content, types.TextContent)
         ref = types.PromptReference(name="summarize_note")
         completed = await client.complete(ref, {"name": "note", "value": "m8"})
         assert completed.completion.values[0] == "M82"
