@@ -59,13 +59,17 @@ class Stage:
 
     async def submit(self, prompt: str) -> None:
         """Type a prompt and send it off. The client takes an Enter right after fast typing for a pasted
-        line end, so it is pressed until the model has the prompt."""
+        line end, so it is pressed until the model has the prompt; not often, because one Enter too many would
+        answer the question that follows."""
         self.terminal.type(prompt)
         await self.terminal.shows(prompt[-12:])
         async with asyncio.timeout(SCREEN_SECONDS):
             while not self.model.saw(prompt):
                 self.terminal.press("Enter")
-                await asyncio.sleep(0.5)
+                for _ in range(30):
+                    if self.model.saw(prompt):
+                        break
+                    await asyncio.sleep(0.1)
 
     @asynccontextmanager
     async def bridge(
