@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index_support import Vault
-from vaultbridge.index import listing, overview, totals
+from vaultbridge.index import listing, overview, totals, write
 from vaultbridge.index.graph import LinkGraph
-from vaultbridge.index.store import Index
+from vaultbridge.index.store import Index, write_meta
 
 STEMS = (
     "Note",
@@ -182,6 +182,25 @@ def test_what_is_hidden_counts_as_if_it_were_not_there(
     finally:
         vault.close()
         without.close()
+
+
+def test_while_a_first_build_has_put_the_indexes_aside_every_question_is_answered(
+    vaults: Callable[[], Vault],
+) -> None:
+    vault = vaults()
+    try:
+        vault.write({f"a/Note {number}.md": HEADS[1] + "\n".join(LINES) for number in range(3)})
+        vault.full()
+        expected = {name: answer(vault.index, everything, 2, 1) for name, answer in ANSWERS.items()}
+        with vault.index.writing() as db:
+            write.begin_bulk(db)
+            write_meta(db, state="building")
+            db.execute("DELETE FROM totals")
+            db.execute("DELETE FROM marks")
+        for name, answer in ANSWERS.items():
+            assert answer(vault.index, None, 2, 1) == expected[name], name
+    finally:
+        vault.close()
 
 
 def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None:
