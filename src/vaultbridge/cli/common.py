@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
-from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -126,7 +127,15 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
     except BrokenPipeError:
         raise  # the front door knows what to do without a reader
     except OSError as error:
-        sys.stderr.write(f"vaultbridge: the system refused: {error.strerror or error}.\n")
+        if error.filename is None:
+            raise  # of our own output: the front door tells it
+        report(
+            EngineFailure(
+                f"The system refused {os.fsdecode(error.filename)!r}: {error.strerror or error}.",
+                hint="Set its permissions right, or move it out of the way.",
+            ),
+            as_json=args.json,
+        )
         return FAILED
     except KeyboardInterrupt:
         sys.stderr.write("\n")
