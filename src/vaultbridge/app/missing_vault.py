@@ -38,7 +38,12 @@ class MissingVaults:
         if text in self._told:
             return
         self._told.add(text)
-        place = os.path.abspath(os.path.expanduser(text))  # noqa: PTH100, PTH111
+        place = os.path.expanduser(text)  # noqa: PTH111
+        try:
+            place = os.path.abspath(place)  # noqa: PTH100
+        except FileNotFoundError:
+            # The folder that we were started in is gone.
+            place = text
         shown = "".join(char if char.isprintable() else "�" for char in place)
         sys.stderr.write(
             f"vaultbridge stdio: there is no vault at {shown}; tools answer VAULT_NOT_FOUND until there is.\n"
