@@ -199,3 +199,51 @@ def test_deleting_a_folder_tells_what_still_links_into_it(small: Small) -> None:
     desk.data("delete_note", name="B")
     desk.data("delete_note", name="D")
     assert "notices" not in desk.data("delete_note", name="F/")
+
+
+@pytest.mark.parametrize(
+    ("name", "to", "path"),
+    [
+        ("Plan", "Projects", "Projects/Plan.md"),
+        ("Plan", "projects", "Projects/Plan.md"),
+        ("Plan", "Projects/Old", "Projects/Old/Plan.md"),
+        ("Deep/Note", "Projects", "Projects/Note.md"),
+        ("Deep/Note", "Inner", "Deep/Inner/Note.md"),
+        ("picture.png", "Projects", "Projects/picture.png"),
+        # An ending, a free name and the folder that the note is in already: all these are new names.
+        ("Plan", "Projects.md", "Projects.md"),
+        ("Plan", "Free", "Free.md"),
+        ("Projects/One", "Projects", "Projects/Projects.md"),
+        ("Deep/Note", "Deep", "Deep/Deep.md"),
+    ],
+)
+def test_the_name_of_a_folder_moves_into_it(small: Small, name: str, to: str, path: str) -> None:
+    desk = small(
+        {
+            "Plan.md": "plan",
+            "Projects/One.md": "",
+            "Projects/Old/Two.md": "",
+            "Deep/Note.md": "[[Plan]]",
+            "Deep/Inner/Three.md": "",
+            "picture.png": b"x",
+        }
+    )
+    desk.call("move_note", name=name, to=to)
+    assert path in desk.files()
+
+
+def test_a_name_that_may_mean_two_things_is_asked_about(small: Small) -> None:
+    desk = small({"Plan.md": "", "Deep/Note.md": "", "Projects/One.md": "", "Deep/Projects/Two.md": ""})
+    error = desk.refused(EditRefused, "move_note", name="Deep/Note", to="Projects")
+    assert "Deep/Projects/ or Projects/" in str(error)
+    desk = small({"Projects.md": "a note of the folder's name"})
+    error = desk.refused(EditRefused, "move_note", name="Plan", to="Projects")
+    assert "Projects/ or Projects.md" in str(error)
+    desk.call("move_note", name="Plan", to="Projects/")
+    assert "Projects/Plan.md" in desk.files()
+
+
+def test_a_hidden_folder_of_that_name_is_not_moved_into(small: Small) -> None:
+    desk = small({"Plan.md": "", "Private/Projects/One.md": "", "x.md": ""}, scope=Scope(deny=("Private/",)))
+    desk.call("move_note", name="Plan", to="Projects")
+    assert "Projects.md" in desk.files()

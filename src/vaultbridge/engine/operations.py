@@ -174,7 +174,8 @@ class RenameBlock(_Operation, frozen=True, kw_only=True, tag="rename_block"):
 
 class Move(_Operation, frozen=True, kw_only=True, tag="move"):
     """A note, an attachment or a folder to a new path, with every link to it rewritten. A `to` that ends
-    with `/` names the folder to move into; one without an extension keeps the old one's."""
+    with `/` names the folder to move into, and so, for a file, does the name of a folder that is there; one
+    without an extension keeps the old one's."""
 
     note: str
     to: str

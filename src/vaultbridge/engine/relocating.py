@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.moving import linking_to, move
 from vaultbridge.engine.naming import (
@@ -14,7 +16,8 @@ from vaultbridge.engine.naming import (
     is_folder,
 )
 from vaultbridge.engine.operations import Delete, Move
-from vaultbridge.errors import EditRefused
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
 
 
@@ -25,7 +28,8 @@ def move_named(draft: Draft, operation: Move, around: Surroundings) -> None:
         return
     source = existing(draft, operation.note, around)
     around.scope.check_write(source)
-    target = as_made(draft, _move_target(source, operation.to), around)
+    to = _into_folder(draft, source, operation.to, around)
+    target = as_made(draft, _move_target(source, to), around)
     around.scope.check_write(target, new=True)
     if operation.expected:
         draft.open(source, expected=operation.expected)
@@ -37,6 +41,35 @@ def move_named(draft: Draft, operation: Move, around: Surroundings) -> None:
             f"{target} exists already; {source} was not moved.", hint="Choose another name.", path=target
         )
     move(draft, around.sources, {source: target}, around.settings.links, around.scope.visible)
+
+
+def _into_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings) -> str:
+    """`to` with a slash at its end when it names a folder that is there, as `mv` would take it: beside the
+    source, or from the vault's top. The folder that the source is in already is not meant: then it is a new
+    name. Raises EditRefused when two folders, or a folder and a note, could be meant."""
+    if to.endswith("/"):
+        return to
+    beside = join(folder_of(source), to) if "/" not in to else to
+    own = {name_key(source), name_key(folder_of(source))}
+    found: dict[str, VaultPath] = {}
+    for spelled in (beside, to):
+        with contextlib.suppress(InvalidArgument):
+            folder = vault_path(spelled)
+            visible = name_key(folder) not in own and around.scope.visible(folder)
+            if visible and is_folder(draft, folder, around):
+                found.setdefault(name_key(folder), folder)
+    if not found:
+        return to
+    readings = [f"{folder}/" for folder in found.values()]
+    note = f"{beside}.md"
+    if source.lower().endswith(".md") and draft.seen.same_path(note):
+        readings.append(note)
+    if len(readings) > 1:
+        raise EditRefused(
+            f"{to!r} may mean {' or '.join(readings)}; {source} was not moved.",
+            hint="Write the whole path: with / at its end to move into a folder.",
+        )
+    return f"./{readings[0]}"
 
 
 def _move_target(source: VaultPath, to: str) -> VaultPath:
@@ -72,7 +105,10 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, around: Surroundings)
         raise EditRefused(f"{source}/ cannot be moved into itself.", hint="Choose another folder.")
     same_but_case = target.lower() == source.lower()
     if not same_but_case and (is_folder(draft, target, around) or draft.table.same_path(target)):
-        raise EditRefused(f"{target} exists already; {source}/ was not moved.", hint="Choose another name.")
+        raise EditRefused(
+            f"{target} exists already; {source}/ was not moved.",
+            hint=f"Choose another name, or write {target}/ to move into it.",
+        )
     files = files_under(draft, source, around)
     moves = {path: VaultPath(target + path[len(source) :]) for path in files}
     move(draft, around.sources, moves, around.settings.links, around.scope.visible, folder=(source, target))
