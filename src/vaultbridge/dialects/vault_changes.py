@@ -20,7 +20,7 @@ from vaultbridge.dialects.mcp_values import (
     ResourcesChanged,
     ResourceUpdated,
 )
-from vaultbridge.errors import NoteNotFound, VaultbridgeError
+from vaultbridge.errors import VaultbridgeError
 
 if TYPE_CHECKING:
     from vaultbridge.dialects.vault_prompts import Prompts
@@ -223,7 +223,7 @@ def files_version(engine: Engine) -> int:
 
 def signature(found: Located) -> Signature:
     try:
-        about = found.engine.root.locate(found.path).stat()
-    except (OSError, NoteNotFound):
+        about = found.engine.root.status(found.path)
+    except (VaultbridgeError, OSError):
         return None
     return about.st_mtime_ns, about.st_size, about.st_ino

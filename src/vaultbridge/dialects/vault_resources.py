@@ -148,7 +148,7 @@ def read(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
     """The file's content: text where it is text, else bytes. Raises NoteNotFound, or PermissionDenied for a
     file beyond RESOURCE_BYTES."""
     found = locate(uri, engines)
-    size = found.engine.root.locate(found.path).stat().st_size
+    size = found.engine.root.status(found.path).st_size
     if size > RESOURCE_BYTES:
         raise PermissionDenied(
             f"{found.path} has {size} bytes; the largest file given as a resource has {RESOURCE_BYTES}.",

@@ -19,7 +19,7 @@ _NOTES: Final = (".md", ".canvas", ".base")
 
 
 def size_of(engine: Engine, path: VaultPath) -> int:
-    return engine.root.locate(path).stat().st_size
+    return engine.root.status(path).st_size
 
 
 def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:

@@ -12,7 +12,7 @@ from vaultbridge.bases.parse import parse_base
 from vaultbridge.bases.result import ViewResult
 from vaultbridge.bases.row import FileRow
 from vaultbridge.bases.run import run_view
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import Resolved, resolve
 from vaultbridge.note.model import Note
 from vaultbridge.note.text import displayable
@@ -133,8 +133,8 @@ def _row(
 def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
     """When the file was made, where the system tells; it is looked up only for bases that ask."""
     try:
-        status = engine.root.place(path).stat()
-    except OSError:
+        status = engine.root.status(path)
+    except VaultbridgeError:
         return modified
     born = getattr(status, "st_birthtime", None)
     if born is None:

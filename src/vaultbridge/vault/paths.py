@@ -21,6 +21,7 @@ from vaultbridge.errors import EngineFailure, InvalidPath, NoteNotFound, Permiss
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.beneath import status as exact_status
 
 VaultPath = NewType("VaultPath", str)
 
@@ -210,6 +211,13 @@ class Root:
         if self.is_part(text) and self.plain_status(VaultPath(text[len(self._prefix) :])) is not None:
             return place
         return Path(self._inside(place, path))
+
+    def status(self, path: VaultPath) -> os.stat_result:
+        """Of the file or folder that a path leads to. Raises as `locate` does, also for one just gone."""
+        try:
+            return exact_status(self.resolve(path))
+        except OSError:
+            raise NoteNotFound(path) from None
 
     def obstacle(self, path: VaultPath) -> OSError | None:
         """What keeps us from seeing whether something has this path: a folder on the way that may not be
