@@ -3,7 +3,7 @@ the converters are large packages, so they get an environment of their own.
 
     python -m venv /tmp/converters
     /tmp/converters/bin/pip install google-genai openai openai-agents langchain-google-genai pydantic-ai-slim
-    vaultbridge call "vaultbridge stdio VAULT" --json > /tmp/tools.json     # or any tools/list answer
+    vaultbridge call "vaultbridge stdio VAULT" --json > /tmp/tools.json     # or the result of tools/list
     /tmp/converters/bin/python tests/tools/convert_schemas.py /tmp/tools.json
 
 Every converter that is installed is asked for every tool. It must not fail, and after it every property must
@@ -87,7 +87,7 @@ def lost(before: dict[str, Any], after: dict[str, Any], place: str = "$") -> Ite
 def main(argv: list[str]) -> int:
     with open(argv[0], encoding="utf-8") as file:
         answer = json.load(file)
-    tools = answer.get("tools") or answer["result"]["tools"]
+    tools = answer.get("tools") or [one for one in answer["primitives"] if one["type"] == "tool"]
     wrong = 0
     for name, convert in converters():
         found: list[str] = []
