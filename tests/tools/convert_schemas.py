@@ -49,7 +49,9 @@ def converters() -> Iterator[tuple[str, Convert]]:
         def declared(name: str, schema: dict[str, Any]) -> Any:
             tool = {"name": name, "description": name, "parameters": schema}
             [made] = convert_to_genai_function_declarations([tool])
-            return made.function_declarations[0].parameters.model_dump(exclude_none=True)
+            parameters = made.function_declarations[0].parameters
+            # A tool without arguments has none here.
+            return parameters.model_dump(exclude_none=True) if parameters else {"type": "object"}
 
         yield "langchain-google-genai", declared
     except ImportError:
