@@ -13,6 +13,7 @@ OUR_OWN = {
     "app/plugin_tool.py",
     "dialects/mcp_state.py",
     "dialects/vault_listing.py",
+    "index/store.py",
     "note/json_scan.py",
     "tools/schema.py",
 }
