@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE := examples/sample-vault
 
-.PHONY: help run test check lint types docs bench conformance test-claude lock clean
+.PHONY: help run test check lint types docs generate bench conformance test-claude lock clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
@@ -32,6 +32,11 @@ test-claude: $(READY)  ## the real Claude Code against our socket (needs npm and
 
 bench: $(READY)  ## every measurement, as ratios within one run
 	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
+
+generate: $(READY)  ## every generated file: schemas, the list of tools, reference pages
+	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md
+	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
+	$(BIN)/python tests/requirements/document.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -30,7 +30,7 @@ import msgspec
 from aiohttp import web
 
 from vaultbridge.client.errors import QueueFull
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 ROUND_TRIPS = 3000
 FLUSHED = 100_000

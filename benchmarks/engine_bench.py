@@ -33,11 +33,11 @@ from vaultbridge.engine import Engine  # noqa: E402
 from vaultbridge.engine.operations import Append, Move  # noqa: E402
 from vaultbridge.index.graph import LinkGraph  # noqa: E402
 from vaultbridge.index.names import Names  # noqa: E402
-from vaultbridge.index.search import search  # noqa: E402
-from vaultbridge.index.store import Index  # noqa: E402
-from vaultbridge.index.sync import Synchroniser  # noqa: E402
+from vaultbridge.index.query.search import search  # noqa: E402
+from vaultbridge.index.store.database import Index  # noqa: E402
+from vaultbridge.index.sync.sync import Synchroniser  # noqa: E402
 from vaultbridge.vault.paths import Root, VaultPath  # noqa: E402
-from vaultbridge.vault.trash import TrashCans  # noqa: E402
+from vaultbridge.vault.write.trash import Trash  # noqa: E402
 
 
 class Report:
@@ -125,8 +125,8 @@ MEMORY_PROGRAM = """
 import sys, threading
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.vault.paths import Root
 peak, finished = 0, threading.Event()
 def resident(process):
@@ -156,9 +156,9 @@ import sys
 from pathlib import Path
 sys.path[:0] = sys.argv[3:]
 import asyncio
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
-from vaultbridge.index.search import search
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
+from vaultbridge.index.query.search import search
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.names import Names
 from vaultbridge.index import listing
@@ -285,7 +285,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
 
 def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
         engine.freshness.refresh()
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
@@ -303,7 +303,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
 def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """Each rename finds the index still busy with the one before."""
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
         engine.freshness.refresh()
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(VaultPath(HUB))})
         rename(engine, next(turn))
@@ -314,7 +314,7 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
 
 def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """The middle of many, each followed by a bare durable write of the same note; the longest for itself."""
-    with Engine(vault, cache=folder / "engine-cache", cans=TrashCans({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
         engine.freshness.keep()
         engine.freshness.wait_complete()
         paths = [file.path for file in engine.ask.files() if file.path.endswith(".md")][:200]

@@ -23,12 +23,12 @@ from aiohttp import web
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from editor.views import VaultView
-from vaultbridge.dialects.claude_ide import ClaudeIde
-from vaultbridge.dialects.editor import EditorServer
-from vaultbridge.editor.desk import Desk
+from support.vault_view import VaultView
+from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import Point, Selection
-from vaultbridge.transports.ide_server import IdeServer, listening_socket
+from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
+from vaultbridge.protocols.claude_ide.server import IdeServer, listening_socket
+from vaultbridge.protocols.editor.server import EditorServer
 
 REQUESTS = 4000
 ROUNDS = 5
@@ -65,7 +65,7 @@ async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
     await client.send_json({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
-async def selection_delay(session: aiohttp.ClientSession, url: str, desk: Desk) -> float:
+async def selection_delay(session: aiohttp.ClientSession, url: str, desk: EditorHub) -> float:
     """Milliseconds from the end of the debounce until the tenth client has the change (median)."""
     clients = [await connect(session, url) for _ in range(10)]
     for client in clients:
@@ -130,7 +130,7 @@ def open_view(vault: Path) -> VaultView:
 async def main() -> None:
     with TemporaryDirectory() as folder:
         view = open_view(Path(folder, "vault"))
-        desk = Desk(view.visible)
+        desk = EditorHub(view.visible)
         ide = ClaudeIde(view, desk)
         editor = EditorServer(view, desk, ide, TOKEN)
         server = IdeServer(TOKEN, ide.dialect, editor.dialect)

@@ -25,15 +25,15 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
 
-from mcp_support.node import NotInstallable, installed, node  # noqa: E402
+from support.node import NotInstallable, installed, node  # noqa: E402
 
 OURS = """
 import sys
-from vaultbridge.dialects.mcp import mcp_dialect
-from vaultbridge.dialects.mcp_provider import EmptyProvider, Offer
-from vaultbridge.dialects.mcp_server import McpServer
-from vaultbridge.dialects.mcp_values import Text, ToolInfo, ToolResult
-from vaultbridge.transports.stdio import serve_stdio
+from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.values import Text, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.stdio import serve_stdio
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 class Echo(EmptyProvider):
     async def list_tools(self):
@@ -46,8 +46,8 @@ server = McpServer(Offer(), make)
 if sys.argv[1:] == ["http"]:
     import asyncio
     from aiohttp import web
-    from vaultbridge.transports.http_guard import HostGuard
-    from vaultbridge.transports.mcp_http import add_mcp_routes
+    from vaultbridge.protocols.http.guard import HostGuard
+    from vaultbridge.protocols.mcp.http.endpoint import add_mcp_routes
     async def bare(request):
         return web.json_response({"text": (await request.json())["params"]["arguments"]["text"]})
     async def main():

@@ -27,13 +27,13 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 
 from generate import generate  # noqa: E402
 
-from vaultbridge.dialects import vault_resources  # noqa: E402
-from vaultbridge.dialects.vault_engines import VaultEngines  # noqa: E402
 from vaultbridge.engine import Engine  # noqa: E402
 from vaultbridge.engine.operations import Append  # noqa: E402
+from vaultbridge.protocols.mcp.vault import resources as vault_resources  # noqa: E402
+from vaultbridge.protocols.mcp.vault.engines import VaultEngines  # noqa: E402
+from vaultbridge.tools.base.tool import ToolContext  # noqa: E402
 from vaultbridge.tools.standard import standard_catalog  # noqa: E402
-from vaultbridge.tools.workshop import Workshop  # noqa: E402
-from vaultbridge.vault.trash import TrashCans  # noqa: E402
+from vaultbridge.vault.write.trash import Trash  # noqa: E402
 
 GROWTH = 4.0
 """The most that a question may take on ten times the notes. Counting an index's entries grows with the vault,
@@ -69,13 +69,13 @@ class Opened:
         self.vault = folder / f"vault-{notes}"
         generate(self.vault, notes)
         (self.vault / "Appended.md").write_text("A note.\n")
-        self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", cans=TrashCans({}))
+        self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", cans=Trash({}))
         self.engine.freshness.refresh()
         # As in a server: changes are watched, and no question compares the vault with the disk.
         self.engine.freshness.keep()
         while not self.engine.freshness.watching:
             time.sleep(0.05)
-        self._shop = Workshop(engines={"v": self.engine})
+        self._shop = ToolContext(engines={"v": self.engine})
         self._engines = VaultEngines({"v": lambda: self.engine})
         self._catalog = standard_catalog()
 

@@ -39,10 +39,10 @@ from mcp_bench import (
     run_to_end,
 )
 
-from mcp_support.node import NotInstallable, installed, node
+from support.node import NotInstallable, installed, node
 
 ECHO = """\
-from vaultbridge.app.plugin_tool import tool
+from vaultbridge.plugins.decorator import tool
 @tool(effect="reads")
 def echo(text: str) -> str:
     "Echo."

@@ -9,23 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.bases.blocks import extract_base_blocks
-from vaultbridge.bases.model import Base
-from vaultbridge.bases.parse import parse_base
+from vaultbridge.bases.parse import Base, extract_base_blocks, parse_base
 from vaultbridge.bases.result import ViewResult
-from vaultbridge.bases.row import FileRow
 from vaultbridge.bases.run import run_view
-from vaultbridge.bases.values import ErrorValue
+from vaultbridge.bases.values import ErrorValue, FileRow
+from vaultbridge.canvas.outline import canvas_outline
+from vaultbridge.canvas.parse import parse_canvas, read_canvas
 from vaultbridge.links.resolve import FileTable, Resolved
 from vaultbridge.links.resolve import resolve as resolve_link
 from vaultbridge.links.subpath import BlockId, HeadingPath, find_heading, heading_paths, parse_subpath
-from vaultbridge.note.canvas import parse_canvas, read_canvas
-from vaultbridge.note.canvas_outline import canvas_outline
-from vaultbridge.note.model import Note
-from vaultbridge.note.parse import parse
-from vaultbridge.note.sections import heading_key
-from vaultbridge.note.text import decode
-from vaultbridge.vault.moment import format_moment
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.sections import heading_key
+from vaultbridge.markdown.text import decode
+from vaultbridge.vault.dates import format_moment
 
 ROOT = Path(__file__).parents[1] / "examples" / "sample-vault"
 FILES = {

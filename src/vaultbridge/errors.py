@@ -1,4 +1,6 @@
-"""Every error a caller may meet, as one tree with stable codes.
+"""What reading JSON can raise, in one place: whoever reads a file or an argument expects all of it.
+
+Every error a caller may meet, as one tree with stable codes.
 
     VaultbridgeError
     ├── InvalidArgument        what was asked for is malformed (the caller's fault, before anything happened)
@@ -24,6 +26,8 @@ of the machine. Turning these into wire form is the dialects' duty, not this mod
 from __future__ import annotations
 
 from typing import Any, ClassVar, Final, Literal
+
+import msgspec
 
 NAMED_CHARS: Final = 1024
 """How much of a name an error repeats: as much as the longest path has. Whoever sent a megabyte need not get
@@ -174,3 +178,16 @@ class TimedOut(VaultbridgeError):
 
 class EngineFailure(VaultbridgeError):
     reason = "failure"
+
+
+JSON_FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""Of `msgspec.json.decode`: not JSON or not of the wanted type, not UTF-8, nested deeper than Python goes."""
+
+
+def json_fault(error: BaseException) -> str:
+    """The fault in words, for a person."""
+    if isinstance(error, RecursionError):
+        return "its lists and objects are nested too deeply"
+    if isinstance(error, UnicodeError):
+        return "it is not UTF-8 text"
+    return str(error)

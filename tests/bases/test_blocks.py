@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.blocks import extract_base_blocks
+from vaultbridge.bases.parse import extract_base_blocks
 
 
 def test_blocks_are_found_with_their_places() -> None:

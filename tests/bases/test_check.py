@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.bases.check import check_expression, formula_names, formula_order
-from vaultbridge.bases.expr import parse_expression
+from vaultbridge.bases.evaluate import check_expression, formula_names, formula_order
+from vaultbridge.bases.expression import parse_expression
 from vaultbridge.errors import InvalidQuery
 
 

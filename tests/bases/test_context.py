@@ -5,7 +5,7 @@ import pytest
 from bases.world import surroundings
 from vaultbridge.bases.context import STEPS_PER_VALUE, STEPS_PER_VIEW
 from vaultbridge.bases.regex_compile import compile_regex
-from vaultbridge.bases.values import FormulaError, Link
+from vaultbridge.bases.values import FormulaError, LinkValue
 from vaultbridge.errors import TimedOut
 
 
@@ -45,6 +45,6 @@ def test_a_search_is_charged_also_when_it_fails() -> None:
 
 def test_a_link_leads_where_the_resolver_says_without_its_subpath() -> None:
     world = surroundings()
-    assert world.linked_path(Link("Dune#Part 1", "Index.md")) == "Books/Dune.md"
-    assert world.linked_path(Link("Nobody")) is None
-    assert world.linked_path(Link("https://e.org", external=True)) is None
+    assert world.linked_path(LinkValue("Dune#Part 1", "Index.md")) == "Books/Dune.md"
+    assert world.linked_path(LinkValue("Nobody")) is None
+    assert world.linked_path(LinkValue("https://e.org", external=True)) is None

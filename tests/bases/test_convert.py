@@ -8,7 +8,16 @@ import pytest
 
 from bases.world import BOOK, surroundings
 from vaultbridge.bases.convert import plain, property_value, property_values
-from vaultbridge.bases.values import MAX_VALUE_DEPTH, Date, Duration, ErrorValue, File, Link, Value, weight
+from vaultbridge.bases.values import (
+    MAX_VALUE_DEPTH,
+    Date,
+    Duration,
+    ErrorValue,
+    File,
+    LinkValue,
+    Value,
+    weight,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,8 +31,11 @@ from vaultbridge.bases.values import MAX_VALUE_DEPTH, Date, Duration, ErrorValue
         ("text", "text"),
         ("2025-05-27", Date(datetime(2025, 5, 27), has_time=False)),
         ("2025-05-27T10:00:00", Date(datetime(2025, 5, 27, 10))),
-        ("[[A|b]]", Link("A", "s.md", "b")),
-        (["[[A]]", "2025-05-27", 1], (Link("A", "s.md"), Date(datetime(2025, 5, 27), has_time=False), 1.0)),
+        ("[[A|b]]", LinkValue("A", "s.md", "b")),
+        (
+            ["[[A]]", "2025-05-27", 1],
+            (LinkValue("A", "s.md"), Date(datetime(2025, 5, 27), has_time=False), 1.0),
+        ),
         ({"k": {1: "v"}}, {"k": {"1": "v"}}),
         (date(2025, 5, 27), Date(datetime(2025, 5, 27), has_time=False)),
         (datetime(2025, 5, 27, 1), Date(datetime(2025, 5, 27, 1))),
@@ -59,7 +71,7 @@ def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
         (1e300, 1e300),
         (Date(datetime(2025, 5, 27), has_time=False), "2025-05-27"),
         (Duration(0, 1500), 1500),
-        ((1.0, Link("A")), [1, "[[A]]"]),
+        ((1.0, LinkValue("A")), [1, "[[A]]"]),
         ({"a": None}, {"a": None}),
         (File(BOOK), "Books/Dune.md"),
         (ErrorValue("no"), {"error": "no"}),

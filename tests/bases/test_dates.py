@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.dates import (
-    epoch_milliseconds,
-    read_date,
-    read_duration,
-    relative,
-    scaled,
-    shifted,
-)
+from vaultbridge.bases.convert import epoch_milliseconds, read_date, read_duration, relative, scaled, shifted
 from vaultbridge.bases.values import Date, Duration, FormulaError, date_text
 
 DAY = 86_400_000.0

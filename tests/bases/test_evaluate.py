@@ -5,10 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bases.world import BOOK, evaluate, surroundings
-from vaultbridge.bases.check import check_expression
-from vaultbridge.bases.evaluate import Evaluator
-from vaultbridge.bases.expr import MAX_TREE_DEPTH, parse_expression
-from vaultbridge.bases.values import ErrorValue, FormulaError, Link, Value, to_text
+from vaultbridge.bases.evaluate import Evaluator, check_expression
+from vaultbridge.bases.expression import MAX_TREE_DEPTH, parse_expression
+from vaultbridge.bases.values import ErrorValue, FormulaError, LinkValue, Value, to_text
 from vaultbridge.errors import InvalidQuery
 
 
@@ -24,8 +23,8 @@ from vaultbridge.errors import InvalidQuery
         ("PRICE", 12.5),
         ("case", "kept"),
         ("note.isEmpty()", False),
-        ("author", Link("Frank Herbert", BOOK.path, "Frank")),
-        ("authors[1]", Link("Nobody", BOOK.path)),
+        ("author", LinkValue("Frank Herbert", BOOK.path, "Frank")),
+        ("authors[1]", LinkValue("Nobody", BOOK.path)),
         ("authors[2]", None),
         ("authors[-1]", None),
         ("authors[0.5]", None),

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.expr import (
+from vaultbridge.bases.expression import (
     MAX_LITERAL_ITEMS,
     MAX_TREE_DEPTH,
     Binary,
-    Call,
+    FunctionCall,
     Hyphenated,
-    Index,
     ListLiteral,
     Literal,
     Member,
@@ -19,6 +18,7 @@ from vaultbridge.bases.expr import (
     Node,
     ObjectLiteral,
     Pattern,
+    Subscript,
     Unary,
     children,
     parse_expression,
@@ -37,9 +37,9 @@ def written(node: Node) -> str:
             return node.name
         case Member():
             return f"{written(node.target)}.{node.name}"
-        case Index():
+        case Subscript():
             return f"{written(node.target)}[{written(node.key)}]"
-        case Call():
+        case FunctionCall():
             return f"{node.name}({', '.join(map(written, node.arguments))})"
         case MethodCall():
             return f"{written(node.target)}.{node.name}({', '.join(map(written, node.arguments))})"

@@ -7,10 +7,20 @@ from datetime import datetime
 import pytest
 
 from bases.world import BOOK, evaluate
-from vaultbridge.bases.functions import GLOBAL_NAMES, METHODS, PER_ELEMENT, method_of
-from vaultbridge.bases.functions_date import DATE_FIELDS
-from vaultbridge.bases.functions_file import FILE_FIELDS
-from vaultbridge.bases.values import Date, Duration, File, Html, Icon, Image, Link, TypeName, Value
+from vaultbridge.bases.functions.files import FILE_FIELDS
+from vaultbridge.bases.functions.table import GLOBAL_NAMES, METHODS, PER_ELEMENT, method_of
+from vaultbridge.bases.functions.values import DATE_FIELDS
+from vaultbridge.bases.values import (
+    Date,
+    Duration,
+    File,
+    HtmlValue,
+    IconValue,
+    ImageValue,
+    LinkValue,
+    TypeName,
+    Value,
+)
 
 DOCUMENTED: dict[TypeName, str] = {
     "date": "date format time relative isEmpty",
@@ -55,9 +65,9 @@ def test_every_documented_field_exists() -> None:
         ('file(link("[[Dune]]")) == file', True),
         ('file("Books/Dune.md")', File(BOOK)),
         ('if(done, "Modified", "Unmodified")', "Unmodified"),
-        ("image(image-property)", Image("cover.png")),
-        ('image("https://example.org/logo.svg")', Image("https://example.org/logo.svg")),
-        ('icon("arrow-right")', Icon("arrow-right")),
+        ("image(image-property)", ImageValue("cover.png")),
+        ('image("https://example.org/logo.svg")', ImageValue("https://example.org/logo.svg")),
+        ('icon("arrow-right")', IconValue("arrow-right")),
         ('list("value")', ("value",)),
         ('number("3.4")', 3.4),
         ("1.isTruthy()", True),
@@ -113,7 +123,7 @@ def test_every_documented_field_exists() -> None:
         ('["c", "a", "b"].sort()', ("a", "b", "c")),
         ("[1,2,2,3].unique()", (1.0, 2.0, 3.0)),
         ('link("[[Dune]]").asFile()', File(BOOK)),
-        ("file.asLink()", Link("Books/Dune.md", "Books/Dune.md")),
+        ("file.asLink()", LinkValue("Books/Dune.md", "Books/Dune.md")),
         ('file.hasTag("tag1", "book")', True),
         ('file.hasTag("genre")', True),
         ('file.inFolder("Books")', True),
@@ -121,9 +131,9 @@ def test_every_documented_field_exists() -> None:
         ('/abc/.matches("abcde")', True),
         ("(now() + '1d') - now()", Duration(0, 86_400_000.0)),
         ('date("2025-01-01 12:00:00")', Date(datetime(2025, 1, 1, 12))),
-        ("link(file.ctime.date().toString())", Link("2025-05-20", "Books/Dune.md")),
-        ('link("filename", icon("plus"))', Link("filename", "Books/Dune.md", Icon("plus"))),
-        ('html("<b>x</b>")', Html("<b>x</b>")),
+        ("link(file.ctime.date().toString())", LinkValue("2025-05-20", "Books/Dune.md")),
+        ('link("filename", icon("plus"))', LinkValue("filename", "Books/Dune.md", IconValue("plus"))),
+        ('html("<b>x</b>")', HtmlValue("<b>x</b>")),
         ('if(price, "$" + price.toFixed(2), "")', "$12.50"),
         ("(price / age).toFixed(2)", "3.13"),
     ],

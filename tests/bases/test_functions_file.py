@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from bases.world import AUTHOR, INDEX, NOW, evaluate, file_row, surroundings
-from vaultbridge.bases.values import Date, File, FormulaError, Link, Value
+from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from vaultbridge.bases.values import Date, File, FormulaError, Link, Value
         ("file.size", 100.0),
         ("file.ctime", Date(datetime(2025, 5, 20, 9))),
         ("file.tags", ("#book", "#genre/science-fiction")),
-        ("file.links[0]", Link("People/Frank Herbert.md", "Books/Dune.md")),
+        ("file.links[0]", LinkValue("People/Frank Herbert.md", "Books/Dune.md")),
         ("file.links.length", 2.0),
-        ("file.embeds", (Link("Images/cover.png", "Books/Dune.md"),)),
-        ("file.backlinks", (Link("Index.md", "Books/Dune.md"),)),
+        ("file.embeds", (LinkValue("Images/cover.png", "Books/Dune.md"),)),
+        ("file.backlinks", (LinkValue("Index.md", "Books/Dune.md"),)),
         ("file.properties.status", "reading"),
         ("file.file.name", "Dune.md"),
-        ("file.asLink('shown')", Link("Books/Dune.md", "Books/Dune.md", "shown")),
+        ("file.asLink('shown')", LinkValue("Books/Dune.md", "Books/Dune.md", "shown")),
         ("file.hasLink('Frank Herbert')", True),
         ("file.hasLink('People/Frank Herbert.md')", True),
         ("file.hasLink('[[Frank Herbert]]')", True),

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from bases.world import evaluate
-from vaultbridge.bases.values import Date, Duration, FormulaError, Image, Link, Value
+from vaultbridge.bases.values import Date, Duration, FormulaError, ImageValue, LinkValue, Value
 
 SOURCE = "Books/Dune.md"
 
@@ -26,14 +26,14 @@ SOURCE = "Books/Dune.md"
         ("if('', 1, 2)", 2.0),
         ("if(true, 1, missing.contains('x'))", 1.0),
         ("image(missing)", None),
-        ("image(file('Images/cover.png'))", Image("Images/cover.png")),
-        ("image(link('cover.png'))", Image("Images/cover.png")),
-        ("image(link('https://e.org/a.png'))", Image("https://e.org/a.png")),
+        ("image(file('Images/cover.png'))", ImageValue("Images/cover.png")),
+        ("image(link('cover.png'))", ImageValue("Images/cover.png")),
+        ("image(link('https://e.org/a.png'))", ImageValue("https://e.org/a.png")),
         ("link(missing)", None),
-        ("link(file, 'x')", Link(SOURCE, SOURCE, "x")),
-        ("link(author)", Link("Frank Herbert", SOURCE, "Frank")),
-        ("link(author, 'x')", Link("Frank Herbert", SOURCE, "x")),
-        ("link('https://obsidian.md')", Link("https://obsidian.md", SOURCE, external=True)),
+        ("link(file, 'x')", LinkValue(SOURCE, SOURCE, "x")),
+        ("link(author)", LinkValue("Frank Herbert", SOURCE, "Frank")),
+        ("link(author, 'x')", LinkValue("Frank Herbert", SOURCE, "x")),
+        ("link('https://obsidian.md')", LinkValue("https://obsidian.md", SOURCE, external=True)),
         ("list(missing)", ()),
         ("list([1])", (1.0,)),
         ("max(1, 3, 2)", 3.0),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from bases.world import evaluate
-from vaultbridge.bases.functions_list import numbers_in
+from vaultbridge.bases.functions.values import numbers_in
 from vaultbridge.bases.values import Duration, FormulaError, Value
 
 

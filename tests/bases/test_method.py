@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from vaultbridge.bases.method import ANY_NUMBER, Method, index_argument, number_argument, text_argument
+from vaultbridge.bases.context import ANY_NUMBER, Method, index_argument, number_argument, text_argument
 from vaultbridge.bases.values import Duration, FormulaError
 
 

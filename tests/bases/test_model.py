@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.bases.expr import Name
-from vaultbridge.bases.model import Expression, PropertyId, property_id
+from vaultbridge.bases.expression import Name
+from vaultbridge.bases.parse import Expression, PropertyId, property_id
 from vaultbridge.errors import InvalidQuery
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bases.world import BOOK, evaluate, surroundings
 from vaultbridge.bases.operators import equal, identity, read_number, sort_key
-from vaultbridge.bases.values import Date, Duration, FormulaError, Link, Value
+from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Value
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ VALUES: st.SearchStrategy[Value] = st.recursive(
         st.text(max_size=5),
         st.datetimes().map(Date),
         st.integers(-99, 99).map(lambda n: Duration(n)),
-        st.sampled_from(["Index", "Nobody", "Dune"]).map(Link),
+        st.sampled_from(["Index", "Nobody", "Dune"]).map(LinkValue),
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(tuple), st.dictionaries(st.text(max_size=2), inner, max_size=2)
@@ -211,4 +211,4 @@ def test_equality_is_symmetric(left: Value, right: Value) -> None:
 def test_identity_can_be_a_key_and_equal_files_share_it(value: Value) -> None:
     world = surroundings()
     assert {identity(value, world): 1}
-    assert identity(Link("Dune"), world) == identity(Link(BOOK.path, display="x"), world)
+    assert identity(LinkValue("Dune"), world) == identity(LinkValue(BOOK.path, display="x"), world)

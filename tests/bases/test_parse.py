@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.model import (
+from vaultbridge.bases.parse import (
+    MAX_BASE_CHARS,
+    MAX_FILTER_DEPTH,
+    MAX_PROBLEMS,
     AllOf,
     AnyOf,
     Base,
@@ -14,8 +17,8 @@ from vaultbridge.bases.model import (
     SortKey,
     Statement,
     View,
+    parse_base,
 )
-from vaultbridge.bases.parse import MAX_BASE_CHARS, MAX_FILTER_DEPTH, MAX_PROBLEMS, parse_base
 
 EXAMPLE = """\
 filters:

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from bases.world import NOW, ROWS, resolve
 from vaultbridge.bases.parse import parse_base
-from vaultbridge.bases.render import view_markdown, view_records
-from vaultbridge.bases.result import ViewResult
+from vaultbridge.bases.result import ViewResult, view_markdown, view_records
 from vaultbridge.bases.run import run_view
-from vaultbridge.vault.moment import format_moment
+from vaultbridge.vault.dates import format_moment
 
 
 def result(text: str) -> ViewResult:

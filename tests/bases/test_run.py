@@ -7,11 +7,10 @@ import pytest
 from bases.world import AUTHOR, NOW, ROWS, file_row, resolve
 from vaultbridge.bases.parse import parse_base
 from vaultbridge.bases.result import Column, Group, Summary, ViewResult
-from vaultbridge.bases.row import FileRow
 from vaultbridge.bases.run import MAX_PROBLEMS, choose_view, run_view
-from vaultbridge.bases.values import Date, ErrorValue, Value
+from vaultbridge.bases.values import Date, ErrorValue, FileRow, Value
 from vaultbridge.errors import InvalidArgument, InvalidQuery, TimedOut
-from vaultbridge.vault.moment import format_moment
+from vaultbridge.vault.dates import format_moment
 
 
 def row(name: str, folder: str = "Tasks", tags: tuple[str, ...] = (), **properties: Any) -> FileRow:

@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 
 from bases.world import surroundings
-from vaultbridge.bases.summaries import BUILT_IN, built_in_summary
-from vaultbridge.bases.values import Date, Duration, ErrorValue, Link, Value
+from vaultbridge.bases.run import BUILT_IN, built_in_summary
+from vaultbridge.bases.values import Date, Duration, ErrorValue, LinkValue, Value
 
 NUMBERS: tuple[Value, ...] = (4.0, 2.0, None, "x", 9.0, True, ErrorValue("no"))
 DATES: tuple[Value, ...] = (Date(datetime(2025, 1, 3)), None, Date(datetime(2025, 1, 1)))
@@ -19,8 +19,8 @@ MIXED: tuple[Value, ...] = (
     "",
     (),
     "a",
-    Link("Dune"),
-    Link("Books/Dune"),
+    LinkValue("Dune"),
+    LinkValue("Books/Dune"),
     ErrorValue("no"),
 )
 

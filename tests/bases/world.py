@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from vaultbridge.bases.check import check_expression
-from vaultbridge.bases.context import Surroundings
-from vaultbridge.bases.evaluate import Evaluator
-from vaultbridge.bases.expr import parse_expression
-from vaultbridge.bases.row import FileRow
-from vaultbridge.bases.values import FormulaError, Value
+from vaultbridge.bases.context import EvaluationContext
+from vaultbridge.bases.evaluate import Evaluator, check_expression
+from vaultbridge.bases.expression import parse_expression
+from vaultbridge.bases.values import FileRow, FormulaError, Value
 from vaultbridge.links.resolve import FileTable, Resolved
 from vaultbridge.links.resolve import resolve as resolve_link
-from vaultbridge.vault.moment import format_moment
+from vaultbridge.vault.dates import format_moment
 
 NOW = datetime(2025, 5, 27, 14, 30, 15, 250_000)
 
@@ -88,9 +86,9 @@ def resolve(target: str, source: str) -> str | None:
 
 def surroundings(
     *, this: FileRow | None = None, types: Mapping[str, str] | None = None, now: datetime = NOW
-) -> Surroundings:
+) -> EvaluationContext:
     rows = {row.path: row for row in ROWS}
-    return Surroundings(
+    return EvaluationContext(
         now=now,
         resolve=resolve,
         row_of=rows.get,
@@ -101,7 +99,7 @@ def surroundings(
     )
 
 
-def evaluate(source: str, row: FileRow | None = BOOK, world: Surroundings | None = None) -> Value:
+def evaluate(source: str, row: FileRow | None = BOOK, world: EvaluationContext | None = None) -> Value:
     """The value of the expression for the row, checked first as a base's expressions are."""
     tree = parse_expression(source)
     check_expression(tree, ())

@@ -16,9 +16,9 @@ import pytest
 import websockets
 
 from browser.chromium import Chromium, NoBrowser, Page
-from editor.bridge import Client
-from editor.process import START
-from mcp_support.ports import held_port
+from support.editor import Client
+from support.ports import held_port
+from support.serve import START
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

@@ -20,11 +20,11 @@ import pytest
 
 from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
-from editor.bridge import TOKEN, Bridge, running
-from editor.process import Served
-from vaultbridge.editor.desk import ORDINARY
+from support.editor import TOKEN, Bridge, running
+from support.serve import Served
+from vaultbridge.editor.hub import ORDINARY
 from vaultbridge.editor.model import Mention, Point, Selection
-from vaultbridge.transports.lockfile import LockFiles, lock_folders, lock_for
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, lock_for
 from vaultbridge.vault.paths import vault_path
 
 pytestmark = [

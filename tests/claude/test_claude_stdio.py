@@ -17,8 +17,8 @@ import pytest
 
 from claude.mock_api import MockModel
 from claude.terminal import FAKE_KEY, installed_client
-from mcp_support.process import ROOT
-from mcp_support.vault import command, sample_vault, surroundings
+from support.process import ROOT
+from support.vault import command, sample_vault, surroundings
 from vaultbridge.tools.standard import standard_catalog
 
 pytestmark = [

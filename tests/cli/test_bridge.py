@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from mcp_support.ports import held_port
-from mcp_support.process import START_BOUND, Process
+from support.ports import held_port
+from support.process import START_BOUND, Process
 from vaultbridge.cli.bridge import Options, read_options
 from vaultbridge.errors import InvalidArgument
 
@@ -115,7 +115,7 @@ async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) ->
         assert "greet" not in await reached(bridge)
         tools.mkdir(parents=True)
         (tools / "mine.py").write_text(
-            "from vaultbridge.app.plugin_tool import tool\n"
+            "from vaultbridge.plugins.decorator import tool\n"
             '@tool(effect="reads")\ndef greet() -> str:\n    """Greets."""\n    return "hello"\n'
         )
         await changed(bridge)
@@ -193,8 +193,9 @@ async def test_before_the_first_answer_no_http_library_is_loaded() -> None:
     script = (
         "import sys\n"
         "from vaultbridge.cli import bridge\n"
-        "import vaultbridge.app.bridge, vaultbridge.app.bridge_client, vaultbridge.transports.stdio\n"
-        "import vaultbridge.dialects.mcp\n"
+        "import vaultbridge.protocols.bridge_v1.stdio_bridge, vaultbridge.protocols.bridge_v1.client\n"
+        "import vaultbridge.protocols.mcp.stdio\n"
+        "import vaultbridge.protocols.mcp.dialect\n"
         "heavy = {'aiohttp', 'http.client', 'argparse', 'yaml', 'watchfiles', 'sqlite3', 'urllib.parse'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from mcp_support.ports import held_port
-from mcp_support.process import START_BOUND, Process, environment
+from support.ports import held_port
+from support.process import START_BOUND, Process, environment
 
 SERVER = Path(__file__).with_name("foreign_bridge.mjs")
 NODE = shutil.which("node")

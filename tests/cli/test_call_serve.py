@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from mcp.client import Client
 
-from editor.process import START, Served, served
-from vaultbridge.client.http import StreamableHttpTransport
+from support.serve import START, Served, served
+from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 HEADER = "X-Claude-Code-Ide-Authorization"

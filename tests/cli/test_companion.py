@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import vaultbridge
-from editor.process import START, served
-from vaultbridge.app.companion import plugin_files
+from support.serve import START, served
+from vaultbridge.cli.companion import plugin_files
 
 NAMES = ["main.js", "manifest.json", "styles.css"]
 SWITCH = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”.\n"

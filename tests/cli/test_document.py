@@ -17,8 +17,8 @@ import msgspec
 import pytest
 import websockets
 
-from editor.bridge import Client
-from tools_support.desk import copy_sample
+from support.editor import Client
+from support.tools import copy_sample
 from vaultbridge.__main__ import COMMANDS
 from vaultbridge.engine.operations import Operation
 

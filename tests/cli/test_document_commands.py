@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from editor.process import served
+from support.serve import served
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

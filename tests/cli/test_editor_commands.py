@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from editor.bridge import Client
-from editor.process import START, Served, served
+from support.editor import Client
+from support.serve import START, Served, served
 
 NOTE = "My Folder/Käse Note.md"
 

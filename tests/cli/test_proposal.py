@@ -1,4 +1,4 @@
-"""`vaultbridge.cli.proposal`: what accepting a diff would do to the note as it is now."""
+"""`vaultbridge.cli.diffs`: what accepting a diff would do to the note as it is now."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.cli.proposal import CLASH, KEPT, NO_NOTE, as_of_now
+from vaultbridge.cli.diffs import CLASH, KEPT, NO_NOTE, as_of_now
 from vaultbridge.errors import EngineFailure
 from vaultbridge.vault.read import content_hash
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from editor.process import START, Served, served
-from mcp_support.ports import kept_port
+from support.ports import kept_port
+from support.serve import START, Served, served
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 
 from cli.test_bridge import BOUND, COMMAND, serving
-from mcp_support.ports import kept_port
-from vaultbridge.app.config import Config, ServerConfig, VaultConfig
+from support.ports import kept_port
 from vaultbridge.cli import serve
+from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -175,7 +175,7 @@ async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -
 
 
 LOUD = '''
-from vaultbridge.app.plugin_tool import tool
+from vaultbridge.plugins.decorator import tool
 
 @tool(effect="reads")
 def noise() -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_support.process import ROOT, environment
-from mcp_support.vault import command, small_vault, surroundings
+from support.process import ROOT, environment
+from support.vault import command, small_vault, surroundings
 from vaultbridge.cli.stdio import HELP, WrongUsage, parsed
 
 

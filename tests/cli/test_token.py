@@ -10,10 +10,10 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from editor.process import START, Served, served
-from mcp_support.http import events
-from vaultbridge.app.tokens import TokenStore
+from support.http import events
+from support.serve import START, Served, served
 from vaultbridge.cli.token import main
+from vaultbridge.server.tokens import TokenStore
 
 
 @pytest.fixture(autouse=True)

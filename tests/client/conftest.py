@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcp_support.ports import held_port
+from support.ports import held_port
 
 
 @pytest.fixture

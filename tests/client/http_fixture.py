@@ -13,9 +13,9 @@ from aiohttp import web
 @asynccontextmanager
 async def fixture_over_http() -> AsyncIterator[str]:
     from conformance.fixture import OFFER, make_provider
-    from vaultbridge.dialects.mcp_server import McpServer
-    from vaultbridge.transports.http_guard import HostGuard
-    from vaultbridge.transports.mcp_http import add_mcp_routes
+    from vaultbridge.protocols.http.guard import HostGuard
+    from vaultbridge.protocols.mcp.http.endpoint import add_mcp_routes
+    from vaultbridge.protocols.mcp.server import McpServer
 
     app = web.Application()
     add_mcp_routes(app, McpServer(OFFER, make_provider), guard=HostGuard())

@@ -12,7 +12,7 @@ from typing import Any
 import anyio
 from aiohttp import WSMsgType, web
 
-from mcp_support.ports import held_port
+from support.ports import held_port
 
 
 class Server:
@@ -197,10 +197,14 @@ async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 async def core_server(token: str | None = None) -> AsyncIterator[int]:
     """Our own core, with the conformance fixture's tools, behind our own WebSocket; yields its port."""
     from conformance.fixture import OFFER, make_provider
-    from vaultbridge.dialects.mcp import mcp_dialect
-    from vaultbridge.dialects.mcp_server import McpServer
-    from vaultbridge.transports.connection import Connection
-    from vaultbridge.transports.websocket import Door, DoorRules, any_origin_is_refused
+    from vaultbridge.protocols.connection import Connection
+    from vaultbridge.protocols.mcp.dialect import mcp_dialect
+    from vaultbridge.protocols.mcp.server import McpServer
+    from vaultbridge.protocols.websocket.endpoint import (
+        EndpointRules,
+        WebSocketEndpoint,
+        any_origin_is_refused,
+    )
 
     server = McpServer(OFFER, make_provider)
 
@@ -212,7 +216,9 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
         finally:
             await connection.close()
 
-    door = Door(DoorRules(name="test", origin_refused=any_origin_is_refused, token=token), serve)
+    door = WebSocketEndpoint(
+        EndpointRules(name="test", origin_refused=any_origin_is_refused, token=token), serve
+    )
     app = web.Application()
     app.router.add_get("/", door.request_handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)

@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.client.backoff import LONGEST_DELAY, delays
+from vaultbridge.client.settings import LONGEST_DELAY, delays
 
 
 def test_the_first_attempt_is_immediate_and_each_further_delay_doubles() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.client.deadlines import LATE_IDS, Deadlines
+from vaultbridge.client.websocket.inbox import LATE_IDS, Deadlines
 
 
 def test_a_request_is_due_its_seconds_after_it_was_sent() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from client.servers import core_server, running, sdk_server, serve_sdk
-from editor.process import served
+from support.serve import served
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "client"

@@ -18,14 +18,14 @@ import pytest
 
 from client.virtual import Hang, VirtualLoop, World, run_virtually
 from vaultbridge.client.errors import (
+    ConnectionLost,
     InvalidMessage,
-    LineLost,
     MessagesDiscarded,
     MessagesUnconfirmed,
     QueueFull,
     TransportClosed,
 )
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import VaultbridgeError
 
 SCHEDULES = 10_000
@@ -96,7 +96,7 @@ class Books:
     async def send(self, message: dict[str, Any]) -> bool:
         try:
             await self.transport.send(message)
-        except (QueueFull, TransportClosed, LineLost, InvalidMessage):
+        except (QueueFull, TransportClosed, ConnectionLost, InvalidMessage):
             return False
         self.accepted.append(message)
         return True

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.client.handshake import Handshake
 from vaultbridge.client.messages import Kind
-from vaultbridge.client.own_ids import FIRST_OWN_ID, OwnIds
+from vaultbridge.client.websocket.handshake import FIRST_OWN_ID, Handshake, OwnIds
 
 INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}}
 ACCEPTED = {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": "2025-11-25"}}

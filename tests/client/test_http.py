@@ -14,9 +14,9 @@ from mcp.client import Client
 
 from client.http_fixture import fixture_over_http, sdk_over_http
 from client.servers import sdk_server, until
-from vaultbridge.client import http
-from vaultbridge.client.errors import ConnectFailed, LineLost, QueueFull, RpcError, TransportClosed
-from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.errors import ConnectFailed, ConnectionLost, QueueFull, RpcError, TransportClosed
+from vaultbridge.client.http import transport as http
+from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.errors import InvalidArgument, TimedOut
 
@@ -205,7 +205,7 @@ async def test_a_notification_that_is_refused_raises() -> None:
         return web.Response(status=400)
 
     async with serving(handle) as url, User(url) as user:
-        with pytest.raises(LineLost, match="refused 'note': HTTP 400"):
+        with pytest.raises(ConnectionLost, match="refused 'note': HTTP 400"):
             await user.transport.send({"jsonrpc": "2.0", "method": "note"})
         assert len(user.errors) == 1
 
@@ -403,7 +403,7 @@ async def test_the_loss_of_the_server_s_own_stream_is_told(
     async with serving(session_server(stream)) as url:
         user = User(url)
         async with Session(user.transport, version="2025-11-25"):
-            await until(lambda: any(isinstance(error, LineLost) for error in user.errors))
+            await until(lambda: any(isinstance(error, ConnectionLost) for error in user.errors))
 
 
 async def test_a_server_without_a_stream_of_its_own_is_no_error() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.client.http_headers import check_tools, header_value, modern_headers, modern_version
+from vaultbridge.client.http.headers import check_tools, header_value, modern_headers, modern_version
 
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from vaultbridge.client import ledger as module
-from vaultbridge.client.ledger import Ledger
 from vaultbridge.client.messages import Kind
-from vaultbridge.client.queue import Outgoing
+from vaultbridge.client.websocket import unacknowledged as module
+from vaultbridge.client.websocket.queue import QueuedMessage
+from vaultbridge.client.websocket.unacknowledged import Unacknowledged
 
 
-def request(n: int) -> Outgoing:
-    return Outgoing(Kind.REQUEST, n, "m", b"{}")
+def request(n: int) -> QueuedMessage:
+    return QueuedMessage(Kind.REQUEST, n, "m", b"{}")
 
 
-def notification(data: bytes = b"{}") -> Outgoing:
-    return Outgoing(Kind.NOTIFICATION, None, "m", data)
+def notification(data: bytes = b"{}") -> QueuedMessage:
+    return QueuedMessage(Kind.NOTIFICATION, None, "m", data)
 
 
 def test_an_answer_closes_its_request_once() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     books.hand(request(1), 5.0)
     found, _ = books.answer(1)
     assert found is not None and found.at == 5.0
@@ -25,7 +25,7 @@ def test_an_answer_closes_its_request_once() -> None:
 
 
 def test_an_answer_proves_that_everything_before_its_request_arrived_and_nothing_after() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     before, after = notification(b"1"), notification(b"2")
     books.hand(before, 0)
     books.hand(request(1), 0)
@@ -35,7 +35,7 @@ def test_an_answer_proves_that_everything_before_its_request_arrived_and_nothing
 
 
 def test_a_pong_proves_what_was_sent_before_the_ping() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     first, second = notification(b"1"), notification(b"2")
     books.hand(first, 0)
     place = books.place
@@ -45,7 +45,7 @@ def test_a_pong_proves_what_was_sent_before_the_ping() -> None:
 
 
 def test_dropping_tells_requests_and_others_and_empties_the_books() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     items = [request(1), notification(), request(2)]
     for item in items:
         books.hand(item, 0)
@@ -56,7 +56,7 @@ def test_dropping_tells_requests_and_others_and_empties_the_books() -> None:
 
 
 def test_beyond_what_is_kept_messages_are_counted_not_forgotten_silently() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     for n in range(module.UNCONFIRMED_MESSAGES + 5):
         books.hand(notification(b"%d" % n), 0)
     doubt = books.drop()
@@ -66,7 +66,7 @@ def test_beyond_what_is_kept_messages_are_counted_not_forgotten_silently() -> No
 
 
 def test_the_kept_messages_are_bounded_by_bytes_too() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     big = b"x" * (module.UNCONFIRMED_BYTES // 2)
     for _ in range(3):
         books.hand(notification(big), 0)
@@ -75,7 +75,7 @@ def test_the_kept_messages_are_bounded_by_bytes_too() -> None:
 
 
 def test_a_confirmation_clears_the_count_of_older_ones_too() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     for _ in range(module.UNCONFIRMED_MESSAGES + 5):
         books.hand(notification(), 0)
     books.confirm(books.place)
@@ -83,7 +83,7 @@ def test_a_confirmation_clears_the_count_of_older_ones_too() -> None:
 
 
 def test_a_ping_is_wanted_once_after_every_so_many_messages() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     wanted = 0
     for _ in range(module.CONFIRM_EVERY * 3):
         books.hand(notification(), 0)
@@ -94,7 +94,7 @@ def test_a_ping_is_wanted_once_after_every_so_many_messages() -> None:
 
 
 def test_cancelled_requests_are_not_awaited_and_only_the_newest_are_kept() -> None:
-    books = Ledger()
+    books = Unacknowledged()
     for n in range(module.CANCELLED + 2):
         books.hand(request(n), 0)
         books.cancel(n)

@@ -18,8 +18,8 @@ from aiohttp import web
 
 from client.proxy import FaultyProxy
 from client.servers import Server, running, until
-from vaultbridge.client.errors import ConnectFailed, InvalidMessage, LineLost, SubprotocolRefused
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.errors import ConnectFailed, ConnectionLost, InvalidMessage, SubprotocolRefused
+from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import TimedOut
 
 
@@ -298,7 +298,7 @@ async def test_an_oversized_answer_fails_its_request_and_a_monstrous_one_ends_th
         await user.post(9, "silence")
         await user.post(None, "flood", id=9, size=100_000)
         assert (await user.answer(9))["error"]["data"]["reason"] == "connection-lost"
-        assert [e.close_code for e in user.errors if isinstance(e, LineLost)] == [1009]
+        assert [e.close_code for e in user.errors if isinstance(e, ConnectionLost)] == [1009]
         assert "result" in await user.ask(10)
 
 
@@ -306,7 +306,7 @@ async def test_the_server_s_close_code_is_told() -> None:
     async with running() as server, User(server.url) as user:
         await user.post(None, "bye")
         await until(lambda: server.connections == 2)
-        (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
+        (lost,) = [e for e in user.errors if isinstance(e, ConnectionLost)]
         assert lost.close_code == 1012 and "code 1012" in str(lost)
 
 
@@ -319,7 +319,7 @@ async def test_a_close_without_a_code_is_a_goodbye_too() -> None:
     async with running(leave) as server, User(server.url) as user:
         await user.post(None, "n")
         await until(lambda: server.connections == 2)
-        (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
+        (lost,) = [e for e in user.errors if isinstance(e, ConnectionLost)]
         assert lost.close_code == 1005 and "without a code" in str(lost)
 
 

@@ -14,7 +14,7 @@ import pytest
 from client.servers import running, until
 from vaultbridge.client.errors import ConnectFailed
 from vaultbridge.client.locks import TOKEN_HEADER, find_lock, lock_folders
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 
 def write(folder: Path, port: int, **fields: Any) -> Path:

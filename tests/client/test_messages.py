@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.client.errors import InvalidMessage
 from vaultbridge.client.messages import Kind, answered_id, classify, decode, encode, error_answer, plain
-from vaultbridge.rpc.messages import ErrorObject, ErrorResponse, Notification, Request, Response
+from vaultbridge.jsonrpc.messages import ErrorObject, ErrorResponse, Notification, Request, Response
 
 REQUEST = {"jsonrpc": "2.0", "method": "method_name", "params": {}, "id": 1}
 NOTIFICATION = {"jsonrpc": "2.0", "method": "method_name", "params": {}}

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from client.servers import running
 from client.test_http import serving
 from vaultbridge.client.errors import RpcError
-from vaultbridge.client.http import StreamableHttpTransport
-from vaultbridge.client.negotiation import named_by, newest_common, no_common_version, read_versions
-from vaultbridge.client.session import Session
-from vaultbridge.client.websocket import WebSocketTransport
-from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, VERSIONS
+from vaultbridge.client.http.transport import StreamableHttpTransport
+from vaultbridge.client.session import Session, named_by, newest_common, no_common_version, read_versions
+from vaultbridge.client.websocket.transport import WebSocketTransport
+from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, VERSIONS
 
 Answer = dict[str, Any]
 HANDSHAKE: Answer = {"result": {"protocolVersion": "2025-11-25", "capabilities": {}}}

@@ -6,14 +6,14 @@ import pytest
 
 from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
 from vaultbridge.client.messages import Kind
-from vaultbridge.client.open_requests import OpenRequests
+from vaultbridge.client.transport import PendingRequests
 
 REQUEST = {"jsonrpc": "2.0", "id": 1, "method": "m"}
 ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
 def test_a_request_is_open_until_its_answer() -> None:
-    requests = OpenRequests(1000)
+    requests = PendingRequests(1000)
     kind, _, data = requests.outgoing(REQUEST, 5.0)
     assert kind is Kind.REQUEST and b'"m"' in data and 1 in requests
     assert requests.incoming(Kind.RESPONSE, ANSWER) == 5.0
@@ -23,7 +23,7 @@ def test_a_request_is_open_until_its_answer() -> None:
 
 
 def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
-    requests = OpenRequests(100)
+    requests = PendingRequests(100)
     requests.outgoing(REQUEST, 0)
     with pytest.raises(InvalidMessage, match="in use"):
         requests.outgoing(REQUEST, 0)
@@ -32,14 +32,14 @@ def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
 
 
 def test_what_is_no_answer_passes() -> None:
-    requests = OpenRequests(100)
+    requests = PendingRequests(100)
     assert requests.incoming(Kind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
     assert requests.incoming(Kind.REQUEST, REQUEST) is None
     assert requests.incoming(Kind.ERROR, {"jsonrpc": "2.0", "id": None, "error": {}}) is None
 
 
 def test_failing_gives_each_open_request_one_answer() -> None:
-    requests = OpenRequests(100)
+    requests = PendingRequests(100)
     for n in range(3):
         requests.outgoing({**REQUEST, "id": n}, 0)
     assert requests.fail(0, "Gone") is not None and requests.fail(0, "Gone") is None
@@ -48,7 +48,7 @@ def test_failing_gives_each_open_request_one_answer() -> None:
 
 
 def test_a_request_that_is_not_accepted_after_all_frees_its_id() -> None:
-    requests = OpenRequests(1000)
+    requests = PendingRequests(1000)
     requests.outgoing({"jsonrpc": "2.0", "id": 1, "method": "m"}, 0.0)
     requests.forget(1)
     assert len(requests) == 0 and requests.fail_all("gone") == []

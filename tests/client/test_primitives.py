@@ -14,7 +14,7 @@ from vaultbridge.client.errors import RpcError
 from vaultbridge.client.primitives import list_primitives
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto", "2026-07-28"])

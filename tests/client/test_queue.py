@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from vaultbridge.client.errors import QueueFull
 from vaultbridge.client.messages import Kind
-from vaultbridge.client.queue import Outgoing, SendQueue
+from vaultbridge.client.websocket.queue import QueuedMessage, SendQueue
 
 
-def item(request_id: int | None = None, size: int = 10, kind: Kind | None = None) -> Outgoing:
+def item(request_id: int | None = None, size: int = 10, kind: Kind | None = None) -> QueuedMessage:
     kind = kind or (Kind.NOTIFICATION if request_id is None else Kind.REQUEST)
-    return Outgoing(kind, request_id, "m", b"x" * size)
+    return QueuedMessage(kind, request_id, "m", b"x" * size)
 
 
 def test_messages_leave_in_the_order_they_came() -> None:

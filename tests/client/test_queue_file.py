@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.client.queue_file import QueueFile
+from vaultbridge.client.websocket.queue_file import QueueFile
 from vaultbridge.errors import EngineFailure
 
 

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from client.servers import until
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.client.http import StreamableHttpTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.http.transport import StreamableHttpTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 TOKEN = {"X-Token": "secret"}
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -15,9 +15,9 @@ from mcp.shared.exceptions import MCPError
 
 from client.proxy import FaultyProxy
 from client.servers import core_server, running, sdk_server, serve_sdk, until
-from vaultbridge.client.errors import ConnectFailed, LineLost
+from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-07-28")]
 
@@ -155,7 +155,7 @@ async def test_transport_errors_reach_the_message_handler_of_the_official_client
         transport = WebSocketTransport(server.url, reconnect_delay=0.01)
         async with Client(transport, message_handler=handler) as client:
             await server.restart()
-            await until(lambda: any(isinstance(m, LineLost) for m in seen))
+            await until(lambda: any(isinstance(m, ConnectionLost) for m in seen))
             await client.call_tool("add", {"a": 1, "b": 1})
 
 

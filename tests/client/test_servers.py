@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.client.http import StreamableHttpTransport
-from vaultbridge.client.servers import open_target, read_servers
+from vaultbridge.client.http.transport import StreamableHttpTransport
+from vaultbridge.client.plugins import open_target, read_servers
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import InvalidArgument
 
 

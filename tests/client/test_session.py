@@ -11,10 +11,10 @@ import pytest
 from client.servers import core_server, running, sdk_server, serve_sdk, until
 from client.test_stdio import command
 from vaultbridge.client.errors import RpcError, TransportClosed
-from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.errors import InvalidArgument, TimedOut
 
 FIXTURE = [sys.executable, "tests/conformance/fixture.py", "stdio"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from vaultbridge.client.ledger import NOTHING_IN_DOUBT, InDoubt
 from vaultbridge.client.messages import Kind, classify, encode
-from vaultbridge.client.queue import Outgoing
-from vaultbridge.client.settlement import cancellation, of_lost_line, of_queue, of_timeout
+from vaultbridge.client.websocket.queue import QueuedMessage
+from vaultbridge.client.websocket.unacknowledged import (
+    NOTHING_IN_DOUBT,
+    InDoubt,
+    cancellation,
+    of_lost_line,
+    of_queue,
+    of_timeout,
+)
 
 
-def outgoing(message: dict[str, object]) -> Outgoing:
+def outgoing(message: dict[str, object]) -> QueuedMessage:
     full = {"jsonrpc": "2.0", **message}
-    return Outgoing(classify(full), full.get("id"), str(full.get("method", "")), encode(full))  # type: ignore[arg-type]
+    return QueuedMessage(classify(full), full.get("id"), str(full.get("method", "")), encode(full))  # type: ignore[arg-type]
 
 
 REQUEST = outgoing({"id": 1, "method": "tools/call"})

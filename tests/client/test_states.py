@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from vaultbridge.client.states import ENDINGS, MOVES, Event, Lifecycle, State
+from vaultbridge.client.transport import ENDINGS, MOVES, Event, Lifecycle, State
 
 
 def test_the_five_states_have_the_names_users_see() -> None:

@@ -12,7 +12,13 @@ import pytest
 
 from client.servers import until
 from vaultbridge.client import stdio
-from vaultbridge.client.errors import ConnectFailed, InvalidMessage, LineLost, TransportClosed, UnknownAnswer
+from vaultbridge.client.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    InvalidMessage,
+    TransportClosed,
+    UnknownAnswer,
+)
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 
@@ -103,7 +109,7 @@ async def test_a_server_that_dies_fails_the_call_and_says_its_last_words() -> No
     answer = await user.call(1)
     assert "ended before the answer came" in answer["error"]["message"]
     await until(lambda: user.closed == 1)
-    (lost,) = [e for e in user.errors if isinstance(e, LineLost)]
+    (lost,) = [e for e in user.errors if isinstance(e, ConnectionLost)]
     assert str(lost) == "The server ended with exit code 3: out of luck"
     with pytest.raises(TransportClosed):
         await user.transport.send({"jsonrpc": "2.0", "method": "m"})
@@ -141,7 +147,7 @@ async def test_a_line_without_an_end_ends_the_transport_and_fails_what_is_open()
     assert "ended before the answer came" in answer["error"]["message"]
     await until(lambda: user.closed == 1)
     (lost,) = user.errors
-    assert isinstance(lost, LineLost) and "a line above 1600 bytes" in str(lost)
+    assert isinstance(lost, ConnectionLost) and "a line above 1600 bytes" in str(lost)
 
 
 async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from client.test_stdio import command
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.trace import TracedTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 
 async def test_everything_that_passes_is_written_in_order_with_its_time() -> None:

@@ -18,8 +18,8 @@ import pytest
 from client.virtual import MemoryLine, World, run_virtually
 from vaultbridge.client.errors import (
     ConnectFailed,
+    ConnectionLost,
     InvalidMessage,
-    LineLost,
     MessagesDiscarded,
     MessagesUnconfirmed,
     NotRenewed,
@@ -27,8 +27,8 @@ from vaultbridge.client.errors import (
     TransportClosed,
     UnknownAnswer,
 )
-from vaultbridge.client.ledger import CONFIRM_EVERY
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
+from vaultbridge.client.websocket.unacknowledged import CONFIRM_EVERY
 from vaultbridge.errors import EngineFailure, TimedOut
 
 
@@ -490,7 +490,7 @@ async def test_a_notification_that_may_not_have_arrived_is_told_with_its_content
         world.line.break_off()
         await asyncio.sleep(20)
         assert user.error(MessagesUnconfirmed).messages[0]["params"] == {"n": 7}
-        assert isinstance(user.error(LineLost), LineLost)
+        assert isinstance(user.error(ConnectionLost), ConnectionLost)
         assert world.log == []
 
 
@@ -564,9 +564,9 @@ async def test_an_answer_to_a_request_of_a_lost_line_is_not_given_to_another() -
         await asyncio.sleep(1)
         world.line.break_off()
         await asyncio.sleep(1)
-        with pytest.raises(LineLost, match="no asker"):
+        with pytest.raises(ConnectionLost, match="no asker"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})
-        with pytest.raises(LineLost, match="no asker"):
+        with pytest.raises(ConnectionLost, match="no asker"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # nor at the second try
         world.line.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
         await asyncio.sleep(1)
@@ -661,7 +661,7 @@ async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_han
             ]
             # Their answers are nobody's but ours.
             assert len(user.messages) == answers + 1
-            assert [type(e) for e in user.errors[errors:]] == [LineLost, ConnectFailed]
+            assert [type(e) for e in user.errors[errors:]] == [ConnectionLost, ConnectFailed]
         assert world.wrong == []
 
 
@@ -778,7 +778,7 @@ async def test_a_half_open_line_is_found_by_the_heartbeat_and_replaced() -> None
         world.line.half_open = True
         await user.send(request_id=2)
         await asyncio.sleep(20)
-        assert "heartbeat within 5 s" in str(user.error(LineLost))
+        assert "heartbeat within 5 s" in str(user.error(ConnectionLost))
         assert user.answer(2)["error"]["data"]["reason"] == "connection-lost"
         assert user.transport.is_connected and world.dials == 2
 
@@ -821,7 +821,7 @@ async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
         assert user.errors == [] and world.dials == 1
         world.line.half_open = True
         await asyncio.sleep(10)
-        assert "heartbeat" in str(user.error(LineLost)), "and listening again, silence counts again"
+        assert "heartbeat" in str(user.error(ConnectionLost)), "and listening again, silence counts again"
 
 
 @virtually

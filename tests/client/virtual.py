@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vaultbridge.client.errors import ConnectFailed, LineLost
-from vaultbridge.client.line import Frame, Pong
+from vaultbridge.client.errors import ConnectFailed, ConnectionLost
+from vaultbridge.client.websocket.connection import Frame, Pong
 
 T = TypeVar("T")
 
@@ -124,22 +124,22 @@ class MemoryLine:
 
     async def send(self, data: bytes) -> None:
         if self.cut:
-            raise LineLost("WebSocket error: sending failed (connection reset).")
+            raise ConnectionLost("WebSocket error: sending failed (connection reset).")
         self._travel(lambda: self._serve(msgspec.json.decode(data)))
         if self.stalled is not None:
             await self.stalled.wait()
             if self.cut:
-                raise LineLost("WebSocket error: sending failed (connection reset).")
+                raise ConnectionLost("WebSocket error: sending failed (connection reset).")
 
     async def ping(self, payload: bytes) -> None:
         if self.cut:
-            raise LineLost("WebSocket error: sending failed (connection reset).")
+            raise ConnectionLost("WebSocket error: sending failed (connection reset).")
         self._travel(lambda: self.push(Pong(payload)))
 
     async def receive(self) -> Frame:
         while not self.to_client:
             if self.cut:
-                raise LineLost(self.why)
+                raise ConnectionLost(self.why)
             self.arrived.clear()
             await self.arrived.wait()
         return self.to_client.popleft()

@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from editor.process import START
-from vaultbridge.app.companion import plugin_files
+from support.serve import START
+from vaultbridge.cli.companion import plugin_files
 
 _INSTALLED = tempfile.TemporaryDirectory(prefix="companion-")
 FOLDER = Path(_INSTALLED.name)

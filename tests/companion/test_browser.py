@@ -14,8 +14,8 @@ import pytest
 
 from browser.chromium import Chromium, NoBrowser, Page
 from companion.obsidian import FOLDER
-from editor.bridge import Client
-from editor.process import Served, served
+from support.editor import Client
+from support.serve import Served, served
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

@@ -17,8 +17,8 @@ import pytest
 from aiohttp import web
 
 from companion.obsidian import Obsidian, needs_node, obsidian
-from editor.process import START, Served, served
-from mcp_support.ports import held_port
+from support.ports import held_port
+from support.serve import START, Served, served
 
 pytestmark = needs_node
 

@@ -166,7 +166,7 @@ def test_texts_too_far_apart_are_one_block_and_cost_no_more(parts: Parts) -> Non
 def test_bridges_are_looked_for_where_vaultbridge_writes(
     parts: Parts, environ: dict[str, str], platform: str, folders: list[str]
 ) -> None:
-    from vaultbridge.vault.cache import cache_base
+    from vaultbridge.vault.cache_folder import cache_base
 
     assert parts.call("bridgeFolders", environ, platform, "/h") == folders
     assert str(cache_base({**environ, "HOME": "/h"}, platform=platform)) in folders

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from companion.obsidian import Obsidian, needs_node, obsidian
-from editor.bridge import Client
-from editor.process import Served, served
+from support.editor import Client
+from support.serve import Served, served
 
 pytestmark = needs_node
 

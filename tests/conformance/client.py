@@ -15,7 +15,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2] / "src"))
 
 from vaultbridge.client.errors import RpcError
-from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.session import Session
 

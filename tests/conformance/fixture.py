@@ -14,14 +14,15 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from vaultbridge.dialects.mcp_provider import Context, EmptyProvider, Offer
-from vaultbridge.dialects.mcp_values import (
-    Audio,
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound
+from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer
+from vaultbridge.protocols.mcp.values import (
+    AudioContent,
     BlobResource,
     Change,
     Completion,
     EmbeddedResource,
-    Image,
+    ImageContent,
     InputRequest,
     Page,
     PromptArgument,
@@ -36,14 +37,13 @@ from vaultbridge.dialects.mcp_values import (
     ResourceRef,
     ResourceUpdated,
     TemplateInfo,
-    Text,
+    TextContent,
     TextResource,
     ToolAnnotations,
     ToolInfo,
     ToolResult,
     ToolsChanged,
 )
-from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound
 
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
@@ -58,7 +58,7 @@ OBJECT: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 def said(text: str) -> ToolResult:
-    return ToolResult((Text(text=text),))
+    return ToolResult((TextContent(text=text),))
 
 
 def form(message: str, required: bool = True, **properties: dict[str, Any]) -> InputRequest:
@@ -221,10 +221,10 @@ class FixtureProvider(EmptyProvider):
         return said("This is a simple text response for testing.")
 
     async def _image(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return ToolResult((Image(data=PNG, mime_type="image/png"),))
+        return ToolResult((ImageContent(data=PNG, mime_type="image/png"),))
 
     async def _audio(self, arguments: dict[str, Any], context: Context) -> ToolResult:
-        return ToolResult((Audio(data=WAV, mime_type="audio/wav"),))
+        return ToolResult((AudioContent(data=WAV, mime_type="audio/wav"),))
 
     async def _embedded(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         inner = TextResource(
@@ -242,8 +242,8 @@ class FixtureProvider(EmptyProvider):
         )
         return ToolResult(
             (
-                Text(text="Multiple content types test:"),
-                Image(data=PNG, mime_type="image/png"),
+                TextContent(text="Multiple content types test:"),
+                ImageContent(data=PNG, mime_type="image/png"),
                 EmbeddedResource(resource=inner),
             )
         )
@@ -254,7 +254,7 @@ class FixtureProvider(EmptyProvider):
     async def _structured(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         if "n" not in arguments:
             raise EngineFailure("There is no n.", hint="Give n.")
-        return ToolResult((Text(text=f'{{"n":{arguments["n"]}}}'),), structured={"n": arguments["n"]})
+        return ToolResult((TextContent(text=f'{{"n":{arguments["n"]}}}'),), structured={"n": arguments["n"]})
 
     async def _logging(self, arguments: dict[str, Any], context: Context) -> ToolResult:
         for line in ("Tool execution started", "Tool processing data", "Tool execution completed"):
@@ -481,10 +481,10 @@ class FixtureProvider(EmptyProvider):
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         match name:
             case "test_simple_prompt":
-                return _prompt(Text(text="This is a simple prompt for testing."))
+                return _prompt(TextContent(text="This is a simple prompt for testing."))
             case "test_prompt_with_arguments":
                 one, two = (_needed(arguments, key) for key in ("arg1", "arg2"))
-                return _prompt(Text(text=f"Prompt with arguments: arg1='{one}', arg2='{two}'"))
+                return _prompt(TextContent(text=f"Prompt with arguments: arg1='{one}', arg2='{two}'"))
             case "test_prompt_with_embedded_resource":
                 inner = TextResource(
                     uri=_needed(arguments, "resourceUri"),
@@ -492,16 +492,18 @@ class FixtureProvider(EmptyProvider):
                     text="Embedded resource content for testing.",
                 )
                 return _prompt(
-                    EmbeddedResource(resource=inner), Text(text="Please process the embedded resource above.")
+                    EmbeddedResource(resource=inner),
+                    TextContent(text="Please process the embedded resource above."),
                 )
             case "test_prompt_with_image":
                 return _prompt(
-                    Image(data=PNG, mime_type="image/png"), Text(text="Please analyze the image above.")
+                    ImageContent(data=PNG, mime_type="image/png"),
+                    TextContent(text="Please analyze the image above."),
                 )
             case "test_input_required_result_prompt":
                 request = form("What context should the prompt use?", context={"type": "string"})
                 answer = (await context.ask({"user_context": request}))["user_context"]
-                return _prompt(Text(text=f"Prompt with context: {_field(answer, 'context')}"))
+                return _prompt(TextContent(text=f"Prompt with context: {_field(answer, 'context')}"))
         raise InvalidArgument(f"There is no prompt {name!r}.", argument="name")
 
     async def complete(
@@ -557,9 +559,9 @@ async def make_provider() -> FixtureProvider:
 
 
 def _stdio() -> int:
-    from vaultbridge.dialects.mcp import mcp_dialect
-    from vaultbridge.dialects.mcp_server import McpServer
-    from vaultbridge.transports.stdio import serve_stdio
+    from vaultbridge.protocols.mcp.dialect import mcp_dialect
+    from vaultbridge.protocols.mcp.server import McpServer
+    from vaultbridge.protocols.mcp.stdio import serve_stdio
 
     server = McpServer(OFFER, make_provider)
     return serve_stdio(mcp_dialect(server, honours_exit=True), at_end=server.close)
@@ -568,9 +570,9 @@ def _stdio() -> int:
 def _http(port: int) -> int:
     from aiohttp import web
 
-    from vaultbridge.dialects.mcp_server import McpServer
-    from vaultbridge.transports.http_guard import HostGuard
-    from vaultbridge.transports.mcp_http import add_mcp_routes
+    from vaultbridge.protocols.http.guard import HostGuard
+    from vaultbridge.protocols.mcp.http.endpoint import add_mcp_routes
+    from vaultbridge.protocols.mcp.server import McpServer
 
     async def serve() -> None:
         app = web.Application()

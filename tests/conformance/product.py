@@ -18,9 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from conformance.fixture import FixtureProvider
 from vaultbridge import __main__
-from vaultbridge.app import servers
-from vaultbridge.dialects.mcp_provider import Context
-from vaultbridge.dialects.mcp_values import (
+from vaultbridge.protocols.mcp.provider import Context
+from vaultbridge.protocols.mcp.values import (
     Change,
     Completion,
     Page,
@@ -34,7 +33,8 @@ from vaultbridge.dialects.mcp_values import (
     ToolInfo,
     ToolResult,
 )
-from vaultbridge.dialects.vault_provider import VaultProvider
+from vaultbridge.protocols.mcp.vault.provider import VaultProvider
+from vaultbridge.server import servers
 
 SUITE = "test://"
 """How the URIs of the suite's resources begin."""

@@ -16,11 +16,11 @@ import pytest
 
 from client.proxy import FaultyProxy
 from client.servers import until
-from mcp_support.node import NotInstallable, beside, installed, node
-from mcp_support.process import environment
+from support.node import NotInstallable, beside, installed, node
+from support.process import environment
 from vaultbridge.client.session import Session
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
+from vaultbridge.client.websocket.transport import WebSocketTransport
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 60.0

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcp_support.http import http_server
-from mcp_support.node import clients_with, node
-from mcp_support.process import FIXTURE, environment
+from support.http import http_server
+from support.node import clients_with, node
+from support.process import FIXTURE, environment
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 60.0

@@ -14,9 +14,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
-from mcp_support.http import http_server
-from mcp_support.process import FIXTURE, environment
-from mcp_support.wire import MODERN
+from support.http import http_server
+from support.process import FIXTURE, environment
+from support.wire import MODERN
 
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 

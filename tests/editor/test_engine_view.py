@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from editor.views import VaultView
+from support.vault_view import VaultView
+from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, PermissionDenied
-from vaultbridge.index.owner import Keeper
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
 
@@ -132,7 +132,7 @@ async def test_no_link_is_called_broken_while_the_files_are_not_all_known(vault:
     view = VaultView(vault)
     try:
         # Another process holds the place of the one that builds, and has not begun.
-        other = Keeper(view.engine.cache)
+        other = IndexLeader(view.engine.cache)
         assert other.claim()
         (told,) = await view.findings(vault_path("Broken.md"))
         assert [finding.code for finding in told.findings] == ["bad-yaml"]

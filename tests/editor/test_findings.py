@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.editor.findings import FINDINGS_PER_NOTE, findings
-from vaultbridge.editor.ports import Finding
+from vaultbridge.editor.model import Finding
+from vaultbridge.editor.vault_view import FINDINGS_PER_NOTE, findings
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.note.model import Note
-from vaultbridge.note.parse import parse
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 FILES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.editor.mentions import WAIT_SECONDS, WAITING_MENTIONS, WaitingMentions
+from vaultbridge.editor.feed import WAIT_SECONDS, WAITING_MENTIONS, WaitingMentions
 from vaultbridge.editor.model import Mention
 from vaultbridge.vault.paths import vault_path
 

@@ -6,13 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile, Point, Selection
-from vaultbridge.editor.state import (
-    OBSIDIAN,
-    OPEN_FILES_PER_SOURCE,
-    SELECTION_CHARS,
-    WORKSPACE,
-    EditorState,
-)
+from vaultbridge.editor.state import OBSIDIAN, OPEN_FILES_PER_SOURCE, SELECTION_CHARS, WORKSPACE, EditorState
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 A, B, SECRET = vault_path("A.md"), vault_path("Folder/B.md"), vault_path("Private/Secret.md")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from editor.views import VaultView
+from support.vault_view import VaultView
 from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.sources import follow_vault
 from vaultbridge.editor.state import EditorState
-from vaultbridge.editor.vault_source import follow_vault
 from vaultbridge.engine.operations import Delete, ReplaceText
 from vaultbridge.vault.paths import vault_path
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile
+from vaultbridge.editor.sources import WorkspaceSource
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
-from vaultbridge.editor.workspace_source import WorkspaceSource
 from vaultbridge.vault.paths import Root, vault_path
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Move, Operation
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
 NOTES = 3
 
@@ -18,7 +18,7 @@ def main() -> None:
     vault, cache, name, count, *options = sys.argv[1:]
     done: list[str] = []
     refused: list[str] = []
-    with Engine(Path(vault), cache=Path(cache), cans=TrashCans({"HOME": cache}), actor=name) as engine:
+    with Engine(Path(vault), cache=Path(cache), cans=Trash({"HOME": cache}), actor=name) as engine:
         if "keep" in options:
             engine.freshness.keep()
         for number in range(int(count)):

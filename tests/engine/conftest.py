@@ -9,10 +9,10 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.index.files import dump
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
 MakeVault = Callable[..., Engine]
 
@@ -32,7 +32,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
         engine = Engine(
             folder,
             cache=tmp_path / "cache",
-            cans=TrashCans({"HOME": str(tmp_path / "home")}),
+            cans=Trash({"HOME": str(tmp_path / "home")}),
             scope=scope or Scope(),
             actor="test",
         )

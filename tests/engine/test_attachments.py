@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.attachments import link_to, place_for, size_of
+from vaultbridge.engine.files import link_to, place_for, size_of
 from vaultbridge.errors import InvalidArgument, PermissionDenied
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope

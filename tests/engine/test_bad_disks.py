@@ -16,7 +16,7 @@ import pytest
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Delete, Move
 from vaultbridge.errors import EngineFailure, NoteNotFound, PermissionDenied, VaultNotFound
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
 from .conftest import MakeVault, contents
 
@@ -171,7 +171,7 @@ import sys, pathlib
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import TrashCans
 base = pathlib.Path(sys.argv[1])
 engine = Engine(base / "vault", cache=base / "cache", cans=TrashCans({"HOME": str(base)}))
 engine.freshness.refresh()
@@ -234,7 +234,7 @@ def test_a_name_as_long_as_a_file_system_takes_can_be_made_looked_for_and_delete
     with Engine(
         tmp_path / "vault",
         cache=tmp_path / "cache",
-        cans=TrashCans({"HOME": str(tmp_path / "home")}, platform="linux"),
+        cans=Trash({"HOME": str(tmp_path / "home")}, platform="linux"),
     ) as engine:
         name = "é" * 126
         for missing in (name, "é" * 200, "x" * 250, f"{'x' * 300}/{'y' * 300}"):

@@ -61,7 +61,8 @@ def test_an_empty_folder_is_deleted_and_comes_back(make_vault: MakeVault) -> Non
 
 
 def test_an_added_attachment_does_not_take_over_the_embeds_of_another(make_vault: MakeVault) -> None:
-    """OBSIDIAN.md 4: a new file that makes a bare name ambiguous must not silently re-point older links."""
+    """docs/obsidian.md 4: a new file that makes a bare name ambiguous must not silently re-point older
+    links."""
     engine = make_vault({"A.md": "![[p.png]]", "img/p.png": b"1"})
     outcome = engine.apply([AddFile(path="p.png", data=b"2")])
     assert contents(engine)["A.md"] == b"![[img/p.png]]"

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from vaultbridge.canvas.edit import CanvasEdit, NewText, add_card
 from vaultbridge.engine import Engine
-from vaultbridge.engine.canvases import canvas_view, edit_canvas
+from vaultbridge.engine.files import canvas_view, edit_canvas
 from vaultbridge.errors import NoteNotFound, StaleWrite
-from vaultbridge.note.canvas_edit import CanvasEdit, NewText, add_card
 
 MakeVault = Callable[..., Engine]
 

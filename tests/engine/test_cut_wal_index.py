@@ -18,7 +18,7 @@ PROGRAM = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from vaultbridge.app.wiring import open_engine
+    from vaultbridge.server.wiring import open_engine
 
     environ = {"VAULTBRIDGE_CACHE": sys.argv[2], "HOME": sys.argv[2]}
     with open_engine(Path(sys.argv[1]), environ=environ) as engine:

@@ -19,14 +19,14 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
+from vaultbridge.engine.index_sync import SILENT_SECONDS, IndexLeader
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
-from vaultbridge.index.owner import SILENT_SECONDS, Keeper
 from vaultbridge.vault.paths import VaultPath
-from vaultbridge.vault.trash import TrashCans
 from vaultbridge.vault.watch import VaultLost
-from vaultbridge.vault.write import LEFTOVER_SECONDS, temporary_name
+from vaultbridge.vault.write.replace import LEFTOVER_SECONDS, temporary_name
+from vaultbridge.vault.write.trash import Trash
 
 from .conftest import MakeVault, rebuilt
 
@@ -137,7 +137,7 @@ def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
     program = (
         "import sys, pathlib, threading\n"
         "from vaultbridge.engine import Engine\n"
-        "from vaultbridge.vault.trash import TrashCans\n"
+        "from vaultbridge.vault.write.trash import TrashCans\n"
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
         "engine = Engine(vault, cache=cache, cans=TrashCans({}))\n"
         "ready = threading.Event()\n"
@@ -267,7 +267,7 @@ def test_a_question_waits_for_another_process_that_compares(make_vault: MakeVaul
     """Two commands at once: the second must not answer from before the first one's comparison."""
     engine = make_vault({"A.md": "old"})
     assert engine.ask.search("old").total == 1
-    other = Keeper(engine.cache)
+    other = IndexLeader(engine.cache)
     assert other.claim()
     (engine.root.folder / "A.md").write_text("entirely new")
     second = make_vault()
@@ -307,7 +307,7 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
     is when the name was given to it, not when its content was saved: a swap puts an old note there."""
     folder = make_vault({"A.md": "alpha", "sub/B.md": "beta"}).root.folder
     later = time.time() + 2 * LEFTOVER_SECONDS
-    cans = TrashCans({"HOME": str(tmp_path)})
+    cans = Trash({"HOME": str(tmp_path)})
     engine = Engine(folder, cache=tmp_path / "later", cans=cans, clock=lambda: later)
     old, young = folder / "sub" / temporary_name(), folder / temporary_name()
     notes = folder / ".vaultbridge-notes.md"
@@ -392,7 +392,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The index's disk was full for a moment, or another process held its file for too long."""
-    from vaultbridge.index.sync import Synchroniser, SyncReport
+    from vaultbridge.index.sync.sync import Synchroniser, SyncReport
 
     engine = keeping(make_vault({"A.md": "alpha"}))
 
@@ -417,7 +417,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
 def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vaultbridge.index.sync import Synchroniser, SyncReport
+    from vaultbridge.index.sync.sync import Synchroniser, SyncReport
 
     engine = keeping(make_vault({"A.md": "alpha"}))
     failed = threading.Event()

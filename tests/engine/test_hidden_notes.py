@@ -252,9 +252,9 @@ def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as the index does not know all."""
-    from vaultbridge.engine.freshness import Freshness
+    from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
     engine = make_vault({"F/A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
     for folder in ("F", "G"):
         (engine.root.folder / folder).mkdir(exist_ok=True)

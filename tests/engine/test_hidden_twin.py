@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.attachments import link_to, place_for
 from vaultbridge.engine.export import FORMATS
+from vaultbridge.engine.files import link_to, place_for
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -33,7 +33,7 @@ from vaultbridge.engine.operations import (
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
 from .conftest import MakeVault, contents
 
@@ -73,7 +73,7 @@ def opened(files: dict[str, str]) -> Iterator[Engine]:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
         Path(base, "vault").mkdir(exist_ok=True)
-        cans = TrashCans({"HOME": str(Path(base, "home"))})
+        cans = Trash({"HOME": str(Path(base, "home"))})
         cache = Path(base, "cache")
         with Engine(Path(base, "vault"), cache=cache, cans=cans, scope=SCOPE, clock=lambda: 1e9) as engine:
             yield engine

@@ -11,19 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.app.scopes import LiveScope
 from vaultbridge.engine import Engine
 from vaultbridge.engine.engine import AT_ONCE_BYTES
-from vaultbridge.engine.kept import ENTRY_BYTES, KeptReadings, Reading
+from vaultbridge.engine.read_cache import ENTRY_BYTES, ReadCache, Reading
 from vaultbridge.engine.reading import WHOLE, Excerpt, Part
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
-from vaultbridge.vault.mounts import answers_at_once
+from vaultbridge.server.servers import LiveScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read import read_from_memory
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.settled import SETTLED_SECONDS, SettledFiles
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.stat_cache import SETTLED_SECONDS, StatCache, answers_at_once
+from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")
 
@@ -43,7 +42,7 @@ def engine_on(base: Path, scope: Scope | None = None) -> Engine:
     return Engine(
         folder,
         cache=base / "cache",
-        cans=TrashCans({"HOME": str(base / "home")}),
+        cans=Trash({"HOME": str(base / "home")}),
         scope=scope or Scope(),
         clock=later,
     )
@@ -216,8 +215,8 @@ def reading_of(path: VaultPath, chars: int) -> Reading:
 def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: Path) -> None:
     if not answers_at_once(tmp_path.resolve()):
         pytest.skip("nothing is known of this file system")
-    files = SettledFiles(Root(tmp_path), clock=later)
-    kept = KeptReadings(files, most_bytes=3 * (ENTRY_BYTES + 400))
+    files = StatCache(Root(tmp_path), clock=later)
+    kept = ReadCache(files, most_bytes=3 * (ENTRY_BYTES + 400))
     paths = [vault_path(f"{number}.md") for number in range(4)]
     for path in paths:
         (tmp_path / path).write_text("x", "utf-8")

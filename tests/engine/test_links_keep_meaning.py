@@ -11,16 +11,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import (
-    Append,
-    Create,
-    Delete,
-    Move,
-    Operation,
-    RenameHeading,
-    RenameTag,
-)
-from vaultbridge.engine.parsing import parse_file
+from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameHeading, RenameTag
+from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.vault.scope import Scope

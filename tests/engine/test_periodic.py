@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tools_support.desk import open_desk, write_files
+from support.tools import open_desk, write_files
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Prepend
-from vaultbridge.engine.periodic import adding, periodic_note
+from vaultbridge.engine.templates import adding, periodic_note
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.settings import Period
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from vaultbridge.index.files import dump
-from vaultbridge.vault.write import TEMPORARY_PREFIX
+from vaultbridge.vault.write.replace import TEMPORARY_PREFIX
 
 from .busy_writer import NOTES
 from .conftest import MakeVault, contents, rebuilt

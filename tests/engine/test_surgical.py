@@ -25,7 +25,7 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
 )
-from vaultbridge.note.text import decode
+from vaultbridge.markdown.text import decode
 
 from .conftest import MakeVault, contents
 

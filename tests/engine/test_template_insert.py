@@ -8,7 +8,7 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Insert, SetProperty
-from vaultbridge.engine.template_insert import inserting, template_path
+from vaultbridge.engine.templates import inserting, template_path
 from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.attachments import place_for
+from vaultbridge.engine.files import place_for
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
@@ -20,9 +20,9 @@ from .conftest import MakeVault
 @pytest.fixture
 def building(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that nobody fills: what a process sees while another one has only just begun."""
-    from vaultbridge.engine.freshness import Freshness
+    from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
 
 
 @pytest.mark.usefixtures("building")
@@ -82,16 +82,16 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
 @pytest.fixture
 def built_when_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first build that ends while a change waits for it."""
-    from vaultbridge.engine.freshness import Freshness
+    from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(Freshness, "settle", lambda self: None)
-    wait = Freshness.wait_complete
+    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
+    wait = IndexSync.wait_complete
 
-    def waited(self: Freshness) -> None:
+    def waited(self: IndexSync) -> None:
         self.refresh()
         wait(self)
 
-    monkeypatch.setattr(Freshness, "wait_complete", waited)
+    monkeypatch.setattr(IndexSync, "wait_complete", waited)
 
 
 @pytest.mark.usefixtures("built_when_waited_for")

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from faults.door import Door
-from vaultbridge.vault.journal import Journal
+from vaultbridge.vault.write.journal import Journal
 
 OUTSIDE = Path(__file__).with_name("outside.py")
 MARK = re.compile(r"^[ov]-\d+$", re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from index_support import Vault
+from support.index import Vault
 
 
 @pytest.fixture

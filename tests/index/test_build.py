@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index import build
-from vaultbridge.index.build import parse_files
-from vaultbridge.index.worker import FileJob, FileResult
+from vaultbridge.index.sync import build
+from vaultbridge.index.sync.build import FileJob, FileResult, parse_files
 from vaultbridge.vault.paths import Root
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index.compare import Row, Seen, compare, look_at, look_at_all
-from vaultbridge.index.schema import INDEXED, NAME_ONLY, PENDING
+from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
+from vaultbridge.index.sync.compare import Row, Seen, compare, look_at, look_at_all
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import Entry, Unreadable, kind_of
+from vaultbridge.vault.walk import FileEntry, Unreadable, kind_of
 
 
 def row(path: str, *, mtime: int = 1, settled: int = 1, state: int = INDEXED) -> Row:
     return Row(1, path, kind_of(path), 10, mtime, 5, settled, state, "h")
 
 
-def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> Entry:
-    return Entry(VaultPath(path), size, mtime, ino, kind_of(path))
+def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
+    return FileEntry(VaultPath(path), size, mtime, ino, kind_of(path))
 
 
-def seen(*entries: Entry, unreadable: str | None = None) -> Seen:
+def seen(*entries: FileEntry, unreadable: str | None = None) -> Seen:
     places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
     return Seen({one.path: one for one in entries}, places)
 
@@ -33,7 +33,7 @@ def test_the_same_stamp_means_no_change() -> None:
 @pytest.mark.parametrize(
     "now", [entry("a.md", mtime=2), entry("a.md", size=11), entry("a.md", ino=6), entry("a.md", mtime=0)]
 )
-def test_any_other_stamp_means_reading(now: Entry) -> None:
+def test_any_other_stamp_means_reading(now: FileEntry) -> None:
     difference = compare([row("a.md")], seen(now))
     assert difference.changed == [(row("a.md"), now)]
 

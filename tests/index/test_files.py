@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.index.files import file_of, files, resolved_notes, text_of
 from vaultbridge.vault.paths import VaultPath
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from index_support.scripts import mixed_word, scripts, word_of
+from support.scripts import mixed_word, scripts, word_of
 from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart, words
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.links.graph import Path, both_ways, neighbourhood, shortest_path
 from vaultbridge.vault.paths import VaultPath

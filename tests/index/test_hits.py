@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.index.hits import SNIPPET_CHARS, Asked, cut, exact_name_keys
-from vaultbridge.index.query import parse_query
+from vaultbridge.index.query.hits import SNIPPET_CHARS, Asked, cut, exact_name_keys
+from vaultbridge.index.query.parse import parse_query
 
 
 def test_a_short_line_is_shown_whole() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.index import listing
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]

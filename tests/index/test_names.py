@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from index_support import Vault
-from vaultbridge.index.names import CLOSEST, Found, Names, NotFound, Several
+from support.index import Vault
+from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameMatch, Names, NotFound
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -54,18 +54,18 @@ FILES: dict[str, str | bytes] = {
     ],
 )
 def test_a_file_is_found_however_it_is_named(make_vault: MakeVault, name: str, path: str, how: str) -> None:
-    assert Names(make_vault(FILES).index).find(name) == Found(path, how)  # type: ignore[arg-type]
+    assert Names(make_vault(FILES).index).find(name) == NameMatch(path, how)  # type: ignore[arg-type]
 
 
 def test_a_name_in_several_folders_is_told_not_guessed(make_vault: MakeVault) -> None:
     names = Names(make_vault(FILES).index)
-    assert names.find("index") == Several(("Daily/Index.md", "Projects/Index.md"))  # type: ignore[arg-type]
-    assert names.find("shared") == Several(("Three.md", "Two.md"))  # type: ignore[arg-type]
+    assert names.find("index") == AmbiguousMatch(("Daily/Index.md", "Projects/Index.md"))  # type: ignore[arg-type]
+    assert names.find("shared") == AmbiguousMatch(("Three.md", "Two.md"))  # type: ignore[arg-type]
 
 
 def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> None:
     names = Names(make_vault(FILES).index)
-    assert names.find("index", source="Daily/2024-01-05.md") == Found("Daily/Index.md", "link")  # type: ignore[arg-type]
+    assert names.find("index", source="Daily/2024-01-05.md") == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
     def visible(path: str) -> bool:
         return not path.startswith("Projects/")
 
-    assert names.find("index", visible=visible) == Found("Daily/Index.md", "link")  # type: ignore[arg-type]
+    assert names.find("index", visible=visible) == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
     for name in ("Projects/Bridge Plan.md", "bridge plan", "the crossing", "bridge-plan", "Brigde Plan"):
         found = names.find(name, visible=visible)
         assert isinstance(found, NotFound)

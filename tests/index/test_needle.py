@@ -6,8 +6,8 @@ import sqlite3
 
 import pytest
 
-from vaultbridge.index.needle import SPANS_PER_LINE, Lookup, Needle, beginning, lookup
-from vaultbridge.index.terms import Terms
+from vaultbridge.index.query.needle import SPANS_PER_LINE, Lookup, Needle, beginning, lookup
+from vaultbridge.index.store.database import Terms
 
 FOO_BAR = '{path body} : ("foo bar" OR "foo barn" OR "snafoo bar" OR "snafoo barn")'
 

@@ -10,16 +10,16 @@ import sys
 import time
 from pathlib import Path
 
-from vaultbridge.index.owner import SILENT_SECONDS, Keeper
+from vaultbridge.engine.index_sync import SILENT_SECONDS, IndexLeader
 
 PROGRAM = (
-    "import sys; from pathlib import Path; from vaultbridge.index.owner import Keeper\n"
+    "import sys; from pathlib import Path; from vaultbridge.engine.index_sync import Keeper\n"
     "keeper = Keeper(Path(sys.argv[1])); print(keeper.claim(), flush=True); sys.stdin.read()"
 )
 
 
 def test_the_first_to_claim_keeps_until_it_lets_go(tmp_path: Path) -> None:
-    first, second = Keeper(tmp_path), Keeper(tmp_path)
+    first, second = IndexLeader(tmp_path), IndexLeader(tmp_path)
     assert first.claim() and first.claim()
     assert not second.claim()
     first.release()
@@ -34,7 +34,7 @@ def test_a_killed_keeper_is_followed_by_the_next(tmp_path: Path) -> None:
     ) as keeper:
         assert keeper.stdout is not None
         assert keeper.stdout.readline().strip() == b"True"
-        heir = Keeper(tmp_path)
+        heir = IndexLeader(tmp_path)
         assert not heir.claim()
         keeper.send_signal(signal.SIGKILL)
         keeper.wait(30)
@@ -43,7 +43,7 @@ def test_a_killed_keeper_is_followed_by_the_next(tmp_path: Path) -> None:
 
 
 def test_a_keeper_that_was_not_heard_of_for_long_does_not_watch(tmp_path: Path) -> None:
-    keeper, other = Keeper(tmp_path), Keeper(tmp_path)
+    keeper, other = IndexLeader(tmp_path), IndexLeader(tmp_path)
     assert not (other.watched or other.silent)
     assert keeper.claim()
     keeper.tell_watching(watching=True)
@@ -59,10 +59,10 @@ def test_a_keeper_that_was_not_heard_of_for_long_does_not_watch(tmp_path: Path) 
 
 
 def test_a_keeper_whose_lock_was_deleted_claims_it_again(tmp_path: Path) -> None:
-    keeper = Keeper(tmp_path / "cache")
+    keeper = IndexLeader(tmp_path / "cache")
     assert keeper.claim()
     shutil.rmtree(tmp_path / "cache")
     assert not keeper.ours
     assert keeper.claim() and keeper.ours
-    assert not Keeper(tmp_path / "cache").claim()
+    assert not IndexLeader(tmp_path / "cache").claim()
     keeper.release()

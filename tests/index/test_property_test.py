@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.index.property_test import name_fits, passes, scalars
-from vaultbridge.index.query import HasProperty, Query, parse_query
-from vaultbridge.index.regex import Patterns
+from vaultbridge.index.query.parse import HasProperty, Query, parse_query
+from vaultbridge.index.query.properties import name_fits, passes, scalars
+from vaultbridge.index.query.regex import Patterns
 
 
 def asked_by(written: str) -> HasProperty:

@@ -1,4 +1,4 @@
-"""The search language of OBSIDIAN.md 8; the choices where it is silent are in the module's docstring."""
+"""The search language of docs/obsidian.md 8; the choices where it is silent are in the module's docstring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidQuery
-from vaultbridge.index.query import (
+from vaultbridge.index.query.parse import (
     QUERY_CHARS,
     QUERY_DEPTH,
     QUERY_PARTS,
@@ -21,13 +21,13 @@ from vaultbridge.index.query import (
     Not,
     Or,
     Query,
-    Regex,
-    Text,
+    RegexTerm,
+    Term,
     Within,
     parse_query,
 )
 
-A, B, C = Text("a"), Text("b"), Text("c")
+A, B, C = Term("a"), Term("b"), Term("c")
 
 
 @pytest.mark.parametrize(
@@ -40,11 +40,11 @@ A, B, C = Text("a"), Text("b"), Text("c")
         ("a (b OR c)", And((A, Or((B, C))))),
         ("-a", Not(A)),
         ("a -(b c)", And((A, Not(And((B, C)))))),
-        ('"a b"', Text("a b", quoted=True)),
-        (r'"say \"a\" \\ b"', Text('say "a" \\ b', quoted=True)),
-        (r"/a\/b[/]c/", Regex(r"a\/b[/]c")),
-        ("/usr/bin", And((Regex("usr"), Text("bin")))),
-        ("/usr", Text("/usr")),
+        ('"a b"', Term("a b", quoted=True)),
+        (r'"say \"a\" \\ b"', Term('say "a" \\ b', quoted=True)),
+        (r"/a\/b[/]c/", RegexTerm(r"a\/b[/]c")),
+        ("/usr/bin", And((RegexTerm("usr"), Term("bin")))),
+        ("/usr", Term("/usr")),
         ("file:a", Within("file", A)),
         ("path:(a OR b)", Within("path", Or((A, B)))),
         ("content:a", Within("content", A)),
@@ -62,27 +62,27 @@ A, B, C = Text("a"), Text("b"), Text("c")
         ("tag:x", HasTag("x")),
         ("-tag:#x a", And((Not(HasTag("x")), A))),
         ("tag:(#x OR #y)", Or((HasTag("x"), HasTag("y")))),
-        ("[p]", HasProperty(Text("p"), Anything())),
-        ("[p:a]", HasProperty(Text("p"), A)),
-        ('["due date":a]', HasProperty(Text("due date", quoted=True), A)),
-        ("[due date:a]", HasProperty(Text("due date"), A)),
-        ("[p:null]", HasProperty(Text("p"), IsNull())),
-        ('[p:"null"]', HasProperty(Text("p"), Text("null", quoted=True))),
-        ("[p:>5]", HasProperty(Text("p"), Compared(">", "5"))),
-        ("[p:<=2024-01-01]", HasProperty(Text("p"), Compared("<=", "2024-01-01"))),
-        ("[p:10:30]", HasProperty(Text("p"), Text("10:30"))),
-        ("[p:a OR b]", HasProperty(Text("p"), Or((A, B)))),
-        ("[p:/re]x/]", HasProperty(Text("p"), Regex("re]x"))),
-        ("[p:-a]", HasProperty(Text("p"), Not(A))),
-        ("[p:]", HasProperty(Text("p"), Anything())),
-        ("https://a.b/c", Text("https://a.b/c")),
-        ("10:30", Text("10:30")),
-        ("note: a", And((Text("note:"), A))),
-        ("[[My note]]", Text("[[My note]]")),
-        ("#tag", Text("#tag")),
-        ("a - b", And((A, Text("-"), B))),
-        ("ORDER", Text("ORDER")),
-        ('"OR"', Text("OR", quoted=True)),
+        ("[p]", HasProperty(Term("p"), Anything())),
+        ("[p:a]", HasProperty(Term("p"), A)),
+        ('["due date":a]', HasProperty(Term("due date", quoted=True), A)),
+        ("[due date:a]", HasProperty(Term("due date"), A)),
+        ("[p:null]", HasProperty(Term("p"), IsNull())),
+        ('[p:"null"]', HasProperty(Term("p"), Term("null", quoted=True))),
+        ("[p:>5]", HasProperty(Term("p"), Compared(">", "5"))),
+        ("[p:<=2024-01-01]", HasProperty(Term("p"), Compared("<=", "2024-01-01"))),
+        ("[p:10:30]", HasProperty(Term("p"), Term("10:30"))),
+        ("[p:a OR b]", HasProperty(Term("p"), Or((A, B)))),
+        ("[p:/re]x/]", HasProperty(Term("p"), RegexTerm("re]x"))),
+        ("[p:-a]", HasProperty(Term("p"), Not(A))),
+        ("[p:]", HasProperty(Term("p"), Anything())),
+        ("https://a.b/c", Term("https://a.b/c")),
+        ("10:30", Term("10:30")),
+        ("note: a", And((Term("note:"), A))),
+        ("[[My note]]", Term("[[My note]]")),
+        ("#tag", Term("#tag")),
+        ("a - b", And((A, Term("-"), B))),
+        ("ORDER", Term("ORDER")),
+        ('"OR"', Term("OR", quoted=True)),
         ("()", Anything()),
         ("a\u3000b", And((A, B))),
     ],

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidQuery, TimedOut
-from vaultbridge.index.regex import REGEX_CHARS, SPANS_PER_TEXT, Patterns, compile_pattern
+from vaultbridge.index.query.regex import REGEX_CHARS, SPANS_PER_TEXT, Patterns, compile_pattern
 
 AMPLE = 60.0
 """Seconds for what is quick: the process that matches may start slowly on a busy machine."""

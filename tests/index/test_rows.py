@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.index.rows import (
+from vaultbridge.index.store.rows import (
     decode_note,
     encode_note,
     flags_kind,
@@ -15,8 +15,8 @@ from vaultbridge.index.rows import (
     property_type,
     rows_of,
 )
-from vaultbridge.note.model import Link, Note, Properties
-from vaultbridge.note.parse import parse
+from vaultbridge.markdown.model import Link, Note, Properties
+from vaultbridge.markdown.parse import parse
 
 TEXT = """---
 tags: [a]

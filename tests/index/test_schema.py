@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.index import schema
+from vaultbridge.index.store import schema
 
 
 def test_a_new_file_passes_its_own_check(tmp_path: Path) -> None:

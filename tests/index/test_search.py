@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.index.fold import plain
-from vaultbridge.index.query import And, Not, Or, Query, Text
-from vaultbridge.index.search import SearchPage, search
+from vaultbridge.index.query.parse import And, Not, Or, Query, Term
+from vaultbridge.index.query.search import SearchPage, search
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -135,7 +135,7 @@ WORDS = st.sampled_from(
     ]
 )
 TREES: st.SearchStrategy[Query] = st.recursive(
-    st.builds(Text, WORDS),
+    st.builds(Term, WORDS),
     lambda parts: st.one_of(
         st.builds(lambda a, b: And((a, b)), parts, parts),
         st.builds(lambda a, b: Or((a, b)), parts, parts),
@@ -148,7 +148,7 @@ TREES: st.SearchStrategy[Query] = st.recursive(
 def _holds(query: Query, path: str, text: str) -> bool:
     """The rule itself, read slowly."""
     match query:
-        case Text(wanted):
+        case Term(wanted):
             return plain(wanted) in plain(text) or plain(wanted) in plain(path)
         case And(parts):
             return all(_holds(part, path, text) for part in parts)

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.errors import EngineFailure
-from vaultbridge.index import schema
-from vaultbridge.index.search import search
-from vaultbridge.index.store import Index
+from vaultbridge.index.query.search import search
+from vaultbridge.index.store import schema
+from vaultbridge.index.store.database import Index
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -119,8 +119,8 @@ def test_the_table_and_paths_follow_changes_of_another_process(make_vault: MakeV
     vault.write({"b.md": "fresh"})
     program = (
         "import sys; from pathlib import Path\n"
-        "from vaultbridge.index.store import Index\n"
-        "from vaultbridge.index.sync import Synchroniser\n"
+        "from vaultbridge.index.store.database import Index\n"
+        "from vaultbridge.index.sync.sync import Synchroniser\n"
         "from vaultbridge.vault.paths import Root\n"
         "Synchroniser(Root(Path(sys.argv[1])), Index.open(Path(sys.argv[2]))).full()\n"
     )

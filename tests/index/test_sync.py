@@ -16,14 +16,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from index_support import Vault
+from support.index import Vault
 from vaultbridge.errors import EngineFailure, VaultNotFound
-from vaultbridge.index import sync
-from vaultbridge.index.build import PARALLEL_FILES
 from vaultbridge.index.graph import LinkGraph
-from vaultbridge.index.search import search
-from vaultbridge.index.store import Index
-from vaultbridge.index.sync import Synchroniser
+from vaultbridge.index.query.search import search
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync import sync
+from vaultbridge.index.sync.build import PARALLEL_FILES
+from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.vault.paths import Root, VaultPath
 
@@ -221,7 +221,7 @@ def test_progress_is_told_and_a_cancelled_build_goes_on_later(
     empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "BATCH_FILES", 10)
-    monkeypatch.setattr("vaultbridge.index.build.CHUNK_FILES", 5)
+    monkeypatch.setattr("vaultbridge.index.sync.build.CHUNK_FILES", 5)
     empty_vault.write({f"n{n:02}.md": f"[[n{n + 1:02}]] word" for n in range(35)})
     told: list[tuple[int, int]] = []
     report = empty_vault.sync.full(lambda done, total: told.append((done, total)), lambda: len(told) == 2)
@@ -239,7 +239,7 @@ def test_a_build_that_was_killed_is_finished_by_the_next(make_vault: MakeVault, 
     empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word{n}" for n in range(120)})
     program = (
         "import sys; from pathlib import Path\n"
-        "from vaultbridge.index import sync; from vaultbridge.index.store import Index\n"
+        "from vaultbridge.index import sync; from vaultbridge.index.store.database import Index\n"
         "from vaultbridge.vault.paths import Root\n"
         "sync.BATCH_FILES = 50\n"
         "def told(done, total):\n"
@@ -263,7 +263,7 @@ def test_readers_see_a_whole_index_while_a_build_runs(
     empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sync, "BATCH_FILES", 5)
-    monkeypatch.setattr("vaultbridge.index.build.CHUNK_FILES", 5)
+    monkeypatch.setattr("vaultbridge.index.sync.build.CHUNK_FILES", 5)
     empty_vault.write({f"n{n:02}.md": "word" for n in range(40)})
     seen: list[int] = []
     failures: list[BaseException] = []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from vaultbridge.index.terms import EXPANSION, Terms
+from vaultbridge.index.store.database import EXPANSION, Terms
 
 
 @pytest.fixture

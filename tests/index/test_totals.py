@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from index_support import Vault
-from vaultbridge.index import listing, overview, totals, write
+from support.index import Vault
+from vaultbridge.index import listing, overview, totals
 from vaultbridge.index.graph import LinkGraph
-from vaultbridge.index.store import Index, write_meta
+from vaultbridge.index.store import write
+from vaultbridge.index.store.database import Index, write_meta
 
 STEMS = (
     "Note",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.index.query import parse_query
-from vaultbridge.index.regex import Patterns
-from vaultbridge.index.units import blocks_of, holding, lines_of, sections_of
-from vaultbridge.note.parse import parse
+from vaultbridge.index.query.parse import parse_query
+from vaultbridge.index.query.regex import Patterns
+from vaultbridge.index.query.units import blocks_of, holding, lines_of, sections_of
+from vaultbridge.markdown.parse import parse
 
 TEXT = "intro\n\n# One\nfirst\nsecond\n\n- a\n- b\n\n## Two\n\nthird\n"
 

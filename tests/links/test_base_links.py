@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.base_links import base_changes
-from vaultbridge.note.change import apply_changes
+from vaultbridge.links.move import base_changes
+from vaultbridge.markdown.edits.change import apply_changes
 
 
 def rewritten(text: str) -> str:

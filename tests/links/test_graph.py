@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.links.graph import (
-    NEIGHBOURHOOD_DEPTH,
-    NoPath,
-    Path,
-    both_ways,
-    neighbourhood,
-    shortest_path,
-)
+from vaultbridge.links.graph import NEIGHBOURHOOD_DEPTH, NoPath, Path, both_ways, neighbourhood, shortest_path
 
 NODES = "abcdefgh"
 EDGES = st.sets(st.tuples(st.sampled_from(NODES), st.sampled_from(NODES)), max_size=20)

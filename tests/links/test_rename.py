@@ -1,4 +1,5 @@
-"""Renames keep the meaning of every link (OBSIDIAN.md 4). The property test at the end is the heart of it."""
+"""Renames keep the meaning of every link (docs/obsidian.md 4). The property test at the end is the heart of
+it."""
 
 from __future__ import annotations
 
@@ -11,15 +12,9 @@ from hypothesis import strategies as st
 
 from links.vaults import PATHS, MemoryVault, card, renames, vaults
 from vaultbridge.errors import EditRefused, NoteNotFound
-from vaultbridge.links.rename import (
-    RenamePlan,
-    moved_folder,
-    plan_create,
-    plan_rename,
-    touched_keys,
-)
+from vaultbridge.links.move import RenamePlan, moved_folder, plan_create, plan_rename, touched_keys
 from vaultbridge.links.resolve import FileTable, candidate_keys
-from vaultbridge.links.rewrite import LinkFormat, LinkSettings
+from vaultbridge.links.syntax import LinkFormat, LinkSettings
 
 SHORTEST = LinkSettings()
 

@@ -1,4 +1,4 @@
-"""Resolution as OBSIDIAN.md 3 has it, rule by rule."""
+"""Resolution as docs/obsidian.md 3 has it, rule by rule."""
 
 from __future__ import annotations
 

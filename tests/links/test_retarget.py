@@ -7,11 +7,11 @@ import json
 import pytest
 
 from links.vaults import card
+from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.retarget import Rewrite, retarget
-from vaultbridge.note.canvas import parse_canvas
-from vaultbridge.note.change import apply_changes
-from vaultbridge.note.parse import parse
+from vaultbridge.markdown.edits.change import apply_changes
+from vaultbridge.markdown.parse import parse
 
 
 def retargeted(text: str, rewrite: Rewrite, *, canvas: bool = False) -> str:

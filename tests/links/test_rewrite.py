@@ -1,4 +1,4 @@
-"""The text of new links (OBSIDIAN.md 4)."""
+"""The text of new links (docs/obsidian.md 4)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.links.rewrite import LinkSettings, link_text, relative_path, stem_of, target_text
+from vaultbridge.links.syntax import LinkSettings, link_text, relative_path, stem_of, target_text
 
 TABLE = FileTable(["a/n.md", "b/n.md", "a/only.md", "a/pic one.png", "s.md", "a/s/k.md"])
 

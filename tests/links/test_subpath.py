@@ -15,8 +15,8 @@ from vaultbridge.links.subpath import (
     parse_subpath,
     writable_subpath,
 )
-from vaultbridge.note.parse import parse
-from vaultbridge.note.sections import find_section, heading_key
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.sections import find_section, heading_key
 
 TEXT = "# A\n## B\n### C\n## D\n# B\n## C\n"
 

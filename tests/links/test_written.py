@@ -7,13 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.links.written import (
-    encode_destination,
-    fits_markdown,
-    fits_wiki,
-    parse_written_link,
-)
-from vaultbridge.note.inline_links import internal_target
+from vaultbridge.links.syntax import encode_destination, fits_markdown, fits_wiki, parse_written_link
+from vaultbridge.markdown.inline.links import internal_target
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 
 from hypothesis import strategies as st
 
-from vaultbridge.bases.blocks import extract_base_blocks
-from vaultbridge.links.rename import Reference
+from vaultbridge.bases.parse import extract_base_blocks
+from vaultbridge.canvas.parse import parse_canvas
+from vaultbridge.links.move import Reference
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
-from vaultbridge.links.rewrite import relative_path
-from vaultbridge.note.canvas import parse_canvas
-from vaultbridge.note.change import Change, apply_changes
-from vaultbridge.note.embedded import Embedded, whole
-from vaultbridge.note.model import Note
-from vaultbridge.note.parse import parse
+from vaultbridge.links.syntax import relative_path
+from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.embedded import Embedded, whole
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
 
 
 class MemoryVault:

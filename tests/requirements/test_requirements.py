@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from requirements.document import pages
+
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT.parent / "shared" / "seeds"
 TABLES = sorted(Path(__file__).parent.glob("seed_*.toml"))
@@ -76,3 +78,8 @@ def test_every_part_of_the_seed_has_a_claim(table: Path) -> None:
 
 def test_all_five_seeds_have_a_table() -> None:
     assert [table.stem for table in TABLES] == [f"seed_00{n}" for n in range(5)]
+
+
+@pytest.mark.parametrize("page", pages(ROOT), ids=lambda p: p.stem)
+def test_the_page_of_each_protocol_is_current(page: Path) -> None:
+    assert page.read_text("utf-8") == pages(ROOT)[page], "run make generate"

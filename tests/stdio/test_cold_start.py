@@ -15,11 +15,11 @@ from types import ModuleType
 
 import pytest
 
-from mcp_support.process import ROOT, environment
-from mcp_support.vault import VaultProcess, small_vault
-from vaultbridge.index.schema import INDEX_FILE
-from vaultbridge.index.store import Index
-from vaultbridge.vault.cache import vault_cache
+from support.process import ROOT, environment
+from support.vault import VaultProcess, small_vault
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.schema import INDEX_FILE
+from vaultbridge.vault.cache_folder import vault_cache
 
 pytestmark = pytest.mark.timeout(180)
 
@@ -32,8 +32,8 @@ BUILDER = """
 import sys
 from pathlib import Path
 from vaultbridge.index import sync
-from vaultbridge.index.owner import Keeper
-from vaultbridge.index.store import Index
+from vaultbridge.engine.index_sync import Keeper
+from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import Root
 
 vault, cache = map(Path, sys.argv[1:])

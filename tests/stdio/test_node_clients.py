@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from mcp_support.node import clients_with, node
-from mcp_support.process import ROOT, environment
-from mcp_support.vault import command, sample_vault, surroundings
+from support.node import clients_with, node
+from support.process import ROOT, environment
+from support.vault import command, sample_vault, surroundings
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 90.0

@@ -15,9 +15,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.subscriptions import ResourceUpdated
 
-from mcp_support.process import environment
-from mcp_support.vault import command, sample_vault, surroundings
-from mcp_support.wire import EVERY_VERSION, MODERN
+from support.process import environment
+from support.vault import command, sample_vault, surroundings
+from support.wire import EVERY_VERSION, MODERN
 
 pytestmark = [
     pytest.mark.timeout(90),

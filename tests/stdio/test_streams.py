@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from mcp_support.vault import VaultProcess, small_vault
+from support.vault import VaultProcess, small_vault
 
 pytestmark = pytest.mark.timeout(90)
 
 NOISY = """\
 import os, subprocess, sys
-from vaultbridge.app.plugin_tool import tool
+from vaultbridge.plugins.decorator import tool
 print("on import")
 os.write(1, b"raw on import\\n")
 @tool(effect="reads")

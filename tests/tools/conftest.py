@@ -7,23 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from tools_support.desk import Desk, copy_sample, open_desk, write_files
+from support.tools import ToolHarness, copy_sample, open_desk, write_files
 from vaultbridge.vault.scope import Scope
 
 
 @pytest.fixture
-def sample(tmp_path: Path) -> Iterator[Desk]:
+def sample(tmp_path: Path) -> Iterator[ToolHarness]:
     desk = open_desk(tmp_path, copy_sample(tmp_path))
     yield desk
     desk.engine.close()
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
+def small(tmp_path: Path) -> Iterator[Callable[..., ToolHarness]]:
     """`small({"A.md": "text"}, scope=…)` opens a vault of these files."""
-    opened: list[Desk] = []
+    opened: list[ToolHarness] = []
 
-    def make(files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault") -> Desk:
+    def make(
+        files: dict[str, str | bytes], *, scope: Scope | None = None, name: str = "vault"
+    ) -> ToolHarness:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         write_files(folder, files)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidPath
-from vaultbridge.tools.absolute import in_vault, names_absolute
+from vaultbridge.tools.base.arguments import in_vault, names_absolute
 from vaultbridge.vault.absolute import below
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 VAULT = Path("/home/me/N\u00f6tes")
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
+from vaultbridge.tools.base.tool import Focused, Opened, Selected
 from vaultbridge.tools.obsidian_app import ObsidianApp, address_of
-from vaultbridge.tools.workshop import Focused, Opened, Selected
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
 def workspace(*paths: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vaultbridge.tools.answer import Answer, Image, Text, done, read
-from vaultbridge.tools.media import SHOWN_IMAGES, media_type
+from vaultbridge.tools.attachment import SHOWN_IMAGES, media_type
+from vaultbridge.tools.base.answer import Answer, ImagePart, TextPart, done, read
 
 
 def test_reading_answers_in_text_alone() -> None:
-    assert read("hi") == Answer((Text("hi"),), None, changed=False)
+    assert read("hi") == Answer((TextPart("hi"),), None, changed=False)
 
 
 def test_changing_answers_in_the_seeds_envelope() -> None:
@@ -19,7 +19,7 @@ def test_changing_answers_in_the_seeds_envelope() -> None:
 
 
 def test_the_text_of_an_answer_leaves_pictures_out() -> None:
-    assert Answer((Text("a"), Image(b"", "image/png", "v", "p.png"), Text("b"))).text == "a\nb"
+    assert Answer((TextPart("a"), ImagePart(b"", "image/png", "v", "p.png"), TextPart("b"))).text == "a\nb"
 
 
 def test_kinds_of_content_by_ending() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType, field
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.arguments import converted, one_note_name, shown
-from vaultbridge.tools.fields import Arguments
+from vaultbridge.tools.base.arguments import converted, one_note_name, shown
+from vaultbridge.tools.base.schema import Arguments
 
 
 class Wanted(Arguments, frozen=True, kw_only=True):

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound, PermissionDenied
-from vaultbridge.tools.answer import Answer, Blob, Image
 from vaultbridge.tools.attachment import FILE_BYTES
+from vaultbridge.tools.base.answer import Answer, FilePart, ImagePart
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
@@ -22,19 +22,19 @@ def b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def test_a_picture_is_given_to_look_at(sample: Desk) -> None:
+def test_a_picture_is_given_to_look_at(sample: ToolHarness) -> None:
     answer = sample.call("attachment", name="m81-sketch.png")
     data = (sample.folder / "Attachments/m81-sketch.png").read_bytes()
-    assert answer == Answer((Image(data, "image/png", "sample-vault", "Attachments/m81-sketch.png"),))
+    assert answer == Answer((ImagePart(data, "image/png", "sample-vault", "Attachments/m81-sketch.png"),))
     assert answer.text == ""
 
 
 def test_other_files_are_given_as_they_are(small: Small) -> None:
     desk = small({"d.pdf": b"%PDF", "i.bmp": b"BM"})
     assert desk.call("attachment", path="d.pdf").content == (
-        Blob(b"%PDF", "application/pdf", "vault", "d.pdf"),
+        FilePart(b"%PDF", "application/pdf", "vault", "d.pdf"),
     )
-    assert isinstance(desk.call("attachment", name="i.bmp").content[0], Blob), "assistants see no BMP"
+    assert isinstance(desk.call("attachment", name="i.bmp").content[0], FilePart), "assistants see no BMP"
 
 
 def test_text_is_given_as_text_in_pieces(small: Small) -> None:
@@ -45,13 +45,13 @@ def test_text_is_given_as_text_in_pieces(small: Small) -> None:
     assert desk.text("attachment", name="i.svg").endswith(SVG)
 
 
-def test_facts_without_the_content(sample: Desk) -> None:
+def test_facts_without_the_content(sample: ToolHarness) -> None:
     assert sample.text("attachment", action="info", name="m81-sketch.png") == (
         "Attachments/m81-sketch.png  image/png  2506 bytes  linked from 4 notes"
     )
 
 
-def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: Desk) -> None:
+def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: ToolHarness) -> None:
     data = sample.data("add_attachment", name="star.png", data=b64(b"star"), note="Algol")
     assert {key: data[key] for key in ("path", "link", "bytes")} == {
         "path": "Attachments/star.png",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery, NoteNotFound
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 NOTES: dict[str, str | bytes] = {
     "A.md": "---\nn: 1\nkind: x\n---\n[[B]] ![[p.png]] #t\n",
@@ -36,7 +36,7 @@ views:
 """
 
 
-def query(desk: Desk, order: str, filters: str = "n > 0", **more: Any) -> list[str]:
+def query(desk: ToolHarness, order: str, filters: str = "n > 0", **more: Any) -> list[str]:
     base = f"filters: {filters}\nviews:\n  - type: table\n    name: V\n    order: [{order}]\n"
     return [row for row in desk.rows("base_query", base=base, **more) if row.startswith("| ")][2:]
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.vault.read import content_hash
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
 def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_support.vault import small_vault, vault_wire
-from tools_support.desk import Desk
-from vaultbridge.dialects.bridge_v1 import BridgeV1
+from support.tools import ToolHarness
+from support.vault import small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.edits import BatchItem, BatchOp, NoteOp
+from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
+from vaultbridge.tools.base.tool import Tool
+from vaultbridge.tools.edit_note import BatchItem, BatchOp, NoteOp
 from vaultbridge.tools.standard import STANDARD_TOOLS
-from vaultbridge.tools.tool import Tool
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 FILES: dict[str, str | bytes] = {
     "A.md": "---\nn: 1\ntags: [t]\n---\n# H\ntext ^b\n- [ ] task #t\n[[B]]\n",

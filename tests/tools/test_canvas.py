@@ -1,4 +1,4 @@
-"""`canvas`: edits themselves are `note.canvas_edit`'s and tested there."""
+"""`canvas`: edits themselves are `canvas.edit`'s and tested there."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
-def nodes(desk: Desk, path: str = "C.canvas") -> dict[str, dict[str, Any]]:
+def nodes(desk: ToolHarness, path: str = "C.canvas") -> dict[str, dict[str, Any]]:
     return {node["id"]: node for node in msgspec.json.decode(desk.read(path))["nodes"]}
 
 
-def edges(desk: Desk) -> list[dict[str, Any]]:
+def edges(desk: ToolHarness) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = msgspec.json.decode(desk.read("C.canvas"))["edges"]
     return found
 
 
-def test_a_canvas_is_read_as_an_outline_with_ids(sample: Desk) -> None:
+def test_a_canvas_is_read_as_an_outline_with_ids(sample: ToolHarness) -> None:
     rows = sample.rows("canvas", name="Spring plan")
     assert rows[0].startswith("[Spring plan.canvas | hash ")
     assert "  - `b83f5c2e1d4a6079` file: [[Instruments/Sky quality meter.md]]" in rows

@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from tools_support.desk import Desk, open_desk, write_files
+from support.tools import ToolHarness, open_desk, write_files
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.catalog import TOOLS, Catalog
+from vaultbridge.tools.base.answer import Answer, read
+from vaultbridge.tools.base.catalog import TOOLS, Catalog
+from vaultbridge.tools.base.tool import ForeignTool, ToolContext, hints_of
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
-from vaultbridge.tools.tool import ForeignTool, hints_of
-from vaultbridge.tools.workshop import Workshop
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
 def greeter(name: str = "greet", **more: Any) -> ForeignTool:
-    def run(shop: Workshop, arguments: dict[str, Any]) -> Answer:
+    def run(shop: ToolContext, arguments: dict[str, Any]) -> Answer:
         return read(f"hello {arguments.get('who', 'you')} from {shop.actor}")
 
     schema = {"type": "object", "properties": {"who": {"type": "string"}}}
@@ -216,7 +215,7 @@ def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
         write_files(tmp_path / name, {"A.md": name})
         desks.append(open_desk(tmp_path, tmp_path / name))
     catalog = standard_catalog()
-    shop = Workshop(engines={desk.engine.name: desk.engine for desk in desks})
+    shop = ToolContext(engines={desk.engine.name: desk.engine for desk in desks})
     assert shop.vaults == ("one", "two")
     listed = catalog.listing(vaults=shop.vaults)
     vault = {"type": "string", "enum": ["one", "two"], "description": "Which vault"}
@@ -244,7 +243,7 @@ def test_one_vault_needs_no_argument_and_may_be_named_all_the_same(small: Small)
 
 def test_without_a_vault_every_call_says_so() -> None:
     with pytest.raises(VaultNotFound, match="No vault is open"):
-        standard_catalog().call("vault_info", {}, Workshop(engines={}))
+        standard_catalog().call("vault_info", {}, ToolContext(engines={}))
 
 
 def test_the_listing_is_made_once_and_anew_after_a_change() -> None:

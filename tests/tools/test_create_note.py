@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
 def test_the_answer_is_exactly_the_seeds(small: Small) -> None:
@@ -30,7 +30,7 @@ def test_an_exact_path_makes_its_folders(small: Small) -> None:
     assert desk.read("A/B/Note.md") == ""
 
 
-def test_a_bare_name_goes_where_the_settings_want_it(sample: Desk) -> None:
+def test_a_bare_name_goes_where_the_settings_want_it(sample: ToolHarness) -> None:
     assert sample.data("create_note", name="Idea")["path"] == "Inbox/Idea.md"
 
 
@@ -48,7 +48,7 @@ def test_an_existing_note_is_kept_unless_overwrite_is_set(small: Small) -> None:
     assert not answer.changed, "the same text again changes nothing"
 
 
-def test_a_template_is_expanded_and_content_follows_it(sample: Desk) -> None:
+def test_a_template_is_expanded_and_content_follows_it(sample: ToolHarness) -> None:
     path = sample.data("create_note", name="Sundial", template="Project", content="- [ ] Buy brass")["path"]
     text = sample.read(path)
     assert "# Sundial" in text
@@ -56,7 +56,7 @@ def test_a_template_is_expanded_and_content_follows_it(sample: Desk) -> None:
     assert text.rstrip().endswith("- [ ] Buy brass")
 
 
-def test_properties_become_frontmatter_of_their_types(sample: Desk) -> None:
+def test_properties_become_frontmatter_of_their_types(sample: ToolHarness) -> None:
     path = sample.data("create_note", name="P", content="Body\n", properties={"hours": "3", "tags": ["x"]})[
         "path"
     ]

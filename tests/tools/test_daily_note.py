@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, PermissionDenied
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
-def test_a_note_that_is_there_is_read(sample: Desk) -> None:
+def test_a_note_that_is_there_is_read(sample: ToolHarness) -> None:
     text = sample.text("daily_note", date="2026-03-14")
     assert text.startswith("[Daily/2026-03-14.md | hash ")
     assert sample.text("daily_note", date="yesterday") == text
@@ -23,7 +23,7 @@ def test_a_note_that_is_there_is_read(sample: Desk) -> None:
     assert "# Saturday" in sample.text("daily_note", date="-1", heading="Saturday, 14 March 2026")
 
 
-def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: Desk) -> None:
+def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "daily_note")
     assert str(error) == (
         "No daily note named 'Daily/2026-03-15.md'. It does not exist yet: write_daily_note makes it."
@@ -43,11 +43,11 @@ def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: Desk) -> N
         ({"period": "yearly", "date": "1"}, "2027.md  (does not exist yet)"),
     ],
 )
-def test_the_path_of_any_period(sample: Desk, arguments: dict[str, str], path: str) -> None:
+def test_the_path_of_any_period(sample: ToolHarness, arguments: dict[str, str], path: str) -> None:
     assert sample.text("daily_note", action="path", **arguments) == path
 
 
-def test_appending_makes_the_note_from_its_template_in_one_change(sample: Desk) -> None:
+def test_appending_makes_the_note_from_its_template_in_one_change(sample: ToolHarness) -> None:
     data = sample.data("write_daily_note", action="append", content="- saw a comet")
     assert data["path"] == "Daily/2026-03-15.md"
     assert data["created"] is True
@@ -61,7 +61,7 @@ def test_appending_makes_the_note_from_its_template_in_one_change(sample: Desk) 
     assert not (sample.folder / "Daily/2026-03-15.md").exists()
 
 
-def test_another_days_note_is_made_for_that_day(sample: Desk) -> None:
+def test_another_days_note_is_made_for_that_day(sample: ToolHarness) -> None:
     sample.data("write_daily_note", action="create", date="2026-03-20")
     assert "# Friday, 20 March 2026" in sample.read("Daily/2026-03-20.md")
     answer = sample.call("write_daily_note", action="create", date="2026-03-20")
@@ -94,7 +94,7 @@ def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Sma
     assert desk.read("2026-03-15.md") == ""
 
 
-def test_wrong_calls_are_named(sample: Desk) -> None:
+def test_wrong_calls_are_named(sample: ToolHarness) -> None:
     def argument(tool: str = "daily_note", /, **arguments: object) -> str:
         named: str = sample.refused(InvalidArgument, tool, **arguments).argument
         return named

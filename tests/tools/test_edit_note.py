@@ -7,12 +7,12 @@ from typing import Any, get_args
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
-from vaultbridge.tools.edits import EditOp
+from vaultbridge.tools.edit_note import EditOp
 from vaultbridge.vault.read import content_hash
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 NOTE = "---\nkind: x\n---\n# One\nfirst #t ^b1\n\n## Two\n- [ ] do it\nthird\n"
 

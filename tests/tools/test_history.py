@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
-def changed(small: Small) -> Desk:
+def changed(small: Small) -> ToolHarness:
     desk = small({"A.md": "a\n", "B.md": "[[A]]\n"})
     desk.data("edit_note", name="A", op="append", content="one")
     desk.data("move_note", name="A", to="Z")

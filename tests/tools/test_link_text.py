@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.link_text import Named, is_link, must_be_whole, taken_apart
+from vaultbridge.tools.base.arguments import Named, is_link, must_be_whole, taken_apart
 
 
 @pytest.mark.parametrize(

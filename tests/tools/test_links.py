@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 FILES = {
     "A.md": "[[B]] and ![[B#H]]\n[[Nowhere]]\n",

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidPath, NoteNotFound
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 FILES = {
     "A.md": "a",
@@ -96,7 +96,7 @@ def test_a_page_never_fills_a_conversation(small: Small) -> None:
     assert "go on with offset=" in text
 
 
-def test_a_missing_folder_is_told_with_the_closest(sample: Desk) -> None:
+def test_a_missing_folder_is_told_with_the_closest(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "list_files", folder="Projcts")
     assert error.closest[0] == "Projects/"
     assert "No folder named 'Projcts'" in str(error)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vaultbridge.tools.meant import meant
+from vaultbridge.tools.base.arguments import meant
 
 
 class Inner(Struct, frozen=True):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused
-from vaultbridge.note.parse import parse
+from vaultbridge.markdown.parse import parse
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 
 @pytest.mark.parametrize("op", ["append", "prepend"])

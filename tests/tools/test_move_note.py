@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from tools_support.desk import Desk, write_files
+from support.tools import ToolHarness, write_files
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
+from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
-from vaultbridge.tools.workshop import Workshop
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 LOCAL_TRASH = {".obsidian/app.json": '{"trashOption":"local"}'}
 
@@ -127,9 +127,9 @@ def test_where_the_systems_trash_cannot_be_used_the_answer_says_so(tmp_path: Pat
     """As on Windows, whose recycle bin no file can simply be moved to."""
     vault = tmp_path / "vault"
     write_files(vault, {"A.md": "a"})
-    cans = TrashCans({"HOME": str(tmp_path / "home")}, platform="win32")
+    cans = Trash({"HOME": str(tmp_path / "home")}, platform="win32")
     with Engine(vault, cache=tmp_path / "cache", cans=cans, scope=Scope()) as engine:
-        desk = Desk(engine, standard_catalog(), Workshop(engines={engine.name: engine}))
+        desk = ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}))
         assert desk.data("delete_note", name="A")["went_to"] == ".trash in the vault"
         assert desk.read(".trash/A.md") == "a"
 

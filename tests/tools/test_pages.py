@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools_support.desk import Desk
-from vaultbridge.engine.freshness import Freshness
+from support.tools import ToolHarness
+from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.index.store import Index
-from vaultbridge.tools.pages import PAGE_CHARS, ROW_CHARS, building, cut, page
+from vaultbridge.index.store.database import Index
+from vaultbridge.tools.base.answer import PAGE_CHARS, ROW_CHARS, building, cut, page
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 BUILDING = "The index is still being built: 0 of 0 notes so far; these results are incomplete."
 
 
@@ -64,7 +64,7 @@ def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest
     """As it is before the first comparison with the disk."""
     desk = small({"A.md": "needle"})
     with monkeypatch.context() as nobody_compares:
-        nobody_compares.setattr(Freshness, "settle", lambda self: None)
+        nobody_compares.setattr(IndexSync, "settle", lambda self: None)
         assert building(desk.shop.bench()) == [BUILDING]
     assert desk.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
     assert building(desk.shop.bench()) == []
@@ -81,7 +81,7 @@ def test_a_question_waits_for_a_first_build_as_long_as_it_may(
     small: Small, monkeypatch: pytest.MonkeyPatch, patience: float, rows: list[str]
 ) -> None:
     desk = small({"A.md": "needle"}).with_shop(patience=patience)
-    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
     builder = threading.Thread(target=desk.engine.freshness.refresh)
     asked = Queries._index
 
@@ -118,7 +118,7 @@ def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
     desk = small(
         {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'}
     )
-    monkeypatch.setattr(Freshness, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
     asked = Queries._index
     questions: list[None] = []
 

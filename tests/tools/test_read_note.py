@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tools_support.desk import Desk, open_desk, write_files
+from support.tools import ToolHarness, open_desk, write_files
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
-from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.stat_cache import answers_at_once
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
 
@@ -92,12 +92,12 @@ def test_notes_without_room_are_named(small: Small) -> None:
     assert text.endswith("(no room for: B; read them in another call)")
 
 
-def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: Desk) -> None:
+def test_a_name_may_be_an_alias_another_case_or_in_brackets(sample: ToolHarness) -> None:
     for name in ("Nightjar Hill", "HOME", "[[Home]]", "/Home.md"):
         assert sample.text("read_note", name=name).startswith("[Home.md |")
 
 
-def test_an_unknown_note_gives_the_closest_names(sample: Desk) -> None:
+def test_an_unknown_note_gives_the_closest_names(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "read_note", name="Moth gardn")
     assert error.code == "FILE_NOT_FOUND"
     assert "Projects/Moth garden.md" in error.closest
@@ -150,7 +150,7 @@ def test_a_missing_heading_or_block_lists_what_there_is(small: Small) -> None:
     desk.refused(EditRefused, "read_note", name="A", block="b2")
 
 
-def test_what_is_not_text_is_left_to_the_attachment_tool(sample: Desk) -> None:
+def test_what_is_not_text_is_left_to_the_attachment_tool(sample: ToolHarness) -> None:
     assert "attachment" in str(sample.refused(InvalidArgument, "read_note", name="m81-sketch.png"))
 
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_support.vault import VaultProcess, small_vault, vault_wire
-from tools_support.desk import Desk
-from vaultbridge.dialects.bridge_v1 import BridgeV1
+from support.tools import ToolHarness
+from support.vault import VaultProcess, small_vault, vault_wire
 from vaultbridge.engine.reading import Part, exact_part
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.note.parse import parse
-from vaultbridge.note.text import BOM
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.text import BOM
+from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.tools.read_note import RAW_CHARS
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 CUT = re.compile(r"\[cut; go on with start=(\d+)\]\Z")
 

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_support.vault import small_vault, vault_wire
-from mcp_support.wire import EVERY_VERSION
-from tools_support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
-from vaultbridge.app.plugin_tool import MARK, made, tool
-from vaultbridge.dialects.bridge_v1 import BridgeV1
-from vaultbridge.dialects.claude_ide_tools import TOOLS as IDE_TOOLS
-from vaultbridge.dialects.vault_listing import at_hand
-from vaultbridge.tools.schema import derived_schema, with_types
+from support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
+from support.vault import small_vault, vault_wire
+from support.wire import EVERY_VERSION
+from vaultbridge.plugins.decorator import MARK, made, tool
+from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
+from vaultbridge.protocols.claude_ide.tools import TOOLS as IDE_TOOLS
+from vaultbridge.protocols.mcp.vault.listing import at_hand
+from vaultbridge.tools.base.schema import derived_schema, with_types
+from vaultbridge.tools.base.tool import Profile
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
-from vaultbridge.tools.workshop import Profile
 
 
 class Shape(msgspec.Struct):

@@ -12,14 +12,14 @@ from urllib.parse import quote
 
 import pytest
 
-from index_support.scripts import drawn_words, scripts
-from mcp_support.vault import VaultProcess, engines_of, small_vault
-from tools_support.desk import Desk
-from vaultbridge.dialects.vault_completion import Completions
+from support.scripts import drawn_words, scripts
+from support.tools import ToolHarness
+from support.vault import VaultProcess, engines_of, small_vault
 from vaultbridge.index.fold import plain
 from vaultbridge.links.resolve import name_key
+from vaultbridge.protocols.mcp.vault.completion import Completions
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 WORDS_AT_ONCE = 30
 SEEDS = range(-(-len(scripts()) // WORDS_AT_ONCE))

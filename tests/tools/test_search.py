@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument, InvalidQuery
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 FILES = {"A.md": "one\nneedle\nthree\nfour\nneedle five\n", "B.md": "needle\n", "Needle case.md": "nothing\n"}
 

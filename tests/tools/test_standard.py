@@ -10,9 +10,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from vaultbridge.tools.describe import END, with_reference
-from vaultbridge.tools.keep_schemas import schemas
-from vaultbridge.tools.schema import KEPT, derived_schema, input_schema
+from vaultbridge.tools.base.schema import KEPT, derived_schema, input_schema
+from vaultbridge.tools.generate import END, schemas, with_reference
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
 LISTING_BYTES = 16_000
@@ -70,7 +69,7 @@ def test_every_reading_tool_has_a_size_and_a_way_to_go_on() -> None:
 
 
 def test_the_kept_schemas_are_those_of_the_code() -> None:
-    assert KEPT.read_bytes() == schemas(), "run: python -m vaultbridge.tools.keep_schemas"
+    assert KEPT.read_bytes() == schemas(), "run: python -m vaultbridge.tools.generate"
     for tool in STANDARD_TOOLS:
         assert input_schema(tool.arguments) == derived_schema(tool.arguments)
 
@@ -78,14 +77,14 @@ def test_the_kept_schemas_are_those_of_the_code() -> None:
 def test_the_page_about_tools_holds_the_reference_of_the_code() -> None:
     page = PAGE.read_text("utf-8")
     assert END in page
-    assert page == with_reference(page), "run: python -m vaultbridge.tools.describe docs/tools.md"
+    assert page == with_reference(page), "run: python -m vaultbridge.tools.generate docs/tools.md"
 
 
 def test_the_page_explains_every_tool_op_and_profile() -> None:
     from typing import get_args
 
-    from vaultbridge.tools.edits import BatchOp
-    from vaultbridge.tools.workshop import Profile
+    from vaultbridge.tools.base.tool import Profile
+    from vaultbridge.tools.edit_note import BatchOp
 
     prose, _, reference = PAGE.read_text("utf-8").partition("## Reference")
     for tool in STANDARD_TOOLS:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcp_support.vault import VaultProcess, small_vault
-from tools_support.desk import Desk
+from support.tools import ToolHarness
+from support.vault import VaultProcess, small_vault
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 NFD = unicodedata.normalize("NFD", "übung")
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("create_note", {"name": "{f}/Second", "content": "zebra"}, "Second.md"),

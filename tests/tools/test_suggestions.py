@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_support.vault import VaultProcess, small_vault, vault_wire
-from tools_support.desk import Desk
-from vaultbridge.dialects.bridge_v1 import BridgeV1, HttpFailure
+from support.tools import ToolHarness
+from support.vault import VaultProcess, small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1, HttpFailure
 from vaultbridge.tools.standard import STANDARD_TOOLS
 from vaultbridge.tools.suggestions import _FOREIGN, CHANGED_BY, find_tool, is_harmless, suggest_tool
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 TOOLS = {f"obsidian_{tool.name}": tool.effect != "changes" for tool in STANDARD_TOOLS}
 BARE = {tool.name: tool.effect != "changes" for tool in STANDARD_TOOLS}

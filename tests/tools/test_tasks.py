@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 FILES = {
     "f/A.md": "- [ ] late 📅 2026-02-01\n- [x] done #t\n- [/] half\n",

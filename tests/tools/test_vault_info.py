@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tools_support.desk import Desk
+from support.tools import ToolHarness
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.scope import Scope
 
-Small = Callable[..., Desk]
+Small = Callable[..., ToolHarness]
 
 SICK: dict[str, str | bytes] = {
     ".obsidian/app.json": '{"userIgnoreFilters":["Old/","Private/"],"useMarkdownLinks":true}',
@@ -31,7 +31,7 @@ SICK: dict[str, str | bytes] = {
 }
 
 
-def test_the_summary_of_a_healthy_vault(sample: Desk) -> None:
+def test_the_summary_of_a_healthy_vault(sample: ToolHarness) -> None:
     rows = sample.rows("vault_info")
     assert rows[0] == "Vault sample-vault: 31 notes, 1 canvases, 1 bases, 1 attachments"
     assert "2 broken links to 2 names" in rows[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.transaction import Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.transaction import Transactor
+from vaultbridge.vault.write.trash import Trash
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cans(home: Path) -> TrashCans:
-    return TrashCans({"HOME": str(home)}, platform="linux")
+def cans(home: Path) -> Trash:
+    return Trash({"HOME": str(home)}, platform="linux")
 
 
 @pytest.fixture
-def transactor(root: Root, cache: Path, cans: TrashCans) -> Iterator[Transactor]:
+def transactor(root: Root, cache: Path, cans: Trash) -> Iterator[Transactor]:
     made = Transactor(root, cache, cans=cans)
     yield made
     made.close()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.steps import (
+from vaultbridge.vault.write.steps import (
     ABSENT,
     MoveFile,
     MoveFolder,
@@ -28,8 +28,8 @@ from vaultbridge.vault.steps import (
     TrashFile,
     WriteFile,
 )
-from vaultbridge.vault.transaction import Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.transaction import Transactor
+from vaultbridge.vault.write.trash import Trash
 
 P = VaultPath
 
@@ -83,7 +83,7 @@ def write(vault: str, cache: str, home: str, point: str, which: str) -> None:
         if name == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    transactor = Transactor(Root(vault), Path(cache), cans=TrashCans({"HOME": home}), checkpoint=checkpoint)
+    transactor = Transactor(Root(vault), Path(cache), cans=Trash({"HOME": home}), checkpoint=checkpoint)
     if which == "recover":
         transactor.recover()
     elif which == "undo":

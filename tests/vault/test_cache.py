@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.cache`: one private folder per vault, never in the vault."""
+"""`vaultbridge.vault.cache_folder`: one private folder per vault, never in the vault."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.cache import cache_base, vault_cache
+from vaultbridge.vault.cache_folder import cache_base, vault_cache
 
 
 @pytest.mark.parametrize(

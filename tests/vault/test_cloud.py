@@ -107,5 +107,5 @@ def test_ordinary_names_are_no_conflict_copies(name: str) -> None:
 
 
 def test_obsidians_own_numbering_is_no_conflict() -> None:
-    """OBSIDIAN.md 4: a new file that collides gets ` 1`, ` 2` …"""
+    """docs/obsidian.md 4: a new file that collides gets ` 1`, ` 2` …"""
     assert conflict_of(VaultPath("Untitled 2.md"), {"Untitled.md", "Untitled 1.md"}) is None

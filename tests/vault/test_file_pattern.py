@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.vault.file_pattern import file_filter
+from vaultbridge.vault.scope import file_filter
 
 NAMES = st.text(
     st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="/*,{}[]?"), min_size=1, max_size=12

@@ -1,10 +1,10 @@
-"""`vaultbridge.vault.ignore`: OBSIDIAN.md 1, `userIgnoreFilters`."""
+"""`vaultbridge.vault.settings`: docs/obsidian.md 1, `userIgnoreFilters`."""
 
 from __future__ import annotations
 
 import pytest
 
-from vaultbridge.vault.ignore import IgnoreFilters
+from vaultbridge.vault.settings import IgnoreFilters
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.journal`: what was done, by whom, and how it was before; bounded."""
+"""`vaultbridge.vault.write.journal`: what was done, by whom, and how it was before; bounded."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
-from vaultbridge.vault import journal as journal_module
-from vaultbridge.vault.journal import Journal, image_of
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.steps import (
+from vaultbridge.vault.write import journal as journal_module
+from vaultbridge.vault.write.journal import Journal, image_of
+from vaultbridge.vault.write.steps import (
     Act,
     MoveFile,
     MoveFolder,
@@ -26,8 +26,8 @@ from vaultbridge.vault.steps import (
     WriteFile,
     Written,
 )
-from vaultbridge.vault.transaction import Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.transaction import Transactor
+from vaultbridge.vault.write.trash import Trash
 
 P = vault_path
 DAY = 86400.0
@@ -47,7 +47,7 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def timed(root: Root, cache: Path, cans: TrashCans, clock: Clock) -> Iterator[Transactor]:
+def timed(root: Root, cache: Path, cans: Trash, clock: Clock) -> Iterator[Transactor]:
     made = Transactor(root, cache, cans=cans, clock=clock)
     yield made
     made.close()
@@ -258,7 +258,7 @@ def test_damaged_content_is_told_not_given(cache: Path) -> None:
     journal.close()
 
 
-def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: TrashCans) -> None:
+def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: Trash) -> None:
     transactor = Transactor(root, cache, cans=cans, wait=60)
     errors: list[BaseException] = []
 
@@ -280,7 +280,7 @@ def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: TrashCans)
 
 
 def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
-    root: Root, cache: Path, cans: TrashCans, folder: Path
+    root: Root, cache: Path, cans: Trash, folder: Path
 ) -> None:
     """Whatever became of the file, the vault opens and can be changed, and an undoing gives the right bytes
     or is refused in words."""

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.journal_file`: a database that opens whatever state it is in."""
+"""`vaultbridge.vault.write.journal_database`: a database that opens whatever state it is in."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.vault.journal_file import JournalFile, open_journal, transaction
+from vaultbridge.vault.write.journal_database import JournalFile, open_journal, transaction
 
 
 def test_a_new_journal_is_private_durable_and_opens_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.known`: OBSIDIAN.md 9, the list of known vaults on each system."""
+"""`vaultbridge.vault.obsidian`: docs/obsidian.md 9, the list of known vaults on each system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import AmbiguousName, VaultNotFound
-from vaultbridge.vault.known import app_folders, find_vault, known_vaults
+from vaultbridge.vault.obsidian import app_folders, find_vault, known_vaults
 from vaultbridge.vault.paths import Root
 
 

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.moment`: OBSIDIAN.md 9, the tokens of moment.js's documentation."""
+"""`vaultbridge.vault.dates`: docs/obsidian.md 9, the tokens of moment.js's documentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.vault.moment import ENGLISH_WEEK, ISO_WEEK, Week, format_moment, ordinal
+from vaultbridge.vault.dates import ENGLISH_WEEK, ISO_WEEK, Week, format_moment, ordinal
 
 ZONE = timezone(timedelta(hours=-3, minutes=-30))
 WHEN = datetime(2024, 3, 5, 14, 7, 9, 123456, tzinfo=ZONE)

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.moment_read`: a date out of a name, strictly."""
+"""`vaultbridge.vault.dates`: a date out of a name, strictly."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.vault.moment import Week, format_moment
-from vaultbridge.vault.moment_read import parse_moment
+from vaultbridge.vault.dates import Week, format_moment, parse_moment
 
 
 @pytest.mark.parametrize(

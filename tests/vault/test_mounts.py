@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.mounts`: which file systems answer at once."""
+"""`vaultbridge.vault.stat_cache`: which file systems answer at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.mounts import answers_at_once
+from vaultbridge.vault.stat_cache import answers_at_once
 
 TABLE = r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /home rw shared:7 - btrfs /dev/sda2 rw,subvol=/home

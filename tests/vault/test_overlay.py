@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.overlay`: what a path will hold when a step's turn comes."""
+"""`vaultbridge.vault.write.overlay`: what a path will hold when a step's turn comes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.overlay import Overlay, Spot
 from vaultbridge.vault.paths import Root, vault_path
+from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
 
 P = vault_path
 
@@ -43,7 +43,7 @@ def test_what_is_beneath_a_moved_folder_is_found_at_its_new_path(overlay: Overla
 
 def test_earlier_changes_go_with_a_moved_folder(overlay: Overlay, folder: Path) -> None:
     overlay.vacate(P("A/n.md"))
-    written = Spot(folder / "A" / "w.md", "file")
+    written = OverlayEntry(folder / "A" / "w.md", "file")
     overlay.put(P("A/w.md"), written)
     overlay.move(P("A"), P("Z"), folder / "Z")
     assert overlay.at(P("Z/n.md")).kind == "none"
@@ -59,7 +59,7 @@ def test_a_folder_is_empty_when_nothing_will_be_left_in_it(overlay: Overlay, fol
     overlay.vacate(P("A/in"))
     overlay.vacate(P("A/n.md"))
     assert overlay.is_empty_folder(P("A"))
-    overlay.put(P("A/new.md"), Spot(folder / "A" / "new.md", "file"))
+    overlay.put(P("A/new.md"), OverlayEntry(folder / "A" / "new.md", "file"))
     assert not overlay.is_empty_folder(P("A"))
     assert not overlay.is_empty_folder(P("b.md"))
     (folder / "H").mkdir()

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.paths`: OBSIDIAN.md 1, and the safety rules of the vault engine."""
+"""`vaultbridge.vault.paths`: docs/obsidian.md 1, and the safety rules of the vault engine."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_refusal_shows_no_control_character_and_not_all_of_a_long_path() -> 
 
 @pytest.mark.parametrize("char", list('*"\\<>:|?#^[]'))
 def test_a_new_name_may_not_hold_what_obsidian_refuses(char: str) -> None:
-    """OBSIDIAN.md 1: the characters refused in new names. An existing note may have them."""
+    """docs/obsidian.md 1: the characters refused in new names. An existing note may have them."""
     with pytest.raises(InvalidPath):
         new_vault_path(f"A/be{char}fore.md")
     assert vault_path(f"A/be{char}fore.md") == f"A/be{char}fore.md"
@@ -256,7 +256,7 @@ def test_what_lies_beneath_an_outside_link_cannot_be_learned_by_asking(tmp_path:
 
 
 def test_a_folder_link_back_into_the_vault_is_no_folder_of_it(tmp_path: Path) -> None:
-    """OBSIDIAN.md 1: loops are ignored; so a scope on the folder cannot be walked around."""
+    """docs/obsidian.md 1: loops are ignored; so a scope on the folder cannot be walked around."""
     (tmp_path / "Private").mkdir()
     (tmp_path / "Private" / "n.md").write_text("")
     (tmp_path / "way").symlink_to("Private")

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.periodic`: OBSIDIAN.md 9, which note is a day's."""
+"""`vaultbridge.vault.dates`: docs/obsidian.md 9, which note is a day's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from vaultbridge.errors import InvalidPath
+from vaultbridge.vault.dates import periodic_date, periodic_path
 from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.periodic import periodic_date, periodic_path
 from vaultbridge.vault.settings import PERIOD_FORMATS, Period, PeriodicNotes, VaultSettings
 
 DAY = date(2024, 3, 5)

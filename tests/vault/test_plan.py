@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.plan`: everything is settled before anything changes."""
+"""`vaultbridge.vault.write.plan`: everything is settled before anything changes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.vault import plan as plan_module
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.plan import Plan
 from vaultbridge.vault.read import Signature
-from vaultbridge.vault.steps import (
+from vaultbridge.vault.write import plan as plan_module
+from vaultbridge.vault.write.plan import Plan
+from vaultbridge.vault.write.steps import (
+    ContentImage,
     FolderMade,
-    Image,
     MakeFolder,
     Moved,
     MoveFile,
@@ -25,17 +25,17 @@ from vaultbridge.vault.steps import (
     WriteFile,
     Written,
 )
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 
 P = vault_path
 
 
-def nothing_held(image: Image) -> bytes:
+def nothing_held(image: ContentImage) -> bytes:
     raise AssertionError("these plans recall nothing")
 
 
 @pytest.fixture
-def plan(root: Root, cans: TrashCans) -> Plan:
+def plan(root: Root, cans: Trash) -> Plan:
     return Plan(root, cans, datetime(2024, 5, 6), nothing_held)
 
 
@@ -104,6 +104,6 @@ def test_too_many_steps_are_refused(plan: Plan, monkeypatch: pytest.MonkeyPatch)
 
 def test_another_trash_than_asked_for_is_noticed(root: Root, folder: Path, home: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
-    plan = Plan(root, TrashCans({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), nothing_held)
+    plan = Plan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), nothing_held)
     plan.add([TrashFile(P("a.md"), "system")])
     assert "the vault's .trash was used" in plan.notices[0]

@@ -14,7 +14,7 @@ from vaultbridge.errors import EngineFailure, NoteNotFound
 from vaultbridge.vault import read
 from vaultbridge.vault.paths import Root, vault_path
 from vaultbridge.vault.read import Signature, content_hash, read_file, read_from_memory
-from vaultbridge.vault.walk import Entry, walk
+from vaultbridge.vault.walk import FileEntry, walk
 
 
 def test_the_hash_is_sixteen_digits_of_blake2b() -> None:
@@ -29,7 +29,7 @@ def test_a_file_is_read_with_its_signature_and_mode(root: Root, folder: Path) ->
     assert content.data == b"\xef\xbb\xbfa\r\n\xff"
     assert content.hash == content_hash(content.data)
     assert content.mode == 0o640
-    [entry] = [item for item in walk(root) if isinstance(item, Entry)]
+    [entry] = [item for item in walk(root) if isinstance(item, FileEntry)]
     assert content.signature == Signature(entry.mtime_ns, entry.size, entry.ino)
 
 

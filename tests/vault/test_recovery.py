@@ -1,5 +1,5 @@
-"""`vaultbridge.vault.recovery`: `kill -9` at any moment leaves every note wholly old or wholly new, and the
-next start makes the batch whole."""
+"""`vaultbridge.vault.write.recovery`: `kill -9` at any moment leaves every note wholly old or wholly new, and
+the next start makes the batch whole."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pytest
 
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
-from vaultbridge.vault.steps import WriteFile
-from vaultbridge.vault.transaction import Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.steps import WriteFile
+from vaultbridge.vault.write.transaction import Transactor
+from vaultbridge.vault.write.trash import Trash
 
 WRITER = Path(__file__).with_name("killed_writer.py")
 
@@ -72,7 +72,7 @@ class World:
         return Ran(*json.loads(self.writers.stdout.readline()))
 
     def transactor(self) -> Transactor:
-        return Transactor(Root(self.vault), self.cache, cans=TrashCans({"HOME": str(self.home)}))
+        return Transactor(Root(self.vault), self.cache, cans=Trash({"HOME": str(self.home)}))
 
     def files(self) -> dict[str, bytes | None]:
         """Vault and trash together: nothing may be lost, nothing may be left over."""

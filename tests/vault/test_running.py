@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.running`: OBSIDIAN.md 9, whether the app runs."""
+"""`vaultbridge.vault.obsidian`: docs/obsidian.md 9, whether the app runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.running import obsidian_runs
+from vaultbridge.vault.obsidian import obsidian_runs
 
 SOCKET_PATH_BYTES = 103
 """What every system has room for in the name of a socket."""

@@ -1,13 +1,12 @@
-"""`vaultbridge.vault.settings`: the rules that follow from the settings (OBSIDIAN.md 4)."""
+"""`vaultbridge.vault.settings`: the rules that follow from the settings (docs/obsidian.md 4)."""
 
 from __future__ import annotations
 
 import pytest
 
-from vaultbridge.links.rewrite import LinkSettings
-from vaultbridge.vault.ignore import IgnoreFilters
+from vaultbridge.links.syntax import LinkSettings
 from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.settings import PERIOD_FORMATS, VaultSettings
+from vaultbridge.vault.settings import PERIOD_FORMATS, IgnoreFilters, VaultSettings
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.settings_read`: OBSIDIAN.md 9; absence and breakage mean defaults."""
+"""`vaultbridge.vault.settings`: docs/obsidian.md 9; absence and breakage mean defaults."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.settings import Bookmark, PeriodicNotes, VaultSettings
-from vaultbridge.vault.settings_read import SettingsReader, read_settings
+from vaultbridge.vault.settings import Bookmark, PeriodicNotes, SettingsReader, VaultSettings, read_settings
 
 
 def write(folder: Path, name: str, value: Any) -> None:

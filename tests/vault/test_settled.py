@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.settled`: a file that still is what it was, told by its status."""
+"""`vaultbridge.vault.stat_cache`: a file that still is what it was, told by its status."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.mounts import answers_at_once
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.settled import SETTLED_SECONDS, SettledFiles, Stamp
+from vaultbridge.vault.stat_cache import SETTLED_SECONDS, FileStat, StatCache, answers_at_once
 
 NOTE = vault_path("Folder/n.md")
 
@@ -30,8 +29,8 @@ def later() -> float:
     return time.time() + SETTLED_SECONDS + 1
 
 
-def stamped(root: Root) -> tuple[SettledFiles, Stamp]:
-    files = SettledFiles(root, clock=later)
+def stamped(root: Root) -> tuple[StatCache, FileStat]:
+    files = StatCache(root, clock=later)
     stamp = files.stamp(NOTE)
     assert stamp is not None
     assert files.unchanged(NOTE, stamp)
@@ -47,13 +46,13 @@ def past_the_tick(place: Path, change: Callable[[], object]) -> None:
 
 
 def test_a_file_that_changed_just_now_gets_no_stamp(root: Root, place: Path) -> None:
-    assert SettledFiles(root, clock=lambda: place.stat().st_ctime).stamp(NOTE) is None
-    assert SettledFiles(root, clock=lambda: place.stat().st_ctime + SETTLED_SECONDS / 2).stamp(NOTE) is None
+    assert StatCache(root, clock=lambda: place.stat().st_ctime).stamp(NOTE) is None
+    assert StatCache(root, clock=lambda: place.stat().st_ctime + SETTLED_SECONDS / 2).stamp(NOTE) is None
 
 
 def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
     os.utime(place, (later() + 3600, later() + 3600))
-    assert SettledFiles(root, clock=later).stamp(NOTE) is None
+    assert StatCache(root, clock=later).stamp(NOTE) is None
 
 
 def test_the_same_length_written_in_place_shows(root: Root, place: Path) -> None:
@@ -98,6 +97,6 @@ def test_a_link_in_place_of_the_file_or_its_folder_shows(root: Root, place: Path
 
 
 def test_a_folder_and_another_spelling_get_no_stamp(root: Root, place: Path) -> None:
-    files = SettledFiles(root, clock=later)
+    files = StatCache(root, clock=later)
     assert files.stamp(vault_path("Folder")) is None
     assert files.stamp(vault_path("folder/N.md")) is None

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.templates`: OBSIDIAN.md 9, template variables."""
+"""`vaultbridge.vault.dates`: docs/obsidian.md 9, template variables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from vaultbridge.vault.templates import expand_template
+from vaultbridge.vault.dates import expand_template
 
 NOW = datetime(2024, 3, 5, 14, 7)
 

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.transaction` with the plan behind it: whole or not at all, undone when asked."""
+"""`vaultbridge.vault.write.transaction` with the plan behind it: whole or not at all, undone when asked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vaultbridge.errors import (
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.steps import (
+from vaultbridge.vault.write.steps import (
     ABSENT,
     MakeFolder,
     MoveFile,
@@ -36,8 +36,8 @@ from vaultbridge.vault.steps import (
     TrashFile,
     WriteFile,
 )
-from vaultbridge.vault.transaction import Applied, Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.write.transaction import Applied, Transactor
+from vaultbridge.vault.write.trash import Trash
 
 Snapshot = Callable[[], dict[str, bytes | None]]
 P = vault_path
@@ -454,7 +454,7 @@ def test_a_read_only_note_is_refused_and_nothing_of_the_batch_happens(
 
 
 def test_a_save_in_the_last_moment_wins_over_the_batch(
-    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
 ) -> None:
     """Somebody saves a note after it was checked and before it is swapped."""
     for name in "abc":
@@ -474,7 +474,7 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
 
 
 def test_a_save_that_the_stat_does_not_show_is_noticed_too(
-    root: Root, folder: Path, cache: Path, cans: TrashCans
+    root: Root, folder: Path, cache: Path, cans: Trash
 ) -> None:
     """Equal length, equal time stamp, same file: only reading it again tells."""
     place = folder / "n.md"
@@ -495,7 +495,7 @@ def test_a_save_that_the_stat_does_not_show_is_noticed_too(
 
 @pytest.mark.parametrize("step", [WriteFile(P("new.md"), b"x", ABSENT), MoveFile(P("b.md"), P("new.md"))])
 def test_a_name_taken_in_the_last_moment_is_not_replaced(
-    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot, step: Step
+    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot, step: Step
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -512,7 +512,7 @@ def test_a_name_taken_in_the_last_moment_is_not_replaced(
 
 
 def test_a_note_deleted_in_the_last_moment_stays_deleted(
-    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -529,7 +529,7 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
 
 
 def test_a_note_deleted_before_its_move_is_told(
-    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -546,7 +546,7 @@ def test_a_note_deleted_before_its_move_is_told(
 
 
 def test_an_interruption_rolls_back_and_goes_on_up(
-    root: Root, folder: Path, cache: Path, cans: TrashCans, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
 
@@ -568,7 +568,7 @@ def test_an_interruption_rolls_back_and_goes_on_up(
 
 
 def test_a_second_writer_waits_so_long_and_then_says_busy(
-    root: Root, cache: Path, cans: TrashCans, snapshot: Snapshot
+    root: Root, cache: Path, cans: Trash, snapshot: Snapshot
 ) -> None:
     transactor = Transactor(root, cache, cans=cans, wait=0.05)
     with FileLock(cache / "writer.lock").waiting(1, what="x"):
@@ -592,9 +592,9 @@ def test_a_full_disk_is_told_and_loses_nothing(
         from pathlib import Path
         from vaultbridge.errors import EngineFailure
         from vaultbridge.vault.paths import Root, VaultPath
-        from vaultbridge.vault.steps import WriteFile
-        from vaultbridge.vault.transaction import Transactor
-        from vaultbridge.vault.trash import TrashCans
+        from vaultbridge.vault.write.steps import WriteFile
+        from vaultbridge.vault.write.transaction import Transactor
+        from vaultbridge.vault.write.trash import TrashCans
         t = Transactor(Root(sys.argv[1]), Path(sys.argv[2]), cans=TrashCans({"HOME": sys.argv[3]}))
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         try:
@@ -713,7 +713,7 @@ def test_nothing_is_made_where_the_vault_was(
 
 
 def test_a_rolling_back_waits_for_the_vault_to_return(
-    root: Root, cache: Path, cans: TrashCans, folder: Path, snapshot: Snapshot
+    root: Root, cache: Path, cans: Trash, folder: Path, snapshot: Snapshot
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
     away = folder.with_name("away")
@@ -750,7 +750,7 @@ def test_a_rolling_back_waits_for_the_vault_to_return(
     ],
 )
 def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_used(
-    root: Root, cache: Path, cans: TrashCans, folder: Path, tmp_path: Path, point: str, step: Step
+    root: Root, cache: Path, cans: Trash, folder: Path, tmp_path: Path, point: str, step: Step
 ) -> None:
     outside = tmp_path / "outside"
     for place in (outside, folder / "F"):
@@ -774,7 +774,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_
 
 @pytest.mark.parametrize("step", [MoveFile(P("n.md"), P("m.md")), TrashFile(P("n.md"), "local")])
 def test_a_note_that_a_sync_replaces_in_the_last_moment_is_not_moved_unseen(
-    root: Root, cache: Path, cans: TrashCans, folder: Path, step: Step
+    root: Root, cache: Path, cans: Trash, folder: Path, step: Step
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
 

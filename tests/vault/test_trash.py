@@ -1,4 +1,5 @@
-"""`vaultbridge.vault.trash`: OBSIDIAN.md 4 (`trashOption`, names) and the desktop's trash specification."""
+"""`vaultbridge.vault.write.trash`: docs/obsidian.md 4 (`trashOption`, names) and the desktop's trash
+specification."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from urllib.parse import unquote
 
 import pytest
 
-from vaultbridge.vault import trash
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.trash import TrashCans, put, take_back
+from vaultbridge.vault.write import trash
+from vaultbridge.vault.write.trash import Trash, put, take_back
 
 NOW = datetime(2024, 5, 6, 7, 8, 9)
 
 
-def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, cans: TrashCans) -> None:
+def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, cans: Trash) -> None:
     names = []
     for text in "abc":
         (folder / "Note.md").write_text(text)
@@ -26,14 +27,14 @@ def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, cans: T
     assert (folder / ".trash" / "Note 3.md").read_text() == "c"
 
 
-def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, cans: TrashCans) -> None:
+def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, cans: Trash) -> None:
     one = cans.choose(root, folder / "A" / "x.md", system=False, now=NOW)
     two = cans.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
     assert (one.place.name, two.place.name) == ("x.md", "x 2.md")
 
 
 def test_the_desktops_trash_gets_the_file_and_its_info(
-    root: Root, folder: Path, home: Path, cans: TrashCans
+    root: Root, folder: Path, home: Path, cans: Trash
 ) -> None:
     place = folder / "Ä note & more.md"
     place.write_text("x")
@@ -52,7 +53,7 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
 
 
 def test_a_name_whose_info_is_left_over_is_not_reused(
-    root: Root, folder: Path, home: Path, cans: TrashCans
+    root: Root, folder: Path, home: Path, cans: Trash
 ) -> None:
     """The specification: the info file's exclusive creation decides who has a name."""
     info = home / ".local" / "share" / "Trash" / "info"
@@ -72,23 +73,21 @@ def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
 
 
 def test_the_data_home_may_be_elsewhere(root: Root, folder: Path, tmp_path: Path) -> None:
-    cans = TrashCans({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
+    cans = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
     chosen = cans.choose(root, folder / "x.md", system=True, now=NOW)
     assert chosen.place == tmp_path / "data" / "Trash" / "files" / "x.md"
 
 
 def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: Path, home: Path) -> None:
-    mac = TrashCans({"HOME": str(home)}, platform="darwin").choose(
-        root, folder / "x.md", system=True, now=NOW
-    )
+    mac = Trash({"HOME": str(home)}, platform="darwin").choose(root, folder / "x.md", system=True, now=NOW)
     assert (mac.place, mac.info_place, mac.fallback) == (home / ".Trash" / "x.md", None, "")
-    win = TrashCans({"HOME": str(home)}, platform="win32").choose(root, folder / "x.md", system=True, now=NOW)
+    win = Trash({"HOME": str(home)}, platform="win32").choose(root, folder / "x.md", system=True, now=NOW)
     assert win.place == folder / ".trash" / "x.md"
     assert "Windows" in win.fallback
 
 
 def test_a_vault_on_another_device_uses_a_trash_of_that_device(
-    root: Root, folder: Path, tmp_path: Path, cans: TrashCans, monkeypatch: pytest.MonkeyPatch
+    root: Root, folder: Path, tmp_path: Path, cans: Trash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No second device can be mounted in a test, so the questions about devices are answered for it."""
     monkeypatch.setattr(trash, "_same_device", lambda can, place: False)

@@ -1,18 +1,19 @@
-"""`vaultbridge.vault.undo`: the steps that take a recorded change back."""
+"""`vaultbridge.vault.write.recovery`: the steps that take a recorded change back."""
 
 from __future__ import annotations
 
 import pytest
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.vault.journal import Entry, image_of
 from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.steps import (
+from vaultbridge.vault.write.journal import JournalEntry, image_of
+from vaultbridge.vault.write.recovery import inverse_steps
+from vaultbridge.vault.write.steps import (
     ABSENT,
     Act,
+    ContentImage,
     FolderMade,
     FolderRemoved,
-    Image,
     MakeFolder,
     Moved,
     MoveFile,
@@ -29,7 +30,6 @@ from vaultbridge.vault.steps import (
     Written,
     paths_of,
 )
-from vaultbridge.vault.undo import inverse_steps
 
 P = vault_path
 OLD, NEW = image_of(b"old"), image_of(b"new")
@@ -38,12 +38,12 @@ TRASHED = Trashed(
 )
 
 
-def content(image: Image) -> bytes:
+def content(image: ContentImage) -> bytes:
     return {OLD.digest: b"old", NEW.digest: b"new"}[image.digest]
 
 
-def entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> Entry:
-    return Entry(7, state, 0.0, "a", "l", None, undone_by, (), acts, {}, None)  # type: ignore[arg-type]
+def entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> JournalEntry:
+    return JournalEntry(7, state, 0.0, "a", "l", None, undone_by, (), acts, {}, None)  # type: ignore[arg-type]
 
 
 def test_steps_come_in_reverse() -> None:

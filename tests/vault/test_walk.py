@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.walk`: OBSIDIAN.md 1, and that what cannot be seen is not taken for deleted."""
+"""`vaultbridge.vault.walk`: docs/obsidian.md 1, and that what cannot be seen is not taken for deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pytest
 
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.walk import WALK_DEPTH, Entry, Skipped, Unreadable, kind_of, walk
+from vaultbridge.vault.walk import WALK_DEPTH, FileEntry, Skipped, Unreadable, kind_of, walk
 
 
-def entries(root: Root, folder: str = "") -> dict[str, Entry]:
-    return {item.path: item for item in walk(root, VaultPath(folder)) if isinstance(item, Entry)}
+def entries(root: Root, folder: str = "") -> dict[str, FileEntry]:
+    return {item.path: item for item in walk(root, VaultPath(folder)) if isinstance(item, FileEntry)}
 
 
 def skipped(root: Root) -> set[tuple[str, str]]:
@@ -29,7 +29,7 @@ def test_every_file_is_told_with_its_stat_and_kind(root: Root, folder: Path) -> 
     found = entries(root)
     assert set(found) == {"A/B/note.md", "board.canvas"}
     status = (folder / "A" / "B" / "note.md").stat()
-    assert found["A/B/note.md"] == Entry(
+    assert found["A/B/note.md"] == FileEntry(
         VaultPath("A/B/note.md"), 5, status.st_mtime_ns, status.st_ino, "note"
     )
 
@@ -116,7 +116,7 @@ def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_is_walked(
     monkeypatch.setattr(os, "open", refuse)
     found = list(walk(root))
     assert Unreadable(VaultPath("Closed"), os.strerror(13)) in found
-    assert [item.path for item in found if isinstance(item, Entry)] == ["b.md"]
+    assert [item.path for item in found if isinstance(item, FileEntry)] == ["b.md"]
 
 
 def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_vault_that_vanishes_while_it_is_walked_is_told(root: Root, folder: Pa
     (folder / "A/a.md").touch()
     (folder / "b.md").touch()
     walking = walk(root)
-    assert isinstance(next(walking), Entry)
+    assert isinstance(next(walking), FileEntry)
     folder.rename(folder.with_name("away"))
     assert list(walking) == [Unreadable(VaultPath(""), "its folder is gone")]
 
@@ -153,7 +153,7 @@ def test_a_link_to_a_file_counts_as_that_file_and_one_out_of_the_vault_is_left_o
 def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
     folder: Path, tmp_path: Path
 ) -> None:
-    """OBSIDIAN.md 1: followed when they do not lead back into the vault; loops ignored."""
+    """docs/obsidian.md 1: followed when they do not lead back into the vault; loops ignored."""
     outside = tmp_path / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "deep" / "o.md").write_text("")

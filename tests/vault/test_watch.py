@@ -22,7 +22,7 @@ from vaultbridge.vault.watch import (
     Rescan,
     SettingsChanged,
     VaultLost,
-    Watcher,
+    VaultWatcher,
     WatchEvent,
     WorkspaceChanged,
 )
@@ -45,7 +45,7 @@ class Watched:
         self.told: queue.Queue[WatchEvent] = queue.Queue()
         self._folder = root.folder
         self._marks = 0
-        self.watcher = Watcher(root, self._hear, **options)
+        self.watcher = VaultWatcher(root, self._hear, **options)
         self.watcher.start()
         assert self.told.get(timeout=BOUND) == Rescan("started")
 

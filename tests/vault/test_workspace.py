@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.workspace`: OBSIDIAN.md 9, the active and the open files."""
+"""`vaultbridge.vault.obsidian`: docs/obsidian.md 9, the active and the open files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from vaultbridge.vault.obsidian import Workspace, WorkspaceFile, parse_workspace, read_workspace
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.workspace import OpenFile, Workspace, parse_workspace, read_workspace
 
 
 def leaf(number: str, file: str | None, *, view: str = "markdown", **more: Any) -> dict[str, Any]:
@@ -37,8 +37,8 @@ def test_the_active_leaf_of_the_main_area_holds_the_active_file() -> None:
     found = workspace(split(tabs(leaf("a", "A.md"), leaf("b", "F/B.md"))), "b")
     assert found.active == "F/B.md"
     assert found.open_files == (
-        OpenFile("A.md", "markdown", shown=True, pinned=False),  # type: ignore[arg-type]
-        OpenFile("F/B.md", "markdown", shown=False, pinned=False),  # type: ignore[arg-type]
+        WorkspaceFile("A.md", "markdown", shown=True, pinned=False),  # type: ignore[arg-type]
+        WorkspaceFile("F/B.md", "markdown", shown=False, pinned=False),  # type: ignore[arg-type]
     )
 
 

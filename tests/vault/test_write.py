@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.write`: the smallest acts of replacing a file."""
+"""`vaultbridge.vault.write.replace`: the smallest acts of replacing a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from vaultbridge.errors import EngineFailure, InvalidPath, PermissionDenied
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import Skipped, walk
-from vaultbridge.vault.write import (
+from vaultbridge.vault.write.replace import (
     LEFTOVER_SECONDS,
     as_vault_error,
     check_writable,

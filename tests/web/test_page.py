@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from vaultbridge.transports.http_guard import HostGuard
+from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.web.page import CONTENT_SECURITY_POLICY, HEADERS, add_page_routes, page_link, static_files
 
 FILES = static_files()

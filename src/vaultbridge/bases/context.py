@@ -1,4 +1,6 @@
-"""What an evaluation may see of the world, and how much work it may do.
+"""The form of every function of the language: a callable with the number of arguments it takes.
+
+What an evaluation may see of the world, and how much work it may do.
 
 Everything from outside (the time, the resolver, other files, chance) comes in here as a value or a callable,
 so that the language itself stays pure.
@@ -6,13 +8,25 @@ so that the language itself stays pure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from vaultbridge.bases.regex_match import MAX_STEPS, Match, Regex, RegexTooCostly
-from vaultbridge.bases.row import FileRow
-from vaultbridge.bases.values import FormulaError, Link, Value, weight
+from msgspec import Struct
+
+from vaultbridge.bases.regex_match import MAX_STEPS, CompiledRegex, RegexMatch, RegexTooCostly
+from vaultbridge.bases.values import (
+    Duration,
+    FileRow,
+    FormulaError,
+    LinkValue,
+    Value,
+    milliseconds,
+    to_text,
+    type_name,
+    weight,
+)
 from vaultbridge.errors import TimedOut
 
 STEPS_PER_VALUE: Final = 100_000
@@ -28,7 +42,7 @@ Resolve = Callable[[str, str], str | None]
 FormatMoment = Callable[[datetime, str], str]
 
 
-class Surroundings:
+class EvaluationContext:
     """Fixed for one run of a view. `resolve(target, source)` gives the path a link leads to; `row_of(path)`
     the row of any file of the vault; `types` is the vault's type of each property, by lower-case name."""
 
@@ -79,7 +93,7 @@ class Surroundings:
         elif isinstance(value, tuple | dict):
             self.charge(weight(value))
 
-    def search(self, regex: Regex, text: str, start: int = 0) -> Match | None:
+    def search(self, regex: CompiledRegex, text: str, start: int = 0) -> RegexMatch | None:
         """The leftmost match, its cost counted."""
         try:
             match, steps = regex.search(text, start)
@@ -95,8 +109,55 @@ class Surroundings:
             return moment
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
-    def linked_path(self, link: Link) -> str | None:
+    def linked_path(self, link: LinkValue) -> str | None:
         """The vault path a link leads to, its subpath left out; None for a URL or a link to nothing."""
         if link.external:
             return None
         return self.resolve(link.target.split("#", 1)[0], link.source)
+
+
+Arguments = tuple[Value, ...]
+Body = Callable[[EvaluationContext, Value, Arguments], Value]
+
+ANY_NUMBER: Final = -1
+
+
+class Method(Struct, frozen=True):
+    """`call(world, target, arguments)`; the target of a global function is null. `most` may be ANY_NUMBER."""
+
+    call: Body
+    least: int = 0
+    most: int = 0
+
+    def refusal(self, name: str, count: int) -> str:
+        """Why `count` arguments do not fit, or "" when they do."""
+        if count < self.least or (self.most != ANY_NUMBER and count > self.most):
+            if self.least == self.most:
+                wanted = str(self.least)
+            elif self.most == ANY_NUMBER:
+                wanted = f"at least {self.least}"
+            else:
+                wanted = f"{self.least} to {self.most}"
+            return f"{name}() takes {wanted} argument{'' if wanted == '1' else 's'}, got {count}."
+        return ""
+
+
+def number_argument(arguments: Arguments, at: int, name: str) -> float:
+    value = arguments[at]
+    if isinstance(value, Duration):
+        return milliseconds(value)
+    if isinstance(value, bool) or not isinstance(value, float):
+        raise FormulaError(f"{name}() wants a number, got {type_name(value)}.")
+    return value
+
+
+def index_argument(arguments: Arguments, at: int, name: str) -> int:
+    """A whole number, cut as JavaScript cuts it; what is beyond any list or text is brought into range."""
+    number = number_argument(arguments, at, name)
+    if math.isnan(number):
+        return 0
+    return int(max(-1e9, min(1e9, number)))
+
+
+def text_argument(arguments: Arguments, at: int) -> str:
+    return to_text(arguments[at])

@@ -1,42 +1,189 @@
-"""Values as YAML gives them -> values of the language, and those -> plain values for JSON."""
+"""Values as YAML gives them -> values of the language, and those -> plain values for JSON.
+
+Dates and durations: reading them from text, calendar arithmetic, and saying them relative to now.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, tzinfo
 from typing import Any, Final
 
-from vaultbridge.bases.context import Surroundings
-from vaultbridge.bases.dates import read_date
-from vaultbridge.bases.links import written_link
+from vaultbridge.bases.context import EvaluationContext
 from vaultbridge.bases.values import (
     MAX_VALUE_DEPTH,
     Date,
     Duration,
     ErrorValue,
+    FormulaError,
     Value,
     milliseconds,
     to_text,
+    written_link,
 )
+
+_DATE: Final = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
+)
+_DURATION: Final = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*,?")
+
+_SECOND: Final = 1_000.0
+_MINUTE: Final = 60 * _SECOND
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+
+_MONTHS: Final = {"y": 12, "year": 12, "years": 12, "M": 1, "month": 1, "months": 1}
+_EXACT: Final = {
+    "w": 7 * _DAY,
+    "week": 7 * _DAY,
+    "weeks": 7 * _DAY,
+    "d": _DAY,
+    "day": _DAY,
+    "days": _DAY,
+    "h": _HOUR,
+    "hour": _HOUR,
+    "hours": _HOUR,
+    "m": _MINUTE,
+    "minute": _MINUTE,
+    "minutes": _MINUTE,
+    "s": _SECOND,
+    "second": _SECOND,
+    "seconds": _SECOND,
+}
+"""The units of the help pages. `m` and `M` differ by case alone; the long names do not depend on case."""
+
+MAX_DURATION_TERMS: Final = 20
+"""Terms of one duration such as `1d 2h`: there are only seven units."""
+
+
+def read_date(text: str, zone: tzinfo) -> Date | None:
+    """The date that the whole of `text` is, in the wall clock of `zone` when it states an offset."""
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return None
+    year, month, day = int(match[1]), int(match[2]), int(match[3])
+    hour, minute, second = int(match[4] or 0), int(match[5] or 0), int(match[6] or 0)
+    micro = int((match[7] or "0").ljust(6, "0")[:6])
+    try:
+        when = datetime(year, month, day, hour, minute, second, micro)
+        if match[8]:
+            offset = match[8].replace("Z", "+00:00")
+            moment = datetime.strptime(offset.replace(":", ""), "%z").tzinfo
+            when = when.replace(tzinfo=moment).astimezone(zone).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+    return Date(when, has_time=match[4] is not None)
+
+
+def read_duration(text: str) -> Duration | None:
+    """The duration that the whole of `text` is: `1d`, `2 weeks`, `-3 h`, `1y 6M`."""
+    at, terms, months, exact = 0, 0, 0.0, 0.0
+    while at < len(text):
+        match = _DURATION.match(text, at)
+        if match is None or terms == MAX_DURATION_TERMS:
+            return None
+        amount = float(match[1].replace(" ", ""))
+        unit = match[2] if len(match[2]) == 1 else match[2].lower()
+        if unit in _MONTHS:
+            months += amount * _MONTHS[unit]
+        elif unit in _EXACT:
+            exact += amount * _EXACT[unit]
+        else:
+            return None
+        at, terms = match.end(), terms + 1
+    if not terms:
+        return None
+    return scaled(Duration(0, exact), Duration(1, 0), months)
+
+
+def scaled(base: Duration, unit: Duration, factor: float) -> Duration:
+    """`base + unit * factor`; a fraction of a month becomes milliseconds, since a calendar has none."""
+    months = unit.months * factor
+    try:
+        whole = int(months)
+    except (ValueError, OverflowError):
+        raise FormulaError("The duration is out of range.") from None
+    rest = milliseconds(Duration(1, 0)) * (months - whole)
+    return Duration(base.months + whole, base.milliseconds + unit.milliseconds * factor + rest)
+
+
+def shifted(date: Date, duration: Duration, sign: int) -> Date:
+    """`date` moved by the duration: months first, clipped to the month's last day, then the exact part."""
+    when = date.when
+    try:
+        if duration.months:
+            when = _months_later(when, sign * duration.months)
+        when += timedelta(milliseconds=sign * duration.milliseconds)
+    except (ValueError, OverflowError):
+        raise FormulaError("The date is out of range.") from None
+    # Adding whole days keeps a date a date; anything finer gives it a time.
+    return Date(when, has_time=date.has_time or duration.milliseconds % _DAY != 0)
+
+
+def _months_later(when: datetime, months: int) -> datetime:
+    count = when.year * 12 + when.month - 1 + months
+    year, month = divmod(count, 12)
+    for day in range(when.day, 27, -1):
+        try:
+            return when.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue
+    return when.replace(year=year, month=month + 1)
+
+
+def epoch_milliseconds(date: Date, zone: tzinfo) -> float:
+    return date.when.replace(tzinfo=zone).timestamp() * 1_000
+
+
+def relative(date: Date, now: datetime) -> str:
+    """`3 days ago`, `in an hour`: moment's words at moment's thresholds."""
+    seconds = (date.when - now).total_seconds()
+    words = _amount(abs(seconds))
+    return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
+_STEPS: Final = (
+    # unit in seconds, last count said in this unit, one of it
+    (60.0, 44, "a minute", "minutes"),
+    (3_600.0, 21, "an hour", "hours"),
+    (86_400.0, 25, "a day", "days"),
+    (86_400.0 * 30.436875, 10, "a month", "months"),
+    (86_400.0 * 365.2425, 10**9, "a year", "years"),
+)
+
+
+def _amount(seconds: float) -> str:
+    if seconds < 44.5:
+        return "a few seconds"
+    for unit, last, one, many in _STEPS:
+        count = int(seconds / unit + 0.5)
+        if count <= 1:
+            return one
+        if count <= last:
+            return f"{count} {many}"
+    return "a very long time"
+
 
 _TEXT_TYPES: Final = frozenset({"text", "multitext", "aliases", "tags"})
 """Types under which a text that looks like a date stays a text."""
 
 
-def property_value(value: Any, name: str, source: str, world: Surroundings) -> Value:
+def property_value(value: Any, name: str, source: str, world: EvaluationContext) -> Value:
     """A property's value. A text that is wholly a link becomes a link; one that is wholly a date becomes a
     date, unless the vault says that the property holds text."""
     dates = world.types.get(name.lower(), "") not in _TEXT_TYPES
     return _converted(value, source, world, dates=dates, depth=0)
 
 
-def property_values(properties: Mapping[str, Any], source: str, world: Surroundings) -> Value:
+def property_values(properties: Mapping[str, Any], source: str, world: EvaluationContext) -> Value:
     """All properties of a note as an object."""
     return {str(key): property_value(value, str(key), source, world) for key, value in properties.items()}
 
 
-def _converted(value: Any, source: str, world: Surroundings, *, dates: bool, depth: int) -> Value:
+def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool, depth: int) -> Value:
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):

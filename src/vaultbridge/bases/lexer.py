@@ -20,7 +20,7 @@ MAX_EXPRESSION_CHARS: Final = 20_000
 TokenKind = Literal["name", "number", "text", "regexp", "sign", "end"]
 
 
-class Token(Struct, frozen=True, gc=False):
+class Lexeme(Struct, frozen=True, gc=False):
     """`text` is the name, sign, decoded text or pattern; `flags` are a regular expression's."""
 
     kind: TokenKind
@@ -54,20 +54,20 @@ _HINTS: Final = {
 """What people coming from elsewhere write, and what is right here."""
 
 
-def tokens(source: str) -> tuple[Token, ...]:
+def tokens(source: str) -> tuple[Lexeme, ...]:
     """All tokens of `source`, the last of kind "end"."""
     if len(source) > MAX_EXPRESSION_CHARS:
         raise InvalidQuery(
             f"The expression has {len(source)} characters; at most {MAX_EXPRESSION_CHARS} are read.",
             position=MAX_EXPRESSION_CHARS,
         )
-    found: list[Token] = []
+    found: list[Lexeme] = []
     at = _skip_blanks(source, 0)
     while at < len(source):
         token = _next(source, at, after_value=bool(found) and _is_value_end(found[-1]))
         found.append(token)
         at = _skip_blanks(source, token.end)
-    found.append(Token("end", "", len(source), len(source)))
+    found.append(Lexeme("end", "", len(source), len(source)))
     return tuple(found)
 
 
@@ -76,35 +76,35 @@ def _skip_blanks(source: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _is_value_end(token: Token) -> bool:
+def _is_value_end(token: Lexeme) -> bool:
     return token.kind != "sign" or token.text in (")", "]", "}")
 
 
-def _next(source: str, at: int, *, after_value: bool) -> Token:
+def _next(source: str, at: int, *, after_value: bool) -> Lexeme:
     char = source[at]
     if char in "\"'":
         return _text(source, at)
     if char == "/" and not after_value:
         return _regexp(source, at)
     if match := _NAME.match(source, at):
-        return Token("name", match.group(), at, match.end())
+        return Lexeme("name", match.group(), at, match.end())
     # After a value a dot is member access, so that `list[0].5` is refused rather than read as two values.
     if (char.isdigit() or not after_value) and (match := _NUMBER.match(source, at)):
-        return Token("number", match.group(), at, match.end())
+        return Lexeme("number", match.group(), at, match.end())
     match = _SIGN.match(source, at)
     if match is None or match.group() in _HINTS:
         sign = match.group() if match else char
         raise InvalidQuery(f"Unexpected {sign!r} at {at}.", position=at, hint=_HINTS.get(sign, ""))
-    return Token("sign", match.group(), at, match.end())
+    return Lexeme("sign", match.group(), at, match.end())
 
 
-def _text(source: str, start: int) -> Token:
+def _text(source: str, start: int) -> Lexeme:
     quote, at = source[start], start + 1
     parts: list[str] = []
     while at < len(source):
         char = source[at]
         if char == quote:
-            return Token("text", "".join(parts), start, at + 1)
+            return Lexeme("text", "".join(parts), start, at + 1)
         if char == "\\" and at + 1 < len(source):
             decoded, at = _escape(source, at + 1)
             parts.append(decoded)
@@ -124,7 +124,7 @@ def _escape(source: str, at: int) -> tuple[str, int]:
     return _ESCAPES.get(char, char), at + 1
 
 
-def _regexp(source: str, start: int) -> Token:
+def _regexp(source: str, start: int) -> Lexeme:
     at, in_class = start + 1, False
     while at < len(source) and source[at] != "\n":
         char = source[at]
@@ -134,7 +134,7 @@ def _regexp(source: str, start: int) -> Token:
         if char == "/" and not in_class:
             flags = _FLAGS.match(source, at + 1)
             end = flags.end() if flags else at + 1
-            return Token("regexp", source[start + 1 : at], start, end, source[at + 1 : end])
+            return Lexeme("regexp", source[start + 1 : at], start, end, source[at + 1 : end])
         in_class = char == "[" or (in_class and char != "]")
         at += 1
     raise InvalidQuery(f"The regular expression opened at {start} is not closed.", position=start)

@@ -10,21 +10,21 @@ import re
 import unicodedata
 from typing import Final, TypeAlias
 
-from vaultbridge.bases.context import Surroundings
-from vaultbridge.bases.dates import read_date, read_duration, scaled, shifted
-from vaultbridge.bases.links import written_link
+from vaultbridge.bases.context import EvaluationContext
+from vaultbridge.bases.convert import read_date, read_duration, scaled, shifted
 from vaultbridge.bases.values import (
     Date,
     Duration,
     File,
     FormulaError,
-    Link,
+    LinkValue,
     Value,
     checked_text,
     milliseconds,
     to_text,
     type_name,
     weight,
+    written_link,
 )
 
 SortKey: TypeAlias = tuple[object, ...]
@@ -38,15 +38,15 @@ def read_number(text: str) -> float | None:
     return float(text) if _NUMERIC.fullmatch(text) else None
 
 
-def equal(left: Value, right: Value, world: Surroundings) -> bool:
+def equal(left: Value, right: Value, world: EvaluationContext) -> bool:
     """Links and files are equal when they lead to the same file; a text is compared with a number, date or
     link by what it reads as; lists and objects are compared element by element."""
     match left, right:
-        case (Link() | File(), Link() | File()):
+        case (LinkValue() | File(), LinkValue() | File()):
             return _same_destination(left, right, world)
-        case (str(), Link() | File()):
+        case (str(), LinkValue() | File()):
             return _text_names(left, right, world)
-        case (Link() | File(), str()):
+        case (LinkValue() | File(), str()):
             return _text_names(right, left, world)
         case (Date(), Date()):
             return left.when == right.when
@@ -65,18 +65,18 @@ def equal(left: Value, right: Value, world: Surroundings) -> bool:
             return left == right
 
 
-def _same_destination(left: Link | File, right: Link | File, world: Surroundings) -> bool:
+def _same_destination(left: LinkValue | File, right: LinkValue | File, world: EvaluationContext) -> bool:
     here, there = _destination(left, world), _destination(right, world)
-    if here is None and there is None and isinstance(left, Link) and isinstance(right, Link):
+    if here is None and there is None and isinstance(left, LinkValue) and isinstance(right, LinkValue):
         return left.target == right.target
     return here is not None and here == there
 
 
-def _destination(value: Link | File, world: Surroundings) -> str | None:
+def _destination(value: LinkValue | File, world: EvaluationContext) -> str | None:
     return value.row.path if isinstance(value, File) else world.linked_path(value)
 
 
-def _text_names(text: str, value: Link | File, world: Surroundings) -> bool:
+def _text_names(text: str, value: LinkValue | File, world: EvaluationContext) -> bool:
     if isinstance(value, File):
         return text in (value.row.path, value.row.name, value.row.basename)
     written = written_link(text, value.source)
@@ -85,7 +85,7 @@ def _text_names(text: str, value: Link | File, world: Surroundings) -> bool:
     return text in (value.target, to_text(value))
 
 
-def ordered(operator: str, left: Value, right: Value, world: Surroundings) -> bool:
+def ordered(operator: str, left: Value, right: Value, world: EvaluationContext) -> bool:
     """`<`, `>`, `<=`, `>=`; false when the two cannot be ordered, so an absent property never matches."""
     order = _compared(left, right, world)
     if order is None:
@@ -101,7 +101,7 @@ def ordered(operator: str, left: Value, right: Value, world: Surroundings) -> bo
             return order >= 0
 
 
-def _compared(left: Value, right: Value, world: Surroundings) -> float | None:
+def _compared(left: Value, right: Value, world: EvaluationContext) -> float | None:
     """Negative, zero or positive; None when there is no order between the two."""
     if isinstance(left, Date) or isinstance(right, Date):
         a, b = _as_date(left, world), _as_date(right, world)
@@ -114,7 +114,7 @@ def _compared(left: Value, right: Value, world: Surroundings) -> float | None:
     return (x > y) - (x < y)
 
 
-def _as_date(value: Value, world: Surroundings) -> Date | None:
+def _as_date(value: Value, world: EvaluationContext) -> Date | None:
     if isinstance(value, str):
         return read_date(value, world.zone)
     return value if isinstance(value, Date) else None
@@ -134,7 +134,7 @@ def _as_number(value: Value) -> float | None:
             return None
 
 
-def calculated(operator: str, left: Value, right: Value, world: Surroundings) -> Value:
+def calculated(operator: str, left: Value, right: Value, world: EvaluationContext) -> Value:
     """`+ - * / %`. An absent operand gives an absent result, except that adding it to a text adds nothing."""
     if isinstance(left, Date) and operator in "+-":
         moved = _moved(operator, left, right)
@@ -232,10 +232,10 @@ def _natural(text: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     )
 
 
-def identity(value: Value, world: Surroundings) -> object:
+def identity(value: Value, world: EvaluationContext) -> object:
     """A hashable stand-in: two values with the same one are the same to `unique()`, grouping and Unique."""
     match value:
-        case Link() | File():
+        case LinkValue() | File():
             path = _destination(value, world)
             return ("file", path) if path is not None else ("link", to_text(value))
         case tuple():

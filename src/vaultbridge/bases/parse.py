@@ -1,4 +1,10 @@
-"""A `.base` file, or the text of a ```base block -> `bases.model`.
+"""The ```base blocks of a note: their text and where they stand.
+
+What a `.base` file says, as values: filters, formulas, display names, summaries and views.
+
+`bases.parse` reads them from YAML; `bases.run` runs a view of them.
+
+A `.base` file, or the text of a ```base block -> `bases.parse`.
 
 Reads what is there and reports what is wrong with its line; it never raises, because one bad formula must
 not hide the other views. Whoever runs a view that uses a bad expression gets its error (`bases.run`).
@@ -7,27 +13,105 @@ Keys that belong to the app's interface alone (column widths, card sizes) are pa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
-from vaultbridge.bases.check import check_expression
-from vaultbridge.bases.expr import parse_expression
-from vaultbridge.bases.model import (
-    AllOf,
-    AnyOf,
-    Base,
-    Expression,
-    Filter,
-    NoneOf,
-    PropertyId,
-    SortKey,
-    Statement,
-    View,
-    property_id,
-)
+from msgspec import Struct
+
+from vaultbridge.bases.evaluate import check_expression
+from vaultbridge.bases.expression import Node, parse_expression
 from vaultbridge.errors import InvalidQuery
 from vaultbridge.limits import KIB
-from vaultbridge.note.model import Problem
+from vaultbridge.markdown.embedded import Embedded
+from vaultbridge.markdown.model import Problem
+from vaultbridge.markdown.positions import split_lines
+
+Space = Literal["note", "file", "formula"]
+
+
+class PropertyId(Struct, frozen=True):
+    """Where a column's, sort's or group's values come from."""
+
+    space: Space
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if self.space == "note" else f"{self.space}.{self.name}"
+
+
+class Expression(Struct, frozen=True):
+    """`tree` is None when the source cannot be read; `error` then says why."""
+
+    source: str
+    line: int
+    tree: Node | None = None
+    error: InvalidQuery | None = None
+
+    def usable(self) -> Node:
+        """The tree; raises the InvalidQuery that reading it gave."""
+        if self.tree is None:
+            raise self.error or InvalidQuery(f"{self.source!r} cannot be read.")
+        return self.tree
+
+
+class Statement(Struct, frozen=True):
+    expression: Expression
+
+
+class AllOf(Struct, frozen=True):
+    parts: tuple[Filter, ...]
+
+
+class AnyOf(Struct, frozen=True):
+    parts: tuple[Filter, ...]
+
+
+class NoneOf(Struct, frozen=True):
+    parts: tuple[Filter, ...]
+
+
+Filter: TypeAlias = Statement | AllOf | AnyOf | NoneOf
+
+
+class SortKey(Struct, frozen=True):
+    property: PropertyId
+    descending: bool = False
+
+
+class View(Struct, frozen=True):
+    """`summaries` are pairs of a column and the name of a summary."""
+
+    name: str
+    type: str = "table"
+    filters: Filter | None = None
+    order: tuple[PropertyId, ...] = ()
+    sort: tuple[SortKey, ...] = ()
+    group_by: SortKey | None = None
+    limit: int | None = None
+    summaries: tuple[tuple[PropertyId, str], ...] = ()
+
+
+class Base(Struct, frozen=True):
+    """`properties` are the display names of columns; `summaries` the base's own summary formulas. `readable`
+    is False when the text is no base at all: then the problems say why, and no view of it can be run."""
+
+    filters: Filter | None = None
+    formulas: dict[str, Expression] = {}
+    properties: dict[PropertyId, str] = {}
+    summaries: dict[str, Expression] = {}
+    views: tuple[View, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    readable: bool = True
+
+
+def property_id(text: str) -> PropertyId:
+    """`file.name`, `formula.x`, `note.x`, or a bare name, which is the note's."""
+    space, dot, name = text.strip().partition(".")
+    if dot and name and space in ("note", "file", "formula"):
+        return PropertyId(space, name)  # type: ignore[arg-type]
+    return PropertyId("note", text.strip())
+
 
 MAX_BASE_CHARS: Final = 128 * KIB
 """The longest base read: the largest that people keep are some ten KiB, and YAML is slow to read."""
@@ -276,3 +360,69 @@ class _Reader:
     def _summaries(self, node: Any) -> tuple[tuple[PropertyId, str], ...]:
         pairs = ((key, self._text(value)) for key, value in self._mapping(node, "summaries").items())
         return tuple((property_id(key), name) for key, name in pairs if name is not None)
+
+
+_FENCE: Final = re.compile(r"(?P<quote>(?: {0,3}>[ \t]?)*)[ \t]*(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
+_QUOTE: Final = re.compile(r" {0,3}>[ \t]?")
+
+
+class BaseBlock(Struct, frozen=True):
+    """`inside` is the YAML, quote marks taken off, and knows where each character stands in the note; `line`
+    is where it begins. The span covers it in the note, without the fences."""
+
+    inside: Embedded
+    line: int
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.inside.text
+
+
+def extract_base_blocks(text: str) -> tuple[BaseBlock, ...]:
+    """All of them, in order. A fence inside another code block opens nothing; one without an end runs to the
+    end of the note, as the app renders it."""
+    blocks: list[BaseBlock] = []
+    lines, starts = split_lines(text)
+    starts.append(len(text))
+    opened: re.Match[str] | None = None
+    first = 0
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if opened is None:
+            if fence and not (fence["marks"][0] == "`" and "`" in fence["info"]):
+                opened, first = fence, number + 1
+        elif fence and _closes(fence, opened["marks"]):
+            if _is_base(opened):
+                blocks.append(_block(text, starts, first, number, opened))
+            opened = None
+    if opened is not None and _is_base(opened):
+        blocks.append(_block(text, starts, first, len(lines), opened))
+    return tuple(blocks)
+
+
+def _is_base(fence: re.Match[str]) -> bool:
+    return fence["info"].strip().split(" ", 1)[0].lower() == "base"
+
+
+def _closes(fence: re.Match[str], open_marks: str) -> bool:
+    marks = fence["marks"]
+    return marks[0] == open_marks[0] and len(marks) >= len(open_marks) and not fence["info"].strip()
+
+
+def _block(text: str, starts: list[int], first: int, last: int, fence: re.Match[str]) -> BaseBlock:
+    """The lines from `first` up to `last`, without the quote marks that the fence has too."""
+    depth = fence["quote"].count(">")
+    pieces: list[str] = []
+    offsets: list[int] = []
+    for number in range(first, last):
+        at, end = starts[number], starts[number + 1]
+        for _ in range(depth):
+            if mark := _QUOTE.match(text, at, end):
+                at = mark.end()
+        pieces.append(text[at:end])
+        offsets.extend(range(at, end))
+    offsets.append(starts[last])
+    inside = Embedded("".join(pieces), offsets, "none")
+    return BaseBlock(inside, first + 1, starts[first], starts[last])

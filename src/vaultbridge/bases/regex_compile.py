@@ -3,38 +3,99 @@
 Owns the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors, looks,
 back references, and the flags g, i, m, s, u, v, y. Refuses what it does not know; a refused pattern is an
 `InvalidPattern` with the offset in the pattern.
+
+Which characters a class, escape or border of a regular expression accepts, by JavaScript's rules.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 
-from vaultbridge.bases.regex_chars import (
-    CATEGORIES,
-    CLASSES,
-    Accepts,
-    at_word_border,
-    has_category,
-    member_test,
-    negated,
-)
 from vaultbridge.bases.regex_match import (
     Accept,
     At,
     BackReference,
     Char,
+    CompiledRegex,
     Instruction,
     Jump,
     Look,
     Mark,
     Progress,
-    Regex,
     Save,
     Split,
     Test,
 )
+
+Accepts = Callable[[str], bool]
+
+CATEGORIES: Final = {
+    "Letter": "L",
+    "Alphabetic": "L",
+    "Alpha": "L",
+    "Uppercase_Letter": "Lu",
+    "Uppercase": "Lu",
+    "Lowercase_Letter": "Ll",
+    "Lowercase": "Ll",
+    "Mark": "M",
+    "Number": "N",
+    "Decimal_Number": "Nd",
+    "Punctuation": "P",
+    "Symbol": "S",
+    "Separator": "Z",
+}
+
+
+def _is_digit(char: str) -> bool:
+    return "0" <= char <= "9"
+
+
+def _is_word(char: str) -> bool:
+    return char == "_" or (char.isascii() and char.isalnum())
+
+
+def _is_space(char: str) -> bool:
+    return char.isspace() or char == "\ufeff"
+
+
+CLASSES: Final[dict[str, Accepts]] = {"d": _is_digit, "w": _is_word, "s": _is_space}
+
+
+def negated(accepts: Accepts) -> Accepts:
+    return lambda char: not accepts(char)
+
+
+def at_word_border(text: str, at: int) -> bool:
+    before = at > 0 and _is_word(text[at - 1])
+    after = at < len(text) and _is_word(text[at])
+    return before != after
+
+
+def has_category(category: str) -> Accepts:
+    return lambda char: unicodedata.category(char).startswith(category)
+
+
+def member_test(
+    singles: frozenset[str],
+    ranges: tuple[tuple[str, str], ...],
+    tests: tuple[Accepts, ...],
+    *,
+    fold: bool,
+) -> Accepts:
+    def exactly(char: str) -> bool:
+        return (
+            char in singles
+            or any(low <= char <= high for low, high in ranges)
+            or any(test(char) for test in tests)
+        )
+
+    if not fold:
+        return exactly
+    return lambda char: exactly(char) or exactly(char.lower()) or exactly(char.upper())
+
 
 MAX_PROGRAM: Final = 5_000
 """Instructions of one program. A counted repeat is written out, so `(a{1000}){1000}` must stop somewhere."""
@@ -63,7 +124,7 @@ class InvalidPattern(Exception):
         self.position = position
 
 
-def compile_regex(source: str, flags: str = "") -> Regex:
+def compile_regex(source: str, flags: str = "") -> CompiledRegex:
     """Raises InvalidPattern."""
     unknown = sorted(set(flags) - KNOWN_FLAGS)
     if unknown or len(set(flags)) != len(flags):
@@ -85,14 +146,14 @@ class _Compiler:
         # Loop marks live after the captures, whose number is known only at the end: a bound serves as well.
         self._capture_slots = 2 * (min(source.count("("), MAX_GROUPS) + 1)
 
-    def whole(self) -> Regex:
+    def whole(self) -> CompiledRegex:
         code = self._alternatives()
         if self._at < len(self._source):
             raise self._wrong("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
         forgetful = not any(isinstance(one, BackReference | Progress) for one in program)
-        return Regex(self._source, self._flags, program, self._groups, slots, self._names, forgetful)
+        return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, forgetful)
 
     def _wrong(self, reason: str) -> InvalidPattern:
         return InvalidPattern(reason, self._at)

@@ -92,7 +92,7 @@ class Accept(Struct, frozen=True):
 Slots: TypeAlias = tuple[int, ...]
 
 
-class Match(Struct, frozen=True):
+class RegexMatch(Struct, frozen=True):
     """`groups[0]` is the whole match; a group that took no part is None."""
 
     start: int
@@ -100,7 +100,7 @@ class Match(Struct, frozen=True):
     groups: tuple[str | None, ...]
 
 
-class Regex(Struct, frozen=True):
+class CompiledRegex(Struct, frozen=True):
     """A compiled pattern. `names` maps a group's name to its number. `forgetful` says that what follows a
     place in the program and in the text does not depend on how it was reached (no back reference, no watched
     loop): a place that failed once need not be tried again, and the search is linear in the text."""
@@ -113,7 +113,7 @@ class Regex(Struct, frozen=True):
     names: dict[str, int]
     forgetful: bool
 
-    def search(self, text: str, start: int = 0) -> tuple[Match | None, int]:
+    def search(self, text: str, start: int = 0) -> tuple[RegexMatch | None, int]:
         """The leftmost match at or after `start`, and the steps it cost. Raises RegexTooCostly."""
         run = _Run(text)
         blank: Slots = (-1,) * self.slot_count
@@ -129,7 +129,7 @@ class Regex(Struct, frozen=True):
                 end, slots = found
                 spans = ((slots[2 * n], slots[2 * n + 1]) for n in range(1, self.group_count + 1))
                 groups = (text[start:end], *(text[a:b] if 0 <= a <= b else None for a, b in spans))
-                return Match(start, end, groups), run.steps
+                return RegexMatch(start, end, groups), run.steps
             if sticky:
                 break
             start += 1

@@ -1,10 +1,16 @@
-"""What running a view gives: columns, rows, groups and summaries, as values."""
+"""A view's result as text: a Markdown table, or records for JSON.
+
+What running a view gives: columns, rows, groups and summaries, as values.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct
 
-from vaultbridge.bases.values import Value
+from vaultbridge.bases.convert import plain
+from vaultbridge.bases.values import ErrorValue, Value, to_text
 
 
 class Column(Struct, frozen=True):
@@ -44,3 +50,45 @@ class ViewResult(Struct, frozen=True):
     summaries: tuple[Summary, ...]
     total: int
     problems: tuple[str, ...] = ()
+
+
+def view_records(result: ViewResult) -> list[dict[str, Any]]:
+    """One object per row: its path, and each column's value under the column's id."""
+    ids = [column.id for column in result.columns]
+    return [{"path": row.path, **dict(zip(ids, map(plain, row.cells), strict=True))} for row in result.rows]
+
+
+def view_markdown(result: ViewResult) -> str:
+    """The table, one per group under the group's value, and the summaries as a line after each."""
+    if not result.groups:
+        return _table(result, result.rows, result.summaries)
+    parts = [
+        f"### {_cell(group.value) or '(empty)'}\n\n{_table(result, group.rows, group.summaries)}"
+        for group in result.groups
+    ]
+    parts.extend([f"All: {_summary_line(result, result.summaries)}\n"] if result.summaries else [])
+    return "\n".join(parts)
+
+
+def _table(result: ViewResult, rows: tuple[ViewRow, ...], summaries: tuple[Summary, ...]) -> str:
+    lines = [_line([column.name for column in result.columns]), _line(["---"] * len(result.columns))]
+    lines.extend(_line([_cell(value) for value in row.cells]) for row in rows)
+    if summaries:
+        lines.extend(["", _summary_line(result, summaries)])
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(value: Value) -> str:
+    text = f"Error: {value.message}" if isinstance(value, ErrorValue) else to_text(value)
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("\r\n", " ").replace("\n", " ")
+
+
+def _summary_line(result: ViewResult, summaries: tuple[Summary, ...]) -> str:
+    names = {column.id: column.name for column in result.columns}
+    return "; ".join(
+        f"{one.name} of {names.get(one.column, one.column)}: {_cell(one.value)}" for one in summaries
+    )

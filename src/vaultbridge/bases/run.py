@@ -3,20 +3,24 @@
 Orders the steps: filter, sort, limit, group, summarize. An expression that cannot be read, or that names
 something which exists nowhere, stops the view with InvalidQuery; one that fails for a row becomes an error
 value in that row's cell, and a filter statement that fails for a row is false for it.
+
+The built-in summaries of a column, by their names in the app.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from vaultbridge.bases.check import check_expression, formula_order
-from vaultbridge.bases.context import STEPS_PER_VIEW, FormatMoment, Resolve, Surroundings
-from vaultbridge.bases.evaluate import Evaluator
-from vaultbridge.bases.expr import Node
-from vaultbridge.bases.functions_file import FILE_FIELDS, note_property
-from vaultbridge.bases.model import (
+from vaultbridge.bases.context import STEPS_PER_VIEW, EvaluationContext, FormatMoment, Resolve
+from vaultbridge.bases.evaluate import Evaluator, check_expression, formula_order
+from vaultbridge.bases.expression import Node
+from vaultbridge.bases.functions.files import FILE_FIELDS, note_property
+from vaultbridge.bases.functions.values import numbers_in
+from vaultbridge.bases.operators import identity, sort_key
+from vaultbridge.bases.parse import (
     AllOf,
     AnyOf,
     Base,
@@ -28,12 +32,102 @@ from vaultbridge.bases.model import (
     Statement,
     View,
 )
-from vaultbridge.bases.operators import identity, sort_key
 from vaultbridge.bases.result import Column, Group, Summary, ViewResult, ViewRow
-from vaultbridge.bases.row import FileRow
-from vaultbridge.bases.summaries import BUILT_IN, built_in_summary
-from vaultbridge.bases.values import ErrorValue, FormulaError, Value, is_empty, truthy
+from vaultbridge.bases.values import (
+    Date,
+    Duration,
+    ErrorValue,
+    FileRow,
+    FormulaError,
+    Value,
+    is_empty,
+    truthy,
+)
 from vaultbridge.errors import InvalidArgument, InvalidQuery
+
+Summarize: TypeAlias = Callable[[EvaluationContext, tuple[Value, ...]], Value]
+
+
+def _over_numbers(function: Callable[[Sequence[float]], float]) -> Summarize:
+    def summarize(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+        numbers = numbers_in(values)
+        return float(function(numbers)) if numbers else None
+
+    return summarize
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return sum(numbers) / len(numbers)
+
+
+def _median(numbers: Sequence[float]) -> float:
+    ordered, middle = sorted(numbers), len(numbers) // 2
+    return ordered[middle] if len(numbers) % 2 else _mean(ordered[middle - 1 : middle + 1])
+
+
+def _deviation(numbers: Sequence[float]) -> float:
+    """Of the whole population: the rows are all there are, not a sample."""
+    mean = _mean(numbers)
+    return math.sqrt(_mean([(number - mean) * (number - mean) for number in numbers]))
+
+
+def _dates(values: tuple[Value, ...]) -> list[Date]:
+    return sorted((value for value in values if isinstance(value, Date)), key=lambda date: date.when)
+
+
+def _earliest(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    dates = _dates(values)
+    return dates[0] if dates else None
+
+
+def _latest(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    dates = _dates(values)
+    return dates[-1] if dates else None
+
+
+def _range(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    """Of dates where there are any, else of numbers: the two share their name in the app."""
+    dates = _dates(values)
+    if dates:
+        return Duration(0, (dates[-1].when - dates[0].when).total_seconds() * 1_000)
+    numbers = numbers_in(values)
+    return max(numbers) - min(numbers) if numbers else None
+
+
+def _absent(value: Value) -> bool:
+    return is_empty(value) or isinstance(value, ErrorValue)
+
+
+def _count(counts: Callable[[Value], bool]) -> Summarize:
+    return lambda world, values: float(sum(counts(value) for value in values))
+
+
+def _unique(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    return float(len({identity(value, world) for value in values if not _absent(value)}))
+
+
+BUILT_IN: Final[dict[str, Summarize]] = {
+    "Average": _over_numbers(_mean),
+    "Min": _over_numbers(min),
+    "Max": _over_numbers(max),
+    "Sum": _over_numbers(sum),
+    "Range": _range,
+    "Median": _over_numbers(_median),
+    "Stddev": _over_numbers(_deviation),
+    "Earliest": _earliest,
+    "Latest": _latest,
+    "Checked": _count(lambda value: value is True),
+    "Unchecked": _count(lambda value: value is False),
+    "Empty": _count(_absent),
+    "Filled": _count(lambda value: not _absent(value)),
+    "Unique": _unique,
+}
+
+
+def built_in_summary(name: str) -> Summarize | None:
+    """By its name, in whatever case."""
+    return BUILT_IN.get(name) or BUILT_IN.get(name.capitalize())
+
 
 MAX_COMPUTED_NESTING: Final = 2
 """Formulas that reach each other by computed names, formula[…], evaluate within each other: each level takes
@@ -75,7 +169,7 @@ def run_view(
     by_path: dict[str, FileRow] = {}
     if row_of is None:
         by_path = {row.path: row for row in every}
-    world = Surroundings(
+    world = EvaluationContext(
         now=now,
         resolve=resolve,
         row_of=row_of or by_path.get,
@@ -154,7 +248,7 @@ class _Row:
 
 
 class _Run:
-    def __init__(self, base: Base, view: View, world: Surroundings) -> None:
+    def __init__(self, base: Base, view: View, world: EvaluationContext) -> None:
         self.world = world
         self.formulas: dict[str, Node] = {
             name: expression.tree for name, expression in base.formulas.items() if expression.tree

@@ -1,20 +1,25 @@
-"""The values of the language, and the rules every part of it shares: type names, truth, text, emptiness.
+"""One file of the vault as a base sees it: the value the engine fills, one per file.
+
+The values of the language, and the rules every part of it shares: type names, truth, text, emptiness.
 
 A number is a float, as in JavaScript: so no product can grow without bound. Lists are tuples, objects are
 dicts that nobody changes. What two values are to each other (equal, less, sum) is `bases.operators`' duty.
+
+Links in values: reading one from text, and what makes a property's text a link.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from vaultbridge.bases.regex_match import Regex
-from vaultbridge.bases.row import FileRow
+from vaultbridge.bases.regex_match import CompiledRegex
 
 MAX_TEXT_CHARS: Final = 1_000_000
 """The longest text an expression may build: far above any cell, far below what exhausts memory."""
@@ -45,7 +50,7 @@ class Duration(Struct, frozen=True):
     milliseconds: float = 0.0
 
 
-class Link(Struct, frozen=True):
+class LinkValue(Struct, frozen=True):
     """`target` with its subpath, as written; `source` is the note it is resolved from."""
 
     target: str
@@ -61,15 +66,15 @@ class File(Struct, frozen=True):
     as_note: bool = False
 
 
-class Html(Struct, frozen=True):
+class HtmlValue(Struct, frozen=True):
     text: str
 
 
-class Icon(Struct, frozen=True):
+class IconValue(Struct, frozen=True):
     name: str
 
 
-class Image(Struct, frozen=True):
+class ImageValue(Struct, frozen=True):
     """`source` is a URL or a path of the vault."""
 
     source: str
@@ -82,8 +87,8 @@ class ErrorValue(Struct, frozen=True):
 
 
 Value: TypeAlias = (
-    "bool | float | str | Date | Duration | Link | File | Regex | Html | Icon | Image | ErrorValue"
-    " | tuple[Value, ...] | dict[str, Value] | None"
+    "bool | float | str | Date | Duration | LinkValue | File | CompiledRegex | HtmlValue | IconValue"
+    " | ImageValue | ErrorValue | tuple[Value, ...] | dict[str, Value] | None"
 )
 
 TypeName = Literal[
@@ -113,12 +118,12 @@ _TYPE_NAMES: Final[dict[type, TypeName]] = {
     Duration: "duration",
     tuple: "list",
     dict: "object",
-    Link: "link",
+    LinkValue: "link",
     File: "file",
-    Regex: "regexp",
-    Html: "html",
-    Icon: "icon",
-    Image: "image",
+    CompiledRegex: "regexp",
+    HtmlValue: "html",
+    IconValue: "icon",
+    ImageValue: "image",
     ErrorValue: "error",
 }
 
@@ -197,23 +202,23 @@ def to_text(value: Value) -> str:
             return ", ".join(to_text(item) for item in value)
         case dict():
             return ", ".join(f"{key}: {to_text(item)}" for key, item in value.items())
-        case Link():
+        case LinkValue():
             return link_text(value)
         case File():
             return value.row.path
-        case Regex():
+        case CompiledRegex():
             return f"/{value.source}/{value.flags}"
-        case Html():
+        case HtmlValue():
             return value.text
-        case Icon():
+        case IconValue():
             return value.name
-        case Image():
+        case ImageValue():
             return value.source
         case ErrorValue():
             return value.message
 
 
-def link_text(link: Link) -> str:
+def link_text(link: LinkValue) -> str:
     """A wikilink, or a Markdown link for a URL."""
     display = to_text(link.display)
     if link.external:
@@ -244,3 +249,65 @@ def checked_text(text: str) -> str:
     if len(text) > MAX_TEXT_CHARS:
         raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
     return text
+
+
+_WIKILINK: Final = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
+_MARKDOWN: Final = re.compile(r"!?\[([^\[\]\n]*)\]\(<?([^()<>\n]+)>?\)")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?\S+")
+
+
+def is_url(text: str) -> bool:
+    return _URL.fullmatch(text) is not None
+
+
+def written_link(text: str, source: str) -> LinkValue | None:
+    """The link that the whole of `text` is: `[[target|display]]` or `[display](target)`; else None."""
+    text = text.strip()
+    if match := _WIKILINK.fullmatch(text):
+        # A `|` at the very start belongs to the target, as everywhere in the app.
+        bar = match[1].find("|", 1)
+        target, display = (match[1][:bar], match[1][bar + 1 :]) if bar > 0 else (match[1], "")
+        return LinkValue(target.strip(), source, display or None)
+    if match := _MARKDOWN.fullmatch(text):
+        target = match[2].strip()
+        if is_url(target):
+            return LinkValue(target, source, match[1] or None, external=True)
+        return LinkValue(target.replace("%20", " "), source, match[1] or None)
+    return None
+
+
+def link_to(text: str, source: str) -> LinkValue:
+    """What `link(text)` makes: a written link is read, a URL leads out, anything else is a name or path."""
+    written = written_link(text, source)
+    if written is not None:
+        return written
+    return LinkValue(text.strip(), source, external=is_url(text.strip()))
+
+
+def _no_backlinks() -> tuple[str, ...]:
+    return ()
+
+
+class FileRow(Struct, frozen=True):
+    """`path`, `name` (with its extension), `basename`, `folder` ("" for the root), `ext` without a dot.
+
+    `tags` without `#`, frontmatter first; `links` and `embeds` are vault paths where they resolve and the
+    link's own target where they do not; `backlinks` gives the paths of the notes that link here, when asked
+    for. `properties` are the frontmatter's values as YAML gave them. Times are the wall clock's: an aware one
+    is taken into the zone of the `now` that the view is run with.
+    """
+
+    path: str
+    name: str
+    basename: str
+    folder: str
+    ext: str
+    size: int
+    ctime: datetime
+    mtime: datetime
+    tags: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    embeds: tuple[str, ...] = ()
+    backlinks: Callable[[], tuple[str, ...]] = _no_backlinks
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()

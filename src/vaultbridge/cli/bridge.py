@@ -110,16 +110,16 @@ def _seconds(text: str) -> float:
 
 
 def _serve(options: Options, key: str) -> int:
-    from vaultbridge.app.bridge import BridgeProvider, UnlistedTools
-    from vaultbridge.app.bridge_client import BridgeClient
-    from vaultbridge.dialects.mcp import mcp_dialect
-    from vaultbridge.dialects.mcp_provider import Offer, Provider
-    from vaultbridge.dialects.mcp_server import McpServer
-    from vaultbridge.transports.stdio import serve_stdio
+    from vaultbridge.protocols.bridge_v1.client import BridgeClient
+    from vaultbridge.protocols.bridge_v1.stdio_bridge import BridgeProvider, UnlistedTools
+    from vaultbridge.protocols.mcp.dialect import mcp_dialect
+    from vaultbridge.protocols.mcp.provider import Offer, Provider
+    from vaultbridge.protocols.mcp.server import McpServer
+    from vaultbridge.protocols.mcp.stdio import serve_stdio
 
     client = BridgeClient(options.url, key=key, call_seconds=options.timeout, plain_http=options.plain_http)
     if options.verbose:
-        from vaultbridge.app.logs import start_logging
+        from vaultbridge.server.logs import start_logging
 
         start_logging("debug")
 

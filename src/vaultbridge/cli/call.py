@@ -2,14 +2,19 @@
 
 Over WebSocket, Streamable HTTP or stdio, at the newest version the server has. Results go to stdout,
 everything else to stderr. Exit codes: 0, 1 when the server or the tool failed, 2 when the command is wrong.
+
+How `vaultbridge call` shows what a server said: tables and plain text for people, JSON for programs.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import base64
+import binascii
 import contextlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -18,19 +23,184 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.cli import call_output as output
 from vaultbridge.cli.common import SuggestingParser, one_line
-from vaultbridge.client.callbacks import Transport
-from vaultbridge.client.errors import ConnectFailed, LineLost, RpcError, TransportClosed
-from vaultbridge.client.messages import CONNECTION_LOST, Message
-from vaultbridge.client.primitives import list_primitives
-from vaultbridge.client.servers import IDE, open_target
+from vaultbridge.client.errors import ConnectFailed, ConnectionLost, RpcError, TransportClosed
+from vaultbridge.client.messages import CONNECTION_LOST, Message, encode
+from vaultbridge.client.plugins import IDE, open_target
+from vaultbridge.client.primitives import Primitive, list_primitives
 from vaultbridge.client.session import Session
 from vaultbridge.client.trace import TracedTransport
-from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.json_faults import JSON_FAULTS, json_fault
+from vaultbridge.client.transport import Transport
+from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, VaultbridgeError, json_fault
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS
+from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS
+
+WATCH_BACKLOG: Final = 1000
+"""Notifications that wait to be printed; a terminal that is paused longer loses the oldest."""
+
+NARROWEST: Final = 24
+"""Columns that a description keeps on the narrowest terminal."""
+
+HEADINGS: Final = {
+    "tool": "Tools",
+    "resource": "Resources",
+    "template": "Resource templates",
+    "prompt": "Prompts",
+}
+
+
+def finish() -> None:
+    """Write out what is buffered. Raises OSError when it cannot be."""
+    sys.stdout.flush()
+
+
+def abandon() -> None:
+    """The output has failed: what is still buffered goes nowhere, or the interpreter would try again."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def trace(line: str) -> None:
+    if sys.stderr is not None:
+        sys.stderr.write(f"{line}\n")
+
+
+def show_primitives(session: Session, found: list[Primitive]) -> None:
+    info = session.server_info
+    name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key)) or "unnamed server"
+    _say(f"{name} · MCP {session.protocol_version}")
+    for kind, heading in HEADINGS.items():
+        entries = [entry for entry in found if entry.type == kind]
+        if entries:
+            _say(f"\n{heading} ({len(entries)})")
+            _table([(entry.name, _list_arguments(entry), _summary(entry)) for entry in entries])
+    if not found:
+        _say("It offers nothing.")
+
+
+def show_primitives_json(session: Session, found: list[Primitive]) -> None:
+    show_json(
+        {
+            "server": session.server_info,
+            "protocolVersion": session.protocol_version,
+            "capabilities": session.server_capabilities,
+            "primitives": [{"type": entry.type, **entry.value} for entry in found],
+        }
+    )
+
+
+def show_json(value: Any) -> None:
+    _say(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def show_tool_result(result: Message) -> None:
+    shown = [_content(part) for part in _parts(result.get("content"))]
+    if shown:
+        _say("\n".join(shown))
+    elif "structuredContent" in result:
+        show_json(result["structuredContent"])
+
+
+def show_resource(result: Message) -> None:
+    for part in _parts(result.get("contents")):
+        if "text" in part:
+            _say(str(part["text"]))
+        elif sys.stdout.isatty():
+            _say(_content({"type": "resource", "resource": part}))
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(_bytes(part.get("blob", "")))
+            sys.stdout.buffer.flush()
+
+
+def show_prompt(result: Message) -> None:
+    for message in _parts(result.get("messages")):
+        for part in _parts(message.get("content")):
+            _say(f"[{message.get('role')}] {_content(part)}")
+
+
+def show_notification(message: Message, *, as_json: bool) -> None:
+    if as_json:
+        _say(encode(message).decode())
+    else:
+        params = encode(message.get("params") or {}).decode()
+        _say(f"{message['method']} {params}")
+    sys.stdout.flush()
+
+
+def text_of(result: Message) -> str:
+    return "\n".join(str(part["text"]) for part in _parts(result.get("content")) if "text" in part)
+
+
+def _parts(value: Any) -> list[Message]:
+    """The parts of a result; what a careless server sends instead of one is shown as the text it is."""
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    return [item if isinstance(item, dict) else {"type": "text", "text": item} for item in items]
+
+
+def _bytes(blob: object) -> bytes:
+    try:
+        return base64.b64decode(str(blob), validate=True)
+    except (binascii.Error, ValueError):
+        raise EngineFailure("The server's resource is not base64.") from None
+
+
+def _content(part: Message) -> str:
+    match part.get("type"):
+        case "text":
+            return str(part.get("text", ""))
+        case "image" | "audio" as kind:
+            size = len(str(part.get("data", ""))) * 3 // 4
+            return f"[{kind} {part.get('mimeType', '')}, about {size} bytes]"
+        case "resource_link":
+            return f"[resource {part.get('uri')}]"
+        case "resource":
+            inner = part.get("resource")
+            if not isinstance(inner, dict):
+                return "[resource]"
+            kind = inner.get("mimeType", "unknown type")
+            return str(inner["text"]) if "text" in inner else f"[{kind} {inner.get('uri')}]"
+        case other:
+            return f"[{other}]"
+
+
+def _list_arguments(entry: Primitive) -> str:
+    """`name*` for a required argument, `name` for another."""
+    if entry.type == "prompt":
+        listed = _parts(entry.value.get("arguments"))
+        return " ".join(f"{a.get('name')}{'*' if a.get('required') else ''}" for a in listed)
+    schema = entry.value.get("inputSchema")
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(schema, dict) or not isinstance(properties, dict):
+        return ""
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    return " ".join(f"{name}{'*' if name in needed else ''}" for name in properties)
+
+
+def _summary(entry: Primitive) -> str:
+    text = entry.description or (entry.title if entry.title != entry.name else "")
+    return text.strip().split("\n", 1)[0]
+
+
+def _table(rows: list[tuple[str, str, str]]) -> None:
+    """Columns as wide as they need; the last is cut at the terminal's edge."""
+    width = shutil.get_terminal_size().columns
+    first = max(len(row[0]) for row in rows)
+    second = max(len(row[1]) for row in rows)
+    gap = 2 if second else 0
+    room = max(NARROWEST, width - 2 - first - 2 - second - gap)
+    for name, arguments, summary in rows:
+        if len(summary) > room:
+            summary = summary[: room - 1] + "…"
+        _say(f"  {name:<{first}}  {arguments:<{second}}{' ' * gap}{summary}".rstrip())
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
 
 EXAMPLES: Final = """\
 examples:
@@ -93,7 +263,7 @@ def main(argv: list[str]) -> int:
         # Here and not in the event loop, whose first interrupt would not end the reading of stdin.
         arguments = _arguments(args)
         code = asyncio.run(_run(args, arguments))
-        output.finish()
+        finish()
         return code
     except InvalidArgument as error:
         return _complain(str(error), 2)
@@ -104,7 +274,7 @@ def main(argv: list[str]) -> int:
     except OSError as error:
         # Of our own output: transports tell theirs in our words. What would be flushed at exit must not
         # complain again.
-        output.abandon()
+        abandon()
         if isinstance(error, BrokenPipeError):
             return 1  # the reader has gone, as `head` does
         return _complain((error.strerror or "the output cannot be written").lower(), 1)
@@ -145,21 +315,21 @@ async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
         trust=lambda deed: args.trust or _agrees(args, deed),
     )
     if args.trace:
-        transport = TracedTransport(transport, output.trace, time.monotonic)
+        transport = TracedTransport(transport, trace, time.monotonic)
     is_ide = args.target == IDE and args.config is None
     # An IDE server speaks up only to who has shaken hands with it: selections and mentions come after that.
     version = HANDSHAKE_VERSIONS[-1] if is_ide and args.mcp == "auto" else args.mcp
     session = Session(transport, version=version, timeout=args.timeout)
-    seen: asyncio.Queue[Message] = asyncio.Queue(output.WATCH_BACKLOG)
+    seen: asyncio.Queue[Message] = asyncio.Queue(WATCH_BACKLOG)
     if args.watch:
         session.on_notification = lambda message: _keep(seen, message)
     ends: list[Exception] = []
     lost = asyncio.Event()
 
     def on_error(error: Exception) -> None:
-        if isinstance(error, LineLost | ConnectFailed):
+        if isinstance(error, ConnectionLost | ConnectFailed):
             ends.append(error)
-        if isinstance(error, LineLost):
+        if isinstance(error, ConnectionLost):
             lost.set()
 
     transport.on_error = on_error
@@ -191,15 +361,15 @@ def _agrees(args: argparse.Namespace, deed: str) -> bool:
 async def _act(session: Session, args: argparse.Namespace, arguments: dict[str, Any]) -> int:
     if args.read:
         result = await session.read_resource(args.read)
-        output.show_json(result) if args.json else output.show_resource(result)
+        show_json(result) if args.json else show_resource(result)
     elif args.prompt:
         result = await session.get_prompt(args.prompt, arguments)
-        output.show_json(result) if args.json else output.show_prompt(result)
+        show_json(result) if args.json else show_prompt(result)
     elif args.tool:
         return await _call(session, args, arguments)
     else:
         found = await list_primitives(session)
-        output.show_primitives_json(session, found) if args.json else output.show_primitives(session, found)
+        show_primitives_json(session, found) if args.json else show_primitives(session, found)
     return 0
 
 
@@ -207,11 +377,11 @@ async def _call(session: Session, args: argparse.Namespace, arguments: dict[str,
     result = await session.call_tool(args.tool, arguments)
     failed = result.get("isError") is True
     if args.json:
-        output.show_json(result)
+        show_json(result)
     elif not failed:
-        output.show_tool_result(result)
+        show_tool_result(result)
     if failed:
-        return _complain(f"{args.tool} failed: {output.text_of(result) or 'without a reason'}", 1)
+        return _complain(f"{args.tool} failed: {text_of(result) or 'without a reason'}", 1)
     return 0
 
 
@@ -235,7 +405,7 @@ async def _watch(
             waiting = {nearest, stopping, losing, *([] if listening.done() else [listening])}
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if nearest.done():
-                output.show_notification(nearest.result(), as_json=args.json)
+                show_notification(nearest.result(), as_json=args.json)
                 shown += 1
             else:
                 nearest.cancel()

@@ -1,4 +1,7 @@
-"""What the commands share: arguments, the vault they name, output for people and machines, exit codes."""
+"""One question to the running bridge of a vault, for the commands that need one.
+
+What the commands share: arguments, the vault they name, output for people and machines, exit codes.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
@@ -16,7 +20,7 @@ from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.engine.operations import Outcome
-    from vaultbridge.index.sync import SyncReport
+    from vaultbridge.index.sync.sync import SyncReport
 
 OK = 0
 FAILED = 1
@@ -173,7 +177,7 @@ def say(text: str = "") -> None:
 
 def open_vault(name: str, **options: Any) -> Engine:
     """The engine on the vault that a person named; to be closed by the caller (`with`)."""
-    from vaultbridge.app.wiring import open_engine
+    from vaultbridge.server.wiring import open_engine
 
     return open_engine(name, **options)
 
@@ -223,3 +227,21 @@ def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
         # By its number: without one `undo` takes back the newest change, which an undo itself never is.
         number = outcome.change_id
         say(f"Change {number}. `vaultbridge undo {quote(vault)} {number}` takes it back.")
+
+
+def cache_of(vault: str) -> Path:
+    """The cache folder of the vault that a person named. Raises VaultNotFound."""
+    from vaultbridge.vault.cache_folder import cache_base, vault_cache
+    from vaultbridge.vault.obsidian import find_vault
+    from vaultbridge.vault.paths import Root
+
+    return vault_cache(Root(find_vault(vault)).folder, cache_base(os.environ))
+
+
+def ask_bridge(vault: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Raises NotRunning when no bridge serves this vault."""
+    import asyncio
+
+    from vaultbridge.protocols.editor.client import call
+
+    return asyncio.run(call(cache_of(vault), method, **params))

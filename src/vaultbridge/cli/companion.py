@@ -3,6 +3,11 @@
 It writes `.obsidian/plugins/vaultbridge/` and, when asked to enable or remove, our own entry in the list of
 enabled plugins. It never switches the plugin on unasked, and touches no folder or list that is not what it
 expects. The plugin keeps no settings there: docs/companion.md.
+
+The Obsidian plugin that comes with us, as the files that are installed.
+
+Obsidian loads one script, so it is put together from its parts here. What differs between two texts is the
+same for the page and for the plugin; the page has it as a module.
 """
 
 from __future__ import annotations
@@ -11,13 +16,43 @@ import argparse
 import contextlib
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, Final
 
+import vaultbridge
 from vaultbridge import __version__
-from vaultbridge.app.companion import plugin_files
 from vaultbridge.cli.common import OK, Parser, emit, run, say
 from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
+
+PARTS: Final = (
+    "head",
+    "differences",
+    "places",
+    "connection",
+    "reports",
+    "errands",
+    "proposals",
+    "review",
+    "status",
+    "plugin",
+)
+"""In the order in which they need each other."""
+
+_EXPORTS: Final = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
+
+
+def plugin_files() -> dict[str, bytes]:
+    """By name, in the order of writing: the app takes a folder for a plugin once it has a manifest."""
+    folder = Path(vaultbridge.__file__).parent
+    shared = _EXPORTS.sub("", (folder / "web" / "static" / "diff.js").read_text("utf-8"))
+    head, *rest = ((folder / "companion" / f"{part}.js").read_text("utf-8") for part in PARTS)
+    return {
+        "main.js": "\n".join([head, shared, *rest]).encode(),
+        "styles.css": (folder / "companion" / "styles.css").read_bytes(),
+        "manifest.json": (folder / "companion" / "manifest.json").read_bytes(),
+    }
+
 
 PLUGIN_ID: Final = "vaultbridge"
 
@@ -40,7 +75,7 @@ def main(argv: list[str]) -> int:
 
 def _companion(args: argparse.Namespace) -> int:
     from vaultbridge.errors import InvalidArgument
-    from vaultbridge.vault.known import find_vault
+    from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import CONFIG_FOLDER, Root
 
     if args.enable and args.action != "install":
@@ -190,7 +225,7 @@ def _put_list(config: Path, names: list[str]) -> None:
 
 def _is_connected(vault: str) -> bool:
     """Whether an app is at the bridge that serves this vault now."""
-    from vaultbridge.cli.bridge_call import ask_bridge
+    from vaultbridge.cli.common import ask_bridge
     from vaultbridge.editor.state import OBSIDIAN, WORKSPACE
 
     try:
@@ -219,7 +254,7 @@ def _read_json(data: bytes) -> Any:
 
 def _put(file: Path, data: bytes) -> None:
     """Replace `file` in one step. Raises EngineFailure and leaves nothing behind."""
-    from vaultbridge.vault.write import publish_over, stage, temporary_name
+    from vaultbridge.vault.write.replace import publish_over, stage, temporary_name
 
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

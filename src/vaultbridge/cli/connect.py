@@ -14,7 +14,7 @@ from vaultbridge.cli.common import OK, Parser, emit, run, say
 from vaultbridge.errors import EditRefused, InvalidArgument, VaultbridgeError
 
 if TYPE_CHECKING:
-    from vaultbridge.app.assistants import Assistant
+    from vaultbridge.server.assistants import Assistant
 
 EPILOG = """\
 examples:
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
 
 
 def _connect(args: argparse.Namespace) -> int:
-    from vaultbridge.app.assistants import ASSISTANTS, config_file
+    from vaultbridge.server.assistants import ASSISTANTS, config_file
 
     if not args.assistant:
         return _list(as_json=args.json)
@@ -67,8 +67,7 @@ def _connect(args: argparse.Namespace) -> int:
 
 
 def _list(*, as_json: bool) -> int:
-    from vaultbridge.app.assistants import ASSISTANTS, config_file
-    from vaultbridge.app.server_list import read_text, servers
+    from vaultbridge.server.assistants import ASSISTANTS, config_file, read_text, servers
 
     for assistant in ASSISTANTS:
         file = config_file(assistant, os.environ, here=Path.cwd())
@@ -97,10 +96,9 @@ def _list(*, as_json: bool) -> int:
 
 
 def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.app.assistants import server_entry
-    from vaultbridge.app.server_list import read_text, with_server
     from vaultbridge.cli.stdio import WrongUsage, parsed
-    from vaultbridge.vault.known import find_vault
+    from vaultbridge.server.assistants import read_text, server_entry, with_server
+    from vaultbridge.vault.obsidian import find_vault
 
     if not args.vault:
         raise InvalidArgument("Which vault? Give its folder or its name.", argument="usage")
@@ -129,8 +127,8 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.app.server_list import read_text, servers, without_server
-    from vaultbridge.vault.known import find_vault
+    from vaultbridge.server.assistants import read_text, servers, without_server
+    from vaultbridge.vault.obsidian import find_vault
 
     if not args.name and not args.vault:
         raise InvalidArgument("Which server? Give its --name, or the vault.", argument="usage")
@@ -147,7 +145,7 @@ def _known(
     text: str | None, assistant: Assistant, file: Path, name: str, entry: dict[str, Any]
 ) -> dict[str, Any]:
     """The servers that are there. A file that cannot be changed comes with what to write by hand."""
-    from vaultbridge.app.server_list import servers
+    from vaultbridge.server.assistants import servers
 
     try:
         return servers(text, assistant.servers) if text and text.strip() else {}
@@ -159,7 +157,7 @@ def _known(
 def _write(
     args: argparse.Namespace, assistant: Assistant, file: Path, before: str | None, after: str
 ) -> None:
-    from vaultbridge.app.server_list import write_text
+    from vaultbridge.server.assistants import write_text
 
     if not file.parent.is_dir():
         raise EditRefused(

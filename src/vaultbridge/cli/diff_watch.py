@@ -14,14 +14,13 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.cli.bridge_call import cache_of
-from vaultbridge.cli.common import OK, emit, say
-from vaultbridge.transports.tasks import ended
+from vaultbridge.cli.common import OK, cache_of, emit, say
+from vaultbridge.protocols.connection import ended
 
 if TYPE_CHECKING:
-    from vaultbridge.cli.proposal import Proposal
-    from vaultbridge.editor.diffs import CloseReason
-    from vaultbridge.editor.remote import Visit
+    from vaultbridge.cli.diffs import Proposal
+    from vaultbridge.editor.proposals import CloseReason
+    from vaultbridge.protocols.editor.client import Visit
 
 READ_BYTES: Final = 4096
 """Input is read in pieces of this size: an answer is a word or two."""
@@ -59,7 +58,7 @@ def watch_diffs(vault: str, *, as_json: bool) -> int:
 
 
 async def _watch(vault: str, front: _Front) -> None:
-    from vaultbridge.editor.remote import bridge_of, visit
+    from vaultbridge.protocols.editor.client import bridge_of, visit
 
     async with visit(bridge_of(cache_of(vault)), app="terminal", diffs=True) as visitor:
         if isinstance(front, _Person):
@@ -113,7 +112,7 @@ async def _decide(vault: str, visitor: Visit, front: _Front, text: str) -> None:
 
 async def _as_shown(vault: str, front: _Front, diff: dict[str, Any]) -> bool:
     """Whether accepting does what was shown. If not, the front has been told what it would do now."""
-    from vaultbridge.cli.proposal import as_of_now
+    from vaultbridge.cli.diffs import as_of_now
     from vaultbridge.errors import VaultbridgeError
 
     try:
@@ -184,7 +183,7 @@ class _Person:
         self._waiting.pop(id_, None)
         if id_ == self._asked:
             # Somebody else decided, or it was withdrawn. An answer may be on its way from the keyboard.
-            from vaultbridge.editor.diffs import OUTCOMES
+            from vaultbridge.editor.proposals import OUTCOMES
 
             where = " elsewhere" if reason in ("accepted", "rejected") else ""
             say(f"\n{id_} is over: {OUTCOMES[reason]}{where}.")
@@ -202,7 +201,7 @@ class _Person:
         return self._waiting.pop(id_), line.strip().lower() in ("y", "yes")
 
     def decided(self, outcome: CloseReason) -> None:
-        from vaultbridge.editor.diffs import OUTCOMES
+        from vaultbridge.editor.proposals import OUTCOMES
 
         say(OUTCOMES[outcome])
         self._ask()

@@ -1,17 +1,91 @@
-"""`vaultbridge diffs VAULT [ID]`: changes an assistant proposes, listed, accepted or rejected."""
+"""`vaultbridge diffs VAULT [ID]`: changes an assistant proposes, listed, accepted or rejected.
+
+A proposed change beside the note as it is now, for people who decide at a terminal.
+
+The note may change while its change waits, and an acceptance replaces it whole. So the proposal is moved
+onto the note as it is: what was written meanwhile is kept where both can stand, and told where they cannot.
+Nothing is written here, and nothing decided.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from vaultbridge.cli.bridge_call import ask_bridge
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, run, say
+from msgspec import Struct
+
+from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, run, say
 
 if TYPE_CHECKING:
-    from vaultbridge.cli.proposal import Proposal
     from vaultbridge.errors import EditRefused
+
+KEPT: Final = "The note has changed since this was proposed. What was written meanwhile is kept: look again."
+CLASH: Final = (
+    "The note has changed in the same lines since this was proposed. "
+    "Accepting takes away what is marked as removed: look again."
+)
+
+NO_NOTE: Final = "none"
+"""Stands for the hash of a note that is not there."""
+
+
+class Proposal(Struct, frozen=True):
+    """`diff` is what accepting would do now. `hash` is the note's, or NO_NOTE. `notice` is for the person,
+    and empty when the note is as the diff had it."""
+
+    diff: dict[str, Any]
+    hash: str
+    notice: str
+
+
+def as_of_now(vault: str, diff: dict[str, Any]) -> Proposal:
+    """The diff, as it was last shown, beside its note. Raises VaultbridgeErrors when that cannot be read."""
+    now, hash_ = _note(vault, diff["path"])
+    old, new = diff["oldText"], diff["newText"]
+    if now == old:
+        return Proposal(diff, hash_, "")
+    moved = _moved(old, new, now)
+    return Proposal(
+        {**diff, "oldText": now, "newText": new if moved is None else moved},
+        hash_,
+        CLASH if moved is None else KEPT,
+    )
+
+
+def _moved(old: str, new: str, now: str) -> str | None:
+    """What `now` becomes by the change from `old` to `new`; None when that does not fit it."""
+    from vaultbridge.errors import EditRefused
+    from vaultbridge.markdown.edits.change import apply_changes
+    from vaultbridge.markdown.edits.unified_diff import apply_diff, make_diff
+
+    if old == new or now == new:
+        return now
+    if not old:
+        # Both made the note.
+        return None
+    try:
+        return apply_changes(now, apply_diff(now, make_diff(old, new, "note")))
+    except EditRefused:
+        return None
+
+
+def _note(vault: str, path: str) -> tuple[str, str]:
+    """The note's text in the form that diffs have, and its hash."""
+    from vaultbridge.errors import NoteNotFound
+    from vaultbridge.markdown.text import decode, displayable
+    from vaultbridge.vault.obsidian import find_vault
+    from vaultbridge.vault.paths import Root, vault_path
+    from vaultbridge.vault.read import read_place
+
+    wanted = vault_path(path)
+    try:
+        # What may be seen the bridge has decided; here its owner looks at it.
+        root = Root(find_vault(vault), allow_outside_links=True)
+        content = read_place(root.resolve(wanted), wanted)
+    except NoteNotFound:
+        return "", NO_NOTE
+    return displayable(decode(content.data).text).replace("\r\n", "\n"), content.hash
 
 
 def main(argv: list[str]) -> int:
@@ -52,7 +126,6 @@ def _diffs(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
-    from vaultbridge.cli.proposal import as_of_now
     from vaultbridge.errors import InvalidArgument
 
     if diff is None:
@@ -94,7 +167,7 @@ def _unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
 
 def _decided(args: argparse.Namespace, answer: dict[str, Any]) -> int:
     """An acceptance that was not written is a failure: what was asked for has not happened."""
-    from vaultbridge.editor.diffs import OUTCOMES
+    from vaultbridge.editor.proposals import OUTCOMES
 
     outcome = answer["outcome"]
     if args.json:
@@ -110,7 +183,7 @@ def heading(diff: dict[str, Any]) -> str:
 
 def shown(diff: dict[str, Any]) -> str:
     """One diff as a person reads it."""
-    from vaultbridge.note.unified_diff import make_diff
+    from vaultbridge.markdown.edits.unified_diff import make_diff
 
     change = make_diff(diff["oldText"], diff["newText"], diff["path"])
     return f"{heading(diff)}\n{change or 'This leaves the note as it is.'}".rstrip("\n")

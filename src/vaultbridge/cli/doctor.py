@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from vaultbridge.cli.common import FAILED, OK, Parser, emit, port_number, run, say
 
 if TYPE_CHECKING:
-    from vaultbridge.editor.checks import Check
-    from vaultbridge.editor.remembered import Remembered
+    from vaultbridge.protocols.claude_ide.doctor import Check
+    from vaultbridge.protocols.editor.endpoint_file import Endpoint
 
 MARKS = {"good": "ok  ", "warning": "warn", "bad": "BAD ", "unknown": "?   "}
 
@@ -29,11 +29,11 @@ def main(argv: list[str]) -> int:
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from vaultbridge.cli.bridge_call import cache_of
-    from vaultbridge.editor.remembered import listening_for, recall
-    from vaultbridge.editor.remote import NotRunning
-    from vaultbridge.transports.ide_doctor import diagnose
-    from vaultbridge.vault.known import find_vault
+    from vaultbridge.cli.common import cache_of
+    from vaultbridge.protocols.claude_ide.doctor import diagnose
+    from vaultbridge.protocols.editor.client import NotRunning
+    from vaultbridge.protocols.editor.endpoint_file import listening_for, recall
+    from vaultbridge.vault.obsidian import find_vault
 
     cache = cache_of(args.vault)
     remembered = listening_for(cache) or recall(cache)
@@ -60,10 +60,10 @@ def _doctor(args: argparse.Namespace) -> int:
     return FAILED if any(check.standing == "bad" for check in checks) else OK
 
 
-def _elsewhere(remembered: Remembered | None) -> list[Check]:
+def _elsewhere(remembered: Endpoint | None) -> list[Check]:
     """Told first, because it explains everything that is then found missing."""
-    from vaultbridge.editor.checks import Check
-    from vaultbridge.editor.processes import is_alive
+    from vaultbridge.protocols.claude_ide.doctor import Check
+    from vaultbridge.system import is_alive
 
     if remembered is None or not is_alive(remembered.pid):
         return []

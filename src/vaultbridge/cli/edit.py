@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
-from vaultbridge.json_faults import JSON_FAULTS, json_fault
+from vaultbridge.errors import JSON_FAULTS, json_fault
 
 EXAMPLES = """\
 examples:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.bridge_call import cache_of
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import OK, Parser, cache_of, emit, run, say
 
 
 def main(argv: list[str]) -> int:
@@ -21,7 +20,7 @@ def main(argv: list[str]) -> int:
 def _page(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.editor.remote import bridge_of, visit
+    from vaultbridge.protocols.editor.client import bridge_of, visit
     from vaultbridge.web.page import page_link
 
     async def greet() -> None:

@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 def _read(args: argparse.Namespace) -> int:
     from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
-    from vaultbridge.note.text import displayable
+    from vaultbridge.markdown.text import displayable
 
     name, heading, block = _place(args.note)
     part = Part(

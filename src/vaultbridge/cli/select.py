@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.bridge_call import ask_bridge
-from vaultbridge.cli.common import OK, Parser, emit, run, say
+from vaultbridge.cli.common import OK, Parser, ask_bridge, emit, run, say
 
 
 def main(argv: list[str]) -> int:
@@ -18,7 +17,7 @@ def main(argv: list[str]) -> int:
 
 
 def _select(args: argparse.Namespace) -> int:
-    from vaultbridge.editor.remote import parse_place
+    from vaultbridge.protocols.editor.client import parse_place
 
     told = ask_bridge(args.vault, "select", parse_place(args.place))
     if args.json:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, emit, port_number, run, say
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.transports.http_guard import host_fault, origin_fault
+from vaultbridge.protocols.http.guard import host_fault, origin_fault
 
 if TYPE_CHECKING:
-    from vaultbridge.app.config import Config
-    from vaultbridge.app.serve import Listening
+    from vaultbridge.server.config.model import Config
+    from vaultbridge.server.serve import Listening
 
 EPILOG = """The configuration file says the same things and more (docs/config.md); what is given here
 stands above it. Without --port it is the port this vault had last, else 3000, else any free one."""
@@ -76,9 +76,9 @@ def _right(text: str, fault: str) -> str:
 def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.app.config import VAULT_VARIABLE, config_file, from_environment, load
-    from vaultbridge.app.logs import start_logging
-    from vaultbridge.app.serve import ServeOptions, serve
+    from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, from_environment, load
+    from vaultbridge.server.logs import start_logging
+    from vaultbridge.server.serve import ServeOptions, serve
 
     environ = dict(os.environ)
     if args.vaults:
@@ -111,7 +111,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
     """`config` with what the command line says put above it."""
     from msgspec.structs import replace
 
-    from vaultbridge.app.config import chosen
+    from vaultbridge.server.config.model import chosen
 
     given = {"host": args.host, "port": args.port, "cors": args.cors}
     given |= {"tls_certificate": args.tls_certificate, "tls_key": args.tls_key}

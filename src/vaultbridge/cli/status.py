@@ -18,8 +18,8 @@ def main(argv: list[str]) -> int:
 def _status(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.editor.remote import all_status
-    from vaultbridge.vault.cache import cache_base
+    from vaultbridge.protocols.editor.client import all_status
+    from vaultbridge.vault.cache_folder import cache_base
 
     bridges = asyncio.run(all_status(cache_base(os.environ)))
     for bridge in bridges:

@@ -52,8 +52,8 @@ def main(argv: list[str]) -> int:
     if "-h" in argv or "--help" in argv:
         sys.stdout.write(HELP)
         return 0
-    from vaultbridge.app.stdio import StdioOptions, serve
     from vaultbridge.errors import InvalidArgument
+    from vaultbridge.server.stdio import StdioOptions, serve
 
     try:
         return serve(StdioOptions(**parsed(argv)))

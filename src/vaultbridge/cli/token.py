@@ -15,7 +15,7 @@ from vaultbridge.cli.common import OK, Parser, SuggestingParser, emit, run, say
 from vaultbridge.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from vaultbridge.app.tokens import Token, TokenStore
+    from vaultbridge.server.tokens import AccessToken, TokenStore
 
 UNITS = {"h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -46,8 +46,8 @@ def main(argv: list[str]) -> int:
 
 
 def _token(args: argparse.Namespace) -> int:
-    from vaultbridge.app.config import config_file
-    from vaultbridge.app.tokens import TokenStore
+    from vaultbridge.server.config.model import config_file
+    from vaultbridge.server.tokens import TokenStore
 
     file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
     commands = {"make": _make, "list": _list, "revoke": _revoke}
@@ -90,7 +90,7 @@ def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
         say(f"Revoked {token.id} ({token.name}).")
 
 
-def _shown(token: Token) -> dict[str, Any]:
+def _shown(token: AccessToken) -> dict[str, Any]:
     """Without the hash, which is nobody's business."""
     return {
         "id": token.id,
@@ -104,7 +104,7 @@ def _shown(token: Token) -> dict[str, Any]:
     }
 
 
-def _limits(token: Token) -> str:
+def _limits(token: AccessToken) -> str:
     words = ["read-only" if token.read_only else "read and write"]
     words += [f"only {pattern}" for pattern in token.allow]
     words += [f"not {pattern}" for pattern in token.deny]
@@ -112,7 +112,7 @@ def _limits(token: Token) -> str:
     return ", ".join(words)
 
 
-def _until(token: Token) -> str:
+def _until(token: AccessToken) -> str:
     if not token.expires:
         return ""
     word = "expired" if token.expires <= time.time() else "until"

@@ -13,7 +13,7 @@ def main(argv: list[str]) -> int:
 
 
 def _vaults(args: argparse.Namespace) -> int:
-    from vaultbridge.vault.known import known_vaults
+    from vaultbridge.vault.obsidian import known_vaults
 
     known = known_vaults(os.environ)
     for vault in known:

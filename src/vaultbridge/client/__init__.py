@@ -10,11 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vaultbridge.client.callbacks import Transport
     from vaultbridge.client.errors import (
         ConnectFailed,
+        ConnectionLost,
         InvalidMessage,
-        LineLost,
         MessagesDiscarded,
         MessagesUnconfirmed,
         NotRenewed,
@@ -24,21 +23,16 @@ if TYPE_CHECKING:
         TransportClosed,
         TransportError,
     )
-    from vaultbridge.client.http import StreamableHttpTransport
-    from vaultbridge.client.plugins import (
-        HttpPlugin,
-        StdioPlugin,
-        TransportPlugin,
-        WebSocketPlugin,
-    )
+    from vaultbridge.client.http.transport import StreamableHttpTransport
+    from vaultbridge.client.plugins import HttpPlugin, StdioPlugin, TransportPlugin, WebSocketPlugin
     from vaultbridge.client.primitives import Primitive
     from vaultbridge.client.session import Session
-    from vaultbridge.client.states import State
     from vaultbridge.client.stdio import StdioTransport
-    from vaultbridge.client.websocket import WebSocketTransport
+    from vaultbridge.client.transport import State, Transport
+    from vaultbridge.client.websocket.transport import WebSocketTransport
 
 _HOME = {
-    "Transport": "callbacks",
+    "Transport": "transport",
     **dict.fromkeys(
         (
             "ConnectFailed", "InvalidMessage", "LineLost", "MessagesDiscarded", "MessagesUnconfirmed",
@@ -46,20 +40,20 @@ _HOME = {
         ),
         "errors",
     ),
-    "StreamableHttpTransport": "http",
+    "StreamableHttpTransport": "http.transport",
     **dict.fromkeys(("HttpPlugin", "StdioPlugin", "TransportPlugin", "WebSocketPlugin"), "plugins"),
-    "Primitive": "primitives",
+    "Primitive": "session",
     "Session": "session",
-    "State": "states",
+    "State": "transport",
     "StdioTransport": "stdio",
-    "WebSocketTransport": "websocket",
+    "WebSocketTransport": "websocket.transport",
 }  # fmt: skip
 
 __all__ = [
     "ConnectFailed",
+    "ConnectionLost",
     "HttpPlugin",
     "InvalidMessage",
-    "LineLost",
     "MessagesDiscarded",
     "MessagesUnconfirmed",
     "NotRenewed",

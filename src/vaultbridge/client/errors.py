@@ -46,7 +46,7 @@ class SubprotocolRefused(ConnectFailed):
     reason = "subprotocol-refused"
 
 
-class LineLost(TransportError):
+class ConnectionLost(TransportError):
     """`close_code` is the WebSocket close code, when the peer gave one."""
 
     reason = "line-lost"

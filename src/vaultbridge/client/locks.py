@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.json_faults import JSON_FAULTS
+from vaultbridge.errors import JSON_FAULTS
 from vaultbridge.limits import KIB
 
 TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
@@ -22,7 +22,7 @@ LOCK_BYTES: Final = 64 * KIB
 """A lock holds some hundred bytes; a larger file is none."""
 
 
-class Lock(msgspec.Struct, frozen=True):
+class IdeServer(msgspec.Struct, frozen=True):
     port: int
     token: str
     folders: tuple[str, ...]
@@ -49,7 +49,7 @@ def lock_folders() -> list[Path]:
     return folders
 
 
-def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> Lock:
+def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> IdeServer:
     """The lock whose folder holds `workspace` (default: the current folder), the closest one first.
 
     Without a `workspace` a single living lock is taken wherever it belongs. Raises ConnectFailed.
@@ -70,7 +70,7 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     raise ConnectFailed(f"No Claude Code IDE server has this folder open; running: {names}.")
 
 
-def _locks(folder: Path) -> Iterator[Lock]:
+def _locks(folder: Path) -> Iterator[IdeServer]:
     try:
         files = sorted(folder.glob("*.lock"))
     except OSError:
@@ -86,10 +86,10 @@ def _locks(folder: Path) -> Iterator[Lock]:
         port = int(file.stem)
         if content.transport == "ws" and 0 < port < 65536 and _is_alive(content.pid):
             folders = content.workspace_folders
-            yield Lock(port, content.auth_token, folders, content.ide_name, stat.st_mtime)
+            yield IdeServer(port, content.auth_token, folders, content.ide_name, stat.st_mtime)
 
 
-def _depth(lock: Lock, here: PurePath) -> int:
+def _depth(lock: IdeServer, here: PurePath) -> int:
     """How deep the closest folder of `lock` that holds `here` lies; -1 when none does."""
     return max((len(PurePath(f).parts) for f in lock.folders if here.is_relative_to(f)), default=-1)
 

@@ -4,9 +4,9 @@ Every message that passes a transport, either way, passes `classify`. The rules 
 where MCP is narrower (ids are strings or integers, no batches), MCP's. Members beyond the specification's
 are tolerated, as the specification does not forbid them. What a method means is not known here.
 
-`rpc.codec` reads for the server's side, which owes an answer to a malformed request and therefore takes what
-it can; a transport owes its user the opposite, the reason why a message is refused, and hands messages on
-unchanged. Hence two readers.
+`jsonrpc.codec` reads for the server's side, which owes an answer to a malformed request and therefore takes
+what it can; a transport owes its user the opposite, the reason why a message is refused, and hands messages
+on unchanged. Hence two readers.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.client.errors import InvalidMessage
-from vaultbridge.json_faults import JSON_FAULTS
-from vaultbridge.rpc import codec
-from vaultbridge.rpc.messages import ErrorResponse, Notification, Request, Response
+from vaultbridge.errors import JSON_FAULTS
+from vaultbridge.jsonrpc import codec
+from vaultbridge.jsonrpc.messages import ErrorResponse, Notification, Request, Response
 
 RequestId = str | int
 Message = dict[str, Any]

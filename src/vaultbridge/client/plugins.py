@@ -1,4 +1,9 @@
-"""Transports behind one small interface: configure, connect, use, check, disconnect.
+"""From what a person writes to a transport: a URL, a command line, or a name in a configuration file.
+
+The files are those of Claude Code (`.mcp.json`) and Claude Desktop: an object `mcpServers` of named servers,
+with `${VAR}` and `${VAR:-default}` in their strings replaced from the environment.
+
+Transports behind one small interface: configure, connect, use, check, disconnect.
 
 The shape is the seed's `ITransportPlugin`. A plugin owns at most one transport; the client that speaks
 over it (the official SDK's `Client` or our `Session`) belongs to the caller.
@@ -6,18 +11,23 @@ over it (the official SDK's `Client` or our `Session`) belongs to the caller.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Generic, Protocol, TypeVar
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from vaultbridge.client.callbacks import Transport
-from vaultbridge.client.http import StreamableHttpTransport
+from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.primitives import Primitive, list_primitives
 from vaultbridge.client.settings import from_mapping
 from vaultbridge.client.stdio import StdioTransport
-from vaultbridge.client.websocket import WebSocketTransport
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.client.transport import Transport
+from vaultbridge.client.websocket.transport import WebSocketTransport
+from vaultbridge.errors import JSON_FAULTS, InvalidArgument, json_fault
+from vaultbridge.limits import MIB
 
 T = TypeVar("T", bound=Transport)
 
@@ -154,3 +164,152 @@ def _convert(config: Mapping[str, Any], kind: type[C], name: str) -> C:
         return msgspec.convert(dict(config), kind)
     except msgspec.ValidationError as error:
         raise InvalidArgument(f"The {name} configuration is wrong: {error}.") from None
+
+
+PROJECT_FILE: Final = ".mcp.json"
+"""Looked for in the current folder when no file is given, as Claude Code does."""
+
+CONFIG_BYTES: Final = 4 * MIB
+"""Claude Desktop's file may hold more than servers, but not much."""
+
+DEED_CHARS: Final = 1000
+"""How much of a server's command line is shown: a person reads no more before they answer."""
+
+IDE: Final = "ide"
+"""The target that stands for a Claude Code IDE server of this machine, found by its lock file."""
+
+_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+
+
+Trust = Callable[[str], bool]
+"""Asked before a server is used that nobody named but the current folder's file, with what it would do."""
+
+
+def open_target(
+    target: str,
+    *,
+    config: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 10.0,
+    trust: Trust | None = None,
+) -> Transport:
+    """A transport, not started, to `target`. Raises InvalidArgument with what would be right.
+
+    The current folder's `.mcp.json` may be anybody's: it came with an archive or a clone, and what it names
+    runs with all rights of the person. It is used when `trust` agrees; a file given as `config` was chosen.
+    """
+    extra = dict(headers or {})
+    if target.lower().startswith(("ws://", "wss://", "http://", "https://")):
+        return _from_entry(target, {"url": target}, extra, timeout)
+    if target == IDE and config is None:
+        return _ide(extra, timeout)
+    servers = read_servers(config)
+    if target in servers:
+        if config is None and (trust is None or not trust(_deed(servers[target]))):
+            raise InvalidArgument(
+                f"{target!r} comes from the {PROJECT_FILE} of this folder, which was not trusted: "
+                f"it {_deed(servers[target])}.",
+                hint=f"If that is what you want, say --trust or --config {PROJECT_FILE}.",
+            )
+        return _from_entry(target, servers[target], extra, timeout)
+    if config is not None:
+        known = ", ".join(sorted(servers)) or "none"
+        raise InvalidArgument(f"The configuration has no server {target!r}.", hint=f"It has: {known}.")
+    try:
+        command = shlex.split(target)
+    except ValueError as error:
+        raise InvalidArgument(f"The command cannot be read: {error}.") from None
+    if not command:
+        raise InvalidArgument("A URL, a command or a server's name is needed.")
+    return _from_entry(target, {"command": command[0], "args": command[1:]}, extra, timeout)
+
+
+def _deed(entry: Mapping[str, Any]) -> str:
+    """What using a server of a file means, in one printable line: its variables are not filled in yet."""
+    if "command" in entry:
+        args = entry.get("args")
+        words = [str(entry["command"]), *(map(str, args) if isinstance(args, list) else ())]
+        names = entry.get("env")
+        told = f" with {', '.join(map(str, names))} set" if isinstance(names, dict) and names else ""
+        where = f" in {entry['cwd']}" if entry.get("cwd") else ""
+        text = f"runs {shlex.join(words)}{where}{told}"
+    else:
+        text = f"connects to {entry.get('url', 'no address')}"
+    return "".join(char if char.isprintable() else "�" for char in text)[:DEED_CHARS]
+
+
+def read_servers(config: str | None) -> dict[str, dict[str, Any]]:
+    """The named servers of a file; of the current folder's `.mcp.json`, if there is one, without a file."""
+    path = Path(config) if config is not None else Path(PROJECT_FILE)
+    if config is None and not path.is_file():
+        return {}
+    try:
+        with path.open("rb") as file:
+            data = file.read(CONFIG_BYTES + 1)
+    except OSError as error:
+        raise InvalidArgument(
+            f"The configuration file cannot be read: {(error.strerror or '').lower()}."
+        ) from None
+    if len(data) > CONFIG_BYTES:
+        raise InvalidArgument("The configuration file is too large to be one.")
+    try:
+        content = msgspec.json.decode(data)
+    except JSON_FAULTS as error:
+        raise InvalidArgument(f"The configuration file is not JSON: {json_fault(error)}.") from None
+    servers = content.get("mcpServers", content.get("servers")) if isinstance(content, dict) else None
+    if not isinstance(servers, dict) or not all(isinstance(entry, dict) for entry in servers.values()):
+        raise InvalidArgument('The configuration file has no object "mcpServers" of named servers.')
+    return servers
+
+
+def _from_entry(name: str, entry: Mapping[str, Any], headers: dict[str, str], timeout: float) -> Transport:
+    values = _expand(name, {key: value for key, value in entry.items() if key in _KEYS})
+    if "command" in values:
+        if headers:
+            raise InvalidArgument("Headers are for URLs; a command has none.", argument="header")
+        values.pop("type", None)
+        return StdioPlugin().make(values)
+    url = str(values.get("url", ""))
+    own_headers = values.get("headers", {})
+    if not isinstance(own_headers, dict):
+        raise InvalidArgument(f"The headers of the server {name!r} must be an object of names and values.")
+    all_headers = {**own_headers, **headers}
+    kind = values.get("type")
+    if kind == "sse":
+        raise InvalidArgument(
+            f"{name!r} speaks HTTP+SSE, which MCP has given up.",
+            hint="Use its Streamable HTTP or WebSocket URL.",
+        )
+    if url.lower().startswith(("ws://", "wss://")):
+        return WebSocketPlugin().make({"url": url, "headers": all_headers, "connect_timeout": timeout})
+    if url.lower().startswith(("http://", "https://")):
+        return HttpPlugin().make({"url": url, "headers": all_headers})
+    raise InvalidArgument(f"The server {name!r} has neither a command nor a URL of ws, wss, http or https.")
+
+
+_KEYS: Final = frozenset({"command", "args", "env", "cwd", "url", "headers", "type"})
+"""What concerns a connection; the files hold other members too, for other programs."""
+
+
+def _expand(name: str, value: Any) -> Any:
+    if isinstance(value, str):
+        return _VARIABLE.sub(lambda found: _variable(name, found), value)
+    if isinstance(value, dict):
+        return {key: _expand(name, inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_expand(name, inner) for inner in value]
+    return value
+
+
+def _variable(name: str, found: re.Match[str]) -> str:
+    variable, default = found.groups()
+    value = os.environ.get(variable, default)
+    if value is None:
+        raise InvalidArgument(f"The server {name!r} needs the environment variable {variable}.")
+    return value
+
+
+def _ide(headers: dict[str, str], timeout: float) -> Transport:
+    from vaultbridge.client.websocket.transport import WebSocketTransport
+
+    return WebSocketTransport.from_lock(headers=headers, connect_timeout=timeout)

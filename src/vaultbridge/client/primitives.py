@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vaultbridge.client.errors import RpcError
-from vaultbridge.rpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
+from vaultbridge.jsonrpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 PAGES: Final = 1000
 """Pages of one listing: a server whose cursor never ends must not hang its caller."""

@@ -9,10 +9,9 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message, error_answer
-from vaultbridge.client.states import State
+from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import EngineFailure
 
 if TYPE_CHECKING:

@@ -2,6 +2,12 @@
 
 For programs that want a server's tools without the official SDK, and for `vaultbridge call`. Offers nothing
 to the server (no roots, sampling or elicitation): what a server asks for is refused, except a ping.
+
+Which version of MCP to speak with a server, from what it said of itself. Pure.
+
+The rules are the specification's (2026-07-28, Versioning and Compatibility): a server that answers
+`server/discover`, or refuses it with one of the errors that came with 2026-07-28, is a modern one, and is
+asked again at a version it names; any other error, or silence, is that of a server with a handshake.
 """
 
 from __future__ import annotations
@@ -13,17 +19,51 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge import __version__
-from vaultbridge.client import negotiation
-from vaultbridge.client.callbacks import Transport
 from vaultbridge.client.errors import RpcError
-from vaultbridge.client.http_headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
+from vaultbridge.client.http.headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
 from vaultbridge.client.messages import Kind, Message, RequestId, classify, error_answer
 from vaultbridge.client.primitives import fetch_all
-from vaultbridge.client.states import State
+from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
+from vaultbridge.jsonrpc.messages import METHOD_NOT_FOUND
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.rpc.messages import METHOD_NOT_FOUND
-from vaultbridge.rpc.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, VERSIONS
+from vaultbridge.protocols.mcp.versions import (
+    HANDSHAKE_VERSIONS,
+    MODERN_VERSIONS,
+    SUPPORTED_NEWEST_FIRST,
+    VERSIONS,
+)
+
+HEADER_MISMATCH: Final = -32020
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
+
+MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
+"""Errors that no server of the handshake era gives."""
+
+NAMED_VERSIONS: Final = 10
+"""How many versions an error's text repeats: there are five today, and a peer may name any number."""
+
+
+def named_by(error: RpcError) -> tuple[str, ...]:
+    """The versions that a server named when it refused ours; none when it named none."""
+    return read_versions(error.data.get("supported") if isinstance(error.data, dict) else None)
+
+
+def read_versions(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def newest_common(offered: tuple[str, ...], spoken: tuple[str, ...]) -> str | None:
+    """The newest version of `spoken` that is offered too."""
+    return next((name for name in SUPPORTED_NEWEST_FIRST if name in offered and name in spoken), None)
+
+
+def no_common_version(offered: tuple[str, ...], spoken: tuple[str, ...]) -> RpcError:
+    theirs = ", ".join(repr(name)[1:-1][:40] for name in offered[:NAMED_VERSIONS])
+    said = f"The server speaks MCP {theirs}" if theirs else "The server named no version of MCP"
+    return RpcError(UNSUPPORTED_VERSION, f"{said}; this client was to speak {', '.join(spoken)}.")
+
 
 PROBE_SECONDS: Final = 5.0
 """How long `server/discover` may take before the server is taken for one of the handshake era: some old
@@ -105,7 +145,7 @@ class Session:
     async def _negotiate(self) -> None:
         """Agree on a version, as the specification says (see `negotiation`)."""
         spoken = tuple(VERSIONS) if self._wanted == "auto" else (self._wanted,)
-        version: str | None = negotiation.newest_common(spoken, MODERN_VERSIONS)
+        version: str | None = newest_common(spoken, MODERN_VERSIONS)
         refused: set[str] = set()
         while version in MODERN_VERSIONS:
             offered = await self._discover(version)
@@ -117,9 +157,9 @@ class Session:
             # The version that was refused may stand in the list: it is tried once more, no oftener.
             left = tuple(name for name in spoken if name not in refused)
             refused.add(version)
-            version = negotiation.newest_common(offered, left)
+            version = newest_common(offered, left)
             if version is None:
-                raise negotiation.no_common_version(offered, spoken)
+                raise no_common_version(offered, spoken)
         await self._initialize(version or self._wanted)
 
     async def _discover(self, version: str) -> tuple[str, ...] | None:
@@ -130,19 +170,19 @@ class Session:
         try:
             result = await self.request("server/discover", timeout=probe if self._wanted == "auto" else None)
         except RpcError as error:
-            if error.rpc_code == negotiation.UNSUPPORTED_VERSION and negotiation.named_by(error):
-                return negotiation.named_by(error)
-            if error.rpc_code in negotiation.MODERN_ERRORS or self._is_final():
+            if error.rpc_code == UNSUPPORTED_VERSION and named_by(error):
+                return named_by(error)
+            if error.rpc_code in MODERN_ERRORS or self._is_final():
                 raise
             return ()
         except TimedOut:
             if self._is_final():
                 raise
             return ()
-        supported = negotiation.read_versions(result.get("supportedVersions"))
+        supported = read_versions(result.get("supportedVersions"))
         if version not in supported:
             if not supported and self._wanted != "auto":
-                raise negotiation.no_common_version((), (version,))
+                raise no_common_version((), (version,))
             return supported
         meta = result.get("_meta")
         named = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
@@ -159,18 +199,18 @@ class Session:
             result = await self._ask_to_initialize(version)
         except RpcError as error:
             # Some refuse a version they do not have, where the specification wants an answer with another.
-            named = negotiation.named_by(error)
+            named = named_by(error)
             spoken = HANDSHAKE_VERSIONS if self._wanted == "auto" else (self._wanted,)
-            other = negotiation.newest_common(named, spoken)
+            other = newest_common(named, spoken)
             if not named or other == version:
                 raise
             if other is None:
-                raise negotiation.no_common_version(named, spoken) from None
+                raise no_common_version(named, spoken) from None
             result = await self._ask_to_initialize(other)
         answered = result.get("protocolVersion")
         if answered not in HANDSHAKE_VERSIONS:
             offered = (answered,) if isinstance(answered, str) and answered else ()
-            raise negotiation.no_common_version(offered, HANDSHAKE_VERSIONS)
+            raise no_common_version(offered, HANDSHAKE_VERSIONS)
         self.protocol_version = str(answered)
         self._learn(result, result.get("serverInfo"))
         await self.notify("notifications/initialized")
@@ -243,7 +283,7 @@ class Session:
         try:
             return _complete(await self.request("tools/call", params))
         except RpcError as error:
-            if error.rpc_code != negotiation.HEADER_MISMATCH or not self.is_modern:
+            if error.rpc_code != HEADER_MISMATCH or not self.is_modern:
                 raise
         # Nothing was called: the server wants arguments in headers, which only its list of tools names
         # (2026-07-28, Streamable HTTP, Client Behavior).

@@ -15,12 +15,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Final
 
-from vaultbridge.client.callbacks import ALIVE_SECONDS, Callbacks
-from vaultbridge.client.errors import ConnectFailed, InvalidMessage, LineLost, TransportClosed, UnknownAnswer
+from vaultbridge.client.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    InvalidMessage,
+    TransportClosed,
+    UnknownAnswer,
+)
 from vaultbridge.client.messages import answered_id, decode
-from vaultbridge.client.open_requests import OpenRequests
 from vaultbridge.client.settings import MESSAGE_BYTES
-from vaultbridge.client.states import State
+from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, PendingRequests, State
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.limits import KIB
 
@@ -68,7 +72,7 @@ class StdioTransport(Callbacks):
         self._env = {**os.environ, **env} if env else None
         self._cwd = cwd
         self._max_message_bytes = max_message_bytes
-        self._requests = OpenRequests(max_message_bytes)
+        self._requests = PendingRequests(max_message_bytes)
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._logging: asyncio.Task[None] | None = None
@@ -208,12 +212,12 @@ class StdioTransport(Callbacks):
         if self._logging is not None:
             await asyncio.wait([self._logging], timeout=EXIT_SECONDS)
         words = f": {self._last_words[-1]}" if self._last_words else ""
-        self._report(LineLost(f"The server ended with exit code {process.returncode}{words}"))
+        self._report(ConnectionLost(f"The server ended with exit code {process.returncode}{words}"))
         await self._finish("The server ended before the answer came")
 
     async def _end_because(self, process: asyncio.subprocess.Process, why: str) -> None:
         self._move("close")
-        self._report(LineLost(why))
+        self._report(ConnectionLost(why))
         # Somebody must go on reading: a server that cannot write does not notice the end of its input.
         discarding = asyncio.create_task(_discard(process))
         try:

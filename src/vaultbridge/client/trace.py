@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from vaultbridge.client.callbacks import ALIVE_SECONDS, Transport
 from vaultbridge.client.messages import Message, encode, plain
-from vaultbridge.client.states import State
+from vaultbridge.client.transport import ALIVE_SECONDS, State, Transport
 
 
 class TracedTransport:

@@ -6,17 +6,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.bases.blocks import extract_base_blocks
-from vaultbridge.bases.model import Base
-from vaultbridge.bases.parse import parse_base
+from vaultbridge.bases.parse import Base, extract_base_blocks, parse_base
 from vaultbridge.bases.result import ViewResult
-from vaultbridge.bases.row import FileRow
 from vaultbridge.bases.run import run_view
+from vaultbridge.bases.values import FileRow
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import Resolved, resolve
-from vaultbridge.note.model import Note
-from vaultbridge.note.text import displayable
-from vaultbridge.vault.moment import format_moment
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import displayable
+from vaultbridge.vault.dates import format_moment
 from vaultbridge.vault.paths import VaultPath, folder_of, name_of
 
 if TYPE_CHECKING:

@@ -12,12 +12,20 @@ from collections.abc import Callable, Iterable, Iterator
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.limits import NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.note.change import Change, apply_changes
-from vaultbridge.note.model import Note
-from vaultbridge.note.text import decode, encode
+from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import decode, encode
 from vaultbridge.vault.paths import VaultPath, folder_of, is_under
 from vaultbridge.vault.read import content_hash
-from vaultbridge.vault.steps import ABSENT, MoveFile, MoveFolder, Step, TrashFile, TrashOption, WriteFile
+from vaultbridge.vault.write.steps import (
+    ABSENT,
+    MoveFile,
+    MoveFolder,
+    Step,
+    TrashFile,
+    TrashOption,
+    WriteFile,
+)
 
 
 class DraftFile:
@@ -46,7 +54,7 @@ class DraftFile:
     def note(self) -> Note:
         """Parsed once for each state of the text."""
         if self._note is None:
-            from vaultbridge.engine.parsing import parse_file
+            from vaultbridge.engine.reading import parse_file
 
             self._note = parse_file(self.path, self.text)
         return self._note

@@ -2,7 +2,7 @@
 
 It orders the parts: names become paths, scopes are asked, a draft is committed as one transaction and the
 index follows before the caller is answered. Questions to the index are in `engine.queries`; keeping the index
-fresh is `engine.freshness`. Everything here but `reading_at_hand` blocks: a server calls it from worker
+fresh is `engine.index_sync`. Everything here but `reading_at_hand` blocks: a server calls it from worker
 threads, any number at once.
 """
 
@@ -21,18 +21,16 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.committing import described, draft_of
-from vaultbridge.engine.finding import Finder
-from vaultbridge.engine.freshness import Freshness
-from vaultbridge.engine.hiding import unnamed
-from vaultbridge.engine.kept import KeptReadings, Reading
-from vaultbridge.engine.naming import Surroundings
+from vaultbridge.engine.drafting import concerns_others, described, draft_of, takes_others_along
+from vaultbridge.engine.finder import Finder
+from vaultbridge.engine.history import HistoryEntry, HistoryView, changed_files
+from vaultbridge.engine.index_sync import IndexSync
+from vaultbridge.engine.naming import NamingContext
 from vaultbridge.engine.operations import Operation, Outcome, renamed
-from vaultbridge.engine.parsing import parse_file
-from vaultbridge.engine.past import Past, PastChange, changed_files
 from vaultbridge.engine.queries import Queries
-from vaultbridge.engine.reach import concerns_others, takes_others_along
-from vaultbridge.engine.reading import Part, excerpt, needs_structure
+from vaultbridge.engine.read_cache import ReadCache, Reading
+from vaultbridge.engine.reading import Part, excerpt, needs_structure, parse_file
+from vaultbridge.engine.redaction import unnamed
 from vaultbridge.errors import (
     EngineFailure,
     NoteBusy,
@@ -42,22 +40,19 @@ from vaultbridge.errors import (
     VaultbridgeError,
 )
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
-from vaultbridge.note.model import Note
-from vaultbridge.note.text import decode
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import decode
 from vaultbridge.vault.absolute import from_top, is_absolute
-from vaultbridge.vault.cache import CACHE_VARIABLE, CacheUnusable, vault_cache
-from vaultbridge.vault.in_use import when_at_rest
-from vaultbridge.vault.linked_scope import LinkedScope
+from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
+from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, read_from_memory, read_place
-from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.settings import VaultSettings
-from vaultbridge.vault.settings_read import SettingsReader
-from vaultbridge.vault.settled import SettledFiles, Stamp
-from vaultbridge.vault.steps import paths_of
-from vaultbridge.vault.templates import expand_template
-from vaultbridge.vault.transaction import Recovered, Transactor
-from vaultbridge.vault.trash import TrashCans
+from vaultbridge.vault.read import content_hash, read_from_memory, read_place, when_at_rest
+from vaultbridge.vault.scope import LinkedScope, Scope
+from vaultbridge.vault.settings import SettingsReader, VaultSettings
+from vaultbridge.vault.stat_cache import FileStat, StatCache
+from vaultbridge.vault.write.steps import paths_of
+from vaultbridge.vault.write.transaction import Recovered, Transactor
+from vaultbridge.vault.write.trash import Trash
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -87,7 +82,7 @@ class _Overtaken(Exception):
 
 
 class FileView(Struct, frozen=True):
-    """One file as it is on disk now. `text` may hold lone surrogates: `note.text.displayable` before it
+    """One file as it is on disk now. `text` may hold lone surrogates: `markdown.text.displayable` before it
     leaves."""
 
     path: VaultPath
@@ -106,7 +101,7 @@ class Engine:
         folder: Path | str,
         *,
         cache: Path,
-        cans: TrashCans,
+        cans: Trash,
         scope: Scope = OPEN_SCOPE,
         actor: str = "cli",
         allow_outside_links: bool = False,
@@ -122,8 +117,8 @@ class Engine:
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
-        self._settled = SettledFiles(self.root, clock=clock)
-        self._readings = KeptReadings(self._settled)
+        self._settled = StatCache(self.root, clock=clock)
+        self._readings = ReadCache(self._settled)
         self._changing = threading.RLock()
         self.transactor = Transactor(
             self.root,
@@ -135,8 +130,8 @@ class Engine:
         )
         try:
             self.recovered = self._recover()
-            self.past = Past(self.transactor.journal, self.scope, self.root)
-            self.freshness = Freshness(self.root, self.cache, clock=clock)
+            self.past = HistoryView(self.transactor.journal, self.scope, self.root)
+            self.freshness = IndexSync(self.root, self.cache, clock=clock)
         except BaseException:
             self.transactor.close()
             raise
@@ -245,7 +240,7 @@ class Engine:
         stamp = self._settled.stamp(path)
         return self._reading(path, part, self.read_bytes(path), stamp)
 
-    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: Stamp | None) -> Reading:
+    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: FileStat | None) -> Reading:
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
         reading = Reading(path, content_hash(data), cut.total_lines, cut)
@@ -270,7 +265,7 @@ class Engine:
                 return None
         return None
 
-    def _read_at_once(self, path: VaultPath, part: Part, stamp: Stamp) -> Reading | None:
+    def _read_at_once(self, path: VaultPath, part: Part, stamp: FileStat) -> Reading | None:
         if needs_structure(part) or not path.endswith(".md"):
             return None
         # Such a path has no link in it, so it is its own place.
@@ -348,9 +343,9 @@ class Engine:
             notices=(*outcome.notices, *applied.notices),
         )
 
-    def _surroundings(self) -> Surroundings:
+    def _surroundings(self) -> NamingContext:
         settings = self.settings
-        return Surroundings(
+        return NamingContext(
             find=self.find,
             stored=self._files.stored,
             spelled=self.root.spelled,
@@ -383,7 +378,7 @@ class Engine:
 
     # What was changed.
 
-    def history(self, name: str = "", *, limit: int = 20) -> list[PastChange]:
+    def history(self, name: str = "", *, limit: int = 20) -> list[HistoryEntry]:
         """The newest changes first; those of one file when `name` is given, which may be gone by now.
         Changes that only concern hidden files do not exist."""
         path: VaultPath | None = None

@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from vaultbridge.note.model import Note
-from vaultbridge.note.text import displayable
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.text import displayable
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine

@@ -11,19 +11,11 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.moving import LinkSources
+from vaultbridge.engine.move import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import name_key
-from vaultbridge.note.text import is_text
-from vaultbridge.vault.paths import (
-    VaultPath,
-    folder_of,
-    is_under,
-    join,
-    name_of,
-    new_vault_path,
-    vault_path,
-)
+from vaultbridge.markdown.text import is_text
+from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
@@ -41,7 +33,7 @@ def holds_text(path: str, data: bytes) -> bool:
     return path.lower().endswith(TEXT_KINDS) or is_text(data)
 
 
-class Surroundings(Struct, frozen=True):
+class NamingContext(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
     caller used; `stored` asks the disk how a visible file's path is spelled there, `spelled` how the folders
     of a new one's are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` asks
@@ -59,7 +51,7 @@ class Surroundings(Struct, frozen=True):
     scope: Scope
 
 
-def existing(draft: Draft, name: str, around: Surroundings) -> VaultPath:
+def existing(draft: Draft, name: str, around: NamingContext) -> VaultPath:
     """The file of the draft that a caller names: a path, a path without `.md`, or a name.
 
     Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
@@ -74,7 +66,7 @@ def existing(draft: Draft, name: str, around: Surroundings) -> VaultPath:
     return path
 
 
-def _named_in_draft(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
+def _named_in_draft(draft: Draft, name: str, around: NamingContext) -> VaultPath | None:
     for spelled in (name, f"{name}.md"):
         try:
             path = vault_path(spelled)
@@ -102,7 +94,7 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
     return new_vault_path(spelled)
 
 
-def as_made(draft: Draft, path: VaultPath, around: Surroundings) -> VaultPath:
+def as_made(draft: Draft, path: VaultPath, around: NamingContext) -> VaultPath:
     """What a new file at this path will be called: folders that differ only in case or Unicode form are one
     folder, so it goes into the one that is there, on disk or in the draft. A hidden path stays as it was
     written: how a hidden folder is spelled is nobody's business."""
@@ -122,13 +114,13 @@ def as_made(draft: Draft, path: VaultPath, around: Surroundings) -> VaultPath:
     return path
 
 
-def is_folder(draft: Draft, path: VaultPath, around: Surroundings) -> bool:
+def is_folder(draft: Draft, path: VaultPath, around: NamingContext) -> bool:
     """Whether there is a folder, as the draft stands: the disk knows empty ones too, the draft its own."""
     on_disk = around.is_folder(path) and not draft.left(path)
     return on_disk or any(is_under(made, path) for made in draft.made())
 
 
-def as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None:
+def as_folder(draft: Draft, name: str, around: NamingContext) -> VaultPath | None:
     """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
     try:
         folder = vault_path(name)
@@ -142,7 +134,7 @@ def as_folder(draft: Draft, name: str, around: Surroundings) -> VaultPath | None
     return None if as_file else folder
 
 
-def files_under(draft: Draft, folder: VaultPath, around: Surroundings) -> list[VaultPath]:
+def files_under(draft: Draft, folder: VaultPath, around: NamingContext) -> list[VaultPath]:
     files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
     if not all(map(around.scope.visible, files)):
         raise EditRefused(

@@ -2,48 +2,250 @@
 
 Each operation either changes the draft or raises and leaves the caller to throw the draft away. Nothing is
 written here.
+
+The operations that change one note's text, each as changes against that text. Pure.
+
+Operations that move and delete files and folders, on a draft.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Mapping
 
+from vaultbridge.canvas.edit import rename_tag_on_canvas
 from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.moving import pin_older_links, references_to
+from vaultbridge.engine.move import linking_to, move, pin_older_links, references_to
 from vaultbridge.engine.naming import (
-    Surroundings,
+    TEXT_KINDS,
+    NamingContext,
+    as_folder,
     as_made,
     existing,
+    files_under,
     holds_text,
     is_folder,
     new_note_path,
     same_path,
 )
-from vaultbridge.engine.note_edits import changes_for
 from vaultbridge.engine.operations import (
     AddFile,
+    AddTag,
+    Append,
+    ApplyDiff,
     Create,
     Delete,
+    Insert,
     Move,
     NoteEdit,
     Operation,
+    Prepend,
+    RemoveProperty,
+    RemoveTag,
     RenameBlock,
     RenameHeading,
+    RenameProperty,
     RenameTag,
+    ReplaceSection,
+    ReplaceText,
+    SetProperty,
+    SetTask,
     Write,
 )
-from vaultbridge.engine.relocating import delete_named, move_named
-from vaultbridge.errors import EditRefused, NoteNotFound
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.heading_rename import SubpathPlan, plan_block_rename, plan_heading_rename
-from vaultbridge.note import properties_edit, tag_edit
-from vaultbridge.note.change import Change, apply_changes
-from vaultbridge.note.parse import parse
-from vaultbridge.note.property_types import coerce, type_of
-from vaultbridge.note.text import encode
-from vaultbridge.vault.paths import VaultPath, name_of, new_vault_path
+from vaultbridge.links.resolve import name_key
+from vaultbridge.markdown.edits import properties as properties_edit
+from vaultbridge.markdown.edits import sections as section_edit
+from vaultbridge.markdown.edits import tags as tag_edit
+from vaultbridge.markdown.edits import tasks as task_edit
+from vaultbridge.markdown.edits import text as edit
+from vaultbridge.markdown.edits import unified_diff
+from vaultbridge.markdown.edits.change import Change, apply_changes
+from vaultbridge.markdown.edits.property_types import coerce, type_of
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.sections import has_section
+from vaultbridge.markdown.text import encode
+from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
 
 
-def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
+def changes_for(
+    operation: NoteEdit, text: str, note: Note, *, types: Mapping[str, str]
+) -> tuple[Change, ...]:
+    """`types` are the vault's property types by lower-case name. Raises EditRefused or InvalidArgument."""
+    match operation:
+        case Append(content=content, heading=heading, block=block, create=create):
+            _one_place(heading, block)
+            if heading and create and not has_section(text, note, heading):
+                return section_edit.append_section(text, note, heading, content)
+            if heading:
+                return section_edit.append_under_heading(text, note, heading, content)
+            if block:
+                return section_edit.append_after_block(text, note, block, content)
+            return edit.append(text, note, content)
+        case Prepend(content=content, heading=heading, block=block, create=create):
+            _one_place(heading, block)
+            if heading and create and not has_section(text, note, heading):
+                return section_edit.append_section(text, note, heading, content)
+            if heading:
+                return section_edit.prepend_under_heading(text, note, heading, content)
+            if block:
+                return section_edit.prepend_before_block(text, note, block, content)
+            return edit.prepend(text, note, content)
+        case ReplaceSection(content=content, heading=heading, block=block):
+            _one_place(heading, block)
+            if heading:
+                return section_edit.replace_under_heading(text, note, heading, content)
+            if block:
+                return section_edit.replace_block(text, note, block, content)
+            raise InvalidArgument("Which section? Give heading or block.", argument="heading")
+        case Insert(line=line, content=content):
+            return edit.insert_at_line(text, line, content)
+        case ReplaceText(old=old, new=new, all=every):
+            return edit.replace_text(text, old, new, every=every)
+        case ApplyDiff(diff=diff):
+            return unified_diff.apply_diff(text, diff)
+        case SetProperty(name=name, value=value):
+            wanted = coerce(value, type_of(name, types))
+            return properties_edit.set_property(text, note, name, wanted)
+        case RemoveProperty(name=name):
+            return properties_edit.remove_property(text, note, name)
+        case RenameProperty(name=name, to=to):
+            return properties_edit.rename_property(text, note, name, to)
+        case AddTag(tag=tag):
+            return tag_edit.add_tag(text, note, tag)
+        case RemoveTag(tag=tag):
+            return tag_edit.remove_tag(text, note, tag)
+        case SetTask(line=line, text=sought, status=status):
+            task = task_edit.find_task(note, line=line, text=sought)
+            return task_edit.set_task(text, task, status)
+
+
+def _one_place(heading: str, block: str) -> None:
+    if heading and block:
+        raise InvalidArgument("Give heading or block, not both.", argument="block")
+
+
+def move_named(draft: Draft, operation: Move, around: NamingContext) -> None:
+    folder = as_folder(draft, operation.note, around)
+    if folder is not None:
+        _move_folder(draft, folder, operation.to, around)
+        return
+    source = existing(draft, operation.note, around)
+    around.scope.check_write(source)
+    to = _into_folder(draft, source, operation.to, around)
+    target = as_made(draft, _move_target(source, to), around)
+    around.scope.check_write(target, new=True)
+    if operation.expected:
+        draft.open(source, expected=operation.expected)
+    if target == source:
+        return
+    taken = [path for path in draft.table.same_path(target) if path != source]
+    if taken or is_folder(draft, target, around):
+        raise EditRefused(
+            f"{target} exists already; {source} was not moved.", hint="Choose another name.", path=target
+        )
+    move(draft, around.sources, {source: target}, around.settings.links, around.scope.visible)
+
+
+def _into_folder(draft: Draft, source: VaultPath, to: str, around: NamingContext) -> str:
+    """`to` with a slash at its end when it names a folder that is there, as `mv` would take it: beside the
+    source, or from the vault's top. The folder that the source is in already is not meant: then it is a new
+    name. Raises EditRefused when two folders, or a folder and a note, could be meant."""
+    if to.endswith("/"):
+        return to
+    beside = join(folder_of(source), to) if "/" not in to else to
+    own = {name_key(source), name_key(folder_of(source))}
+    found: dict[str, VaultPath] = {}
+    for spelled in (beside, to):
+        with contextlib.suppress(InvalidArgument):
+            folder = vault_path(spelled)
+            visible = name_key(folder) not in own and around.scope.visible(folder)
+            if visible and is_folder(draft, folder, around):
+                found.setdefault(name_key(folder), folder)
+    if not found:
+        return to
+    readings = [f"{folder}/" for folder in found.values()]
+    note = f"{beside}.md"
+    if source.lower().endswith(".md") and draft.seen.same_path(note):
+        readings.append(note)
+    if len(readings) > 1:
+        raise EditRefused(
+            f"{to!r} may mean {' or '.join(readings)}; {source} was not moved.",
+            hint="Write the whole path: with / at its end to move into a folder.",
+        )
+    return f"./{readings[0]}"
+
+
+def _move_target(source: VaultPath, to: str) -> VaultPath:
+    """A name alone renames in place, a `/` at the end moves into that folder, all else is the new path. The
+    extension stays unless another one is written."""
+    if to.endswith("/"):
+        return new_vault_path(to + name_of(source))
+    extension = "." + name_of(source).rpartition(".")[2] if "." in name_of(source) else ""
+    spelled = to
+    if extension.lower() in TEXT_KINDS:
+        if not spelled.lower().endswith(extension.lower()):
+            spelled += extension
+    elif "." not in name_of(spelled):
+        spelled += extension
+    if "/" not in spelled:
+        spelled = join(folder_of(source), spelled)
+    return new_vault_path(spelled)
+
+
+def _move_folder(draft: Draft, source: VaultPath, to: str, around: NamingContext) -> None:
+    if to.endswith("/"):
+        inside = vault_path(to + name_of(source))
+        into = folder_of(inside)
+        spelled = inside if not into or is_folder(draft, into, around) else into
+    else:
+        spelled = VaultPath(to) if "/" in to or not to else join(folder_of(source), to)
+    target = as_made(draft, new_vault_path(spelled), around)
+    around.scope.check_write(source)
+    around.scope.check_write(target, new=True)
+    if target == source:
+        return
+    if is_under(target, source):
+        raise EditRefused(f"{source}/ cannot be moved into itself.", hint="Choose another folder.")
+    same_but_case = target.lower() == source.lower()
+    if not same_but_case and (is_folder(draft, target, around) or draft.table.same_path(target)):
+        raise EditRefused(
+            f"{target} exists already; {source}/ was not moved.",
+            hint=f"Choose another name, or write {target}/ to move into it.",
+        )
+    files = files_under(draft, source, around)
+    moves = {path: VaultPath(target + path[len(source) :]) for path in files}
+    move(draft, around.sources, moves, around.settings.links, around.scope.visible, folder=(source, target))
+
+
+def delete_named(draft: Draft, operation: Delete, around: NamingContext) -> None:
+    folder = as_folder(draft, operation.note, around)
+    option = around.settings.trash_option
+    if folder is not None:
+        around.scope.check_write(folder)
+        on_disk = around.is_folder(folder) and not draft.left(folder)
+        files = files_under(draft, folder, around)
+        _tell_linking(draft, files, f"into {folder}/", around)
+        draft.delete(files, root=folder, option=option, on_disk=on_disk)
+        return
+    path = existing(draft, operation.note, around)
+    around.scope.check_write(path)
+    if operation.expected:
+        draft.open(path, expected=operation.expected)
+    _tell_linking(draft, [path], f"to {path}", around)
+    draft.delete([path], root=path, option=option)
+
+
+def _tell_linking(draft: Draft, files: list[VaultPath], where: str, around: NamingContext) -> None:
+    """How many files will be left with links to those that are about to go."""
+    left = linking_to(draft, around.sources, files)
+    if left:
+        draft.notices.append(f"{len(left)} file(s) still link {where}.")
+
+
+def operate(draft: Draft, operation: Operation, around: NamingContext) -> None:
     """Carry one operation out on the draft. Raises VaultbridgeErrors."""
     match operation:
         case Create():
@@ -85,7 +287,7 @@ def operate(draft: Draft, operation: Operation, around: Surroundings) -> None:
             _edit_note(draft, operation, around)
 
 
-def _writable(draft: Draft, name: str, around: Surroundings) -> VaultPath:
+def _writable(draft: Draft, name: str, around: NamingContext) -> VaultPath:
     path = existing(draft, name, around)
     around.scope.check_write(path)
     if not path.lower().endswith(".md"):
@@ -93,13 +295,13 @@ def _writable(draft: Draft, name: str, around: Surroundings) -> VaultPath:
     return path
 
 
-def _edit_note(draft: Draft, operation: NoteEdit, around: Surroundings) -> None:
+def _edit_note(draft: Draft, operation: NoteEdit, around: NamingContext) -> None:
     path = _writable(draft, operation.note, around)
     file = draft.open(path, expected=operation.expected)
     draft.edit(path, changes_for(operation, file.text, file.note, types=around.settings.property_types))
 
 
-def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
+def _create(draft: Draft, operation: Create, around: NamingContext) -> None:
     path = as_made(draft, new_note_path(operation.note, around.settings), around)
     around.scope.check_write(path, new=True)
     text = operation.content
@@ -134,12 +336,12 @@ def _create(draft: Draft, operation: Create, around: Surroundings) -> None:
 
 
 def _appended(text: str, addition: str) -> tuple[Change, ...]:
-    from vaultbridge.note.edit import append
+    from vaultbridge.markdown.edits.text import append
 
     return append(text, parse(text), addition)
 
 
-def _must_be_free(draft: Draft, path: VaultPath, around: Surroundings) -> None:
+def _must_be_free(draft: Draft, path: VaultPath, around: NamingContext) -> None:
     if draft.table.same_path(path) or is_folder(draft, path, around):
         raise EditRefused(f"{path} exists already.", hint="Choose another name.", path=path)
 
@@ -153,7 +355,7 @@ def _must_hold_text(path: VaultPath, data: bytes) -> None:
         )
 
 
-def _rename_tag(draft: Draft, operation: RenameTag, around: Surroundings) -> None:
+def _rename_tag(draft: Draft, operation: RenameTag, around: NamingContext) -> None:
     if operation.note:
         path = _writable(draft, operation.note, around)
         file = draft.open(path, expected=operation.expected)
@@ -165,7 +367,7 @@ def _rename_tag(draft: Draft, operation: RenameTag, around: Surroundings) -> Non
     for path in dict.fromkeys((*indexed, *written)):
         file = draft.open(path)
         if path.lower().endswith(".canvas"):
-            changes = tag_edit.rename_tag_on_canvas(file.text, operation.tag, operation.to)
+            changes = rename_tag_on_canvas(file.text, operation.tag, operation.to)
         else:
             changes = tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to)
         if changes:

@@ -1,6 +1,6 @@
 """What a vault answers: the index's queries, as one scope may see them.
 
-Every question first waits for changes under way (`Freshness.settle`). A hidden note does not exist in any
+Every question first waits for changes under way (`IndexSync.settle`). A hidden note does not exist in any
 answer: it is not listed, found or counted. What the app's ignore filters name is left out of search, tag and
 graph views only.
 """
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.freshness import Freshness
-from vaultbridge.engine.hiding import hidden_links
+from vaultbridge.engine.index_sync import IndexSync
+from vaultbridge.engine.redaction import hidden_links
 from vaultbridge.errors import AmbiguousName, NoteNotFound
 from vaultbridge.links.graph import (
     NEIGHBOURHOOD_NOTES,
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from vaultbridge.index.listing import FileInfo, Listed, PropertySummary, PropertyValue, TagCount, TaskPage
     from vaultbridge.index.names import Names
     from vaultbridge.index.overview import FoundProblem, Order
-    from vaultbridge.index.search import SearchPage, Sort
-    from vaultbridge.index.store import Index, IndexStatus
+    from vaultbridge.index.query.search import SearchPage, Sort
+    from vaultbridge.index.store.database import Index, IndexStatus
     from vaultbridge.vault.cloud import Conflict
 
 Visible = Callable[[str], bool]
@@ -60,7 +60,7 @@ class Queries:
     must not break links in notes that its caller may not see."""
 
     def __init__(
-        self, root: Root, freshness: Freshness, scope: Scope, settings: Callable[[], VaultSettings]
+        self, root: Root, freshness: IndexSync, scope: Scope, settings: Callable[[], VaultSettings]
     ) -> None:
         self._root = root
         self._freshness = freshness
@@ -144,7 +144,7 @@ class Queries:
         matches_per_note: int = 3,
         context: int = 0,
     ) -> SearchPage:
-        from vaultbridge.index.search import search
+        from vaultbridge.index.query.search import search
 
         return search(
             self._index(),
@@ -173,12 +173,12 @@ class Queries:
     def find(self, name: str, *, source: str = "") -> VaultPath:
         """The file meant by a name, as `index.names` finds it. Raises NoteNotFound with the closest names, or
         AmbiguousName with the candidates."""
-        from vaultbridge.index.names import Found, Several
+        from vaultbridge.index.names import AmbiguousMatch, NameMatch
 
         match self._names().find(name, source=source, visible=self._seen()):
-            case Found(path=path):
+            case NameMatch(path=path):
                 return path
-            case Several(candidates=candidates):
+            case AmbiguousMatch(candidates=candidates):
                 raise AmbiguousName(name, candidates)
             case missing:
                 raise NoteNotFound(name, closest=missing.closest)
@@ -363,7 +363,7 @@ class Queries:
     def left_out(self) -> tuple[int, list[str]]:
         """How many files and folders are not part of the vault because of their names, and some of those,
         escaped. What the scope hides is not counted."""
-        from vaultbridge.index.store import read_left_out
+        from vaultbridge.index.store.database import read_left_out
 
         with self._index().reading() as db:
             count, names = read_left_out(db)
@@ -385,12 +385,12 @@ class Queries:
     # Who links where, for moves.
 
     def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
-        from vaultbridge.index import lookups
+        from vaultbridge.index import graph as lookups
 
         return self._own_text(lookups.sources_naming(self._whole_index(), keys))
 
     def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        from vaultbridge.index import lookups
+        from vaultbridge.index import graph as lookups
 
         return self._own_text(lookups.sources_of(self._whole_index(), paths))
 
@@ -406,12 +406,12 @@ class Queries:
         ]
 
     def paths_of_kind(self, kind: str) -> list[VaultPath]:
-        from vaultbridge.index import lookups
+        from vaultbridge.index import graph as lookups
 
         return lookups.paths_of_kind(self._freshness.index, kind)
 
     def notes_with_bases(self) -> list[VaultPath]:
-        from vaultbridge.index import lookups
+        from vaultbridge.index import graph as lookups
 
         return self._own_text(lookups.notes_with_bases(self._whole_index()))
 

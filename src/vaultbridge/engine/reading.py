@@ -1,6 +1,8 @@
 """The part of a note that somebody asked for, cut to a size they can take.
 
 Pure: text in, an excerpt out. Which note, and whether it may be read, is decided before.
+
+Which parser reads which file.
 """
 
 from __future__ import annotations
@@ -10,10 +12,25 @@ from typing import Final
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.note.model import Note
-from vaultbridge.note.positions import Positions
-from vaultbridge.note.sections import find_block, find_section, outline
-from vaultbridge.note.text import displayable
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.positions import Positions
+from vaultbridge.markdown.sections import find_block, find_section, outline
+from vaultbridge.markdown.text import displayable
+
+
+def parse_file(path: str, text: str) -> Note:
+    """What a file of text says; a file that is neither a note nor a canvas says nothing."""
+    kind = path.rpartition(".")[2].lower()
+    if kind == "md":
+        from vaultbridge.markdown.parse import parse
+
+        return parse(text)
+    if kind == "canvas":
+        from vaultbridge.canvas.parse import parse_canvas
+
+        return parse_canvas(text)
+    return Note()
+
 
 EXCERPT_CHARS: Final = 24_000
 """What one reading gives unless the caller asks for less or more: about 6,000 tokens, a quarter of what

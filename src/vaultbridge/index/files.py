@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from vaultbridge.index import schema
-from vaultbridge.index.rows import decode_note
-from vaultbridge.index.store import Index
-from vaultbridge.note.model import Note
+from vaultbridge.index.store import schema
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.rows import decode_note
+from vaultbridge.markdown.model import Note
 from vaultbridge.vault.paths import VaultPath
 
 

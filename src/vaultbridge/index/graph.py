@@ -1,10 +1,13 @@
-"""Who links to whom: backlinks, outgoing and unresolved links, orphans, dead ends, and neighbours for walks.
+"""Who may link where, for moves: asked without regard to what a caller may see.
+
+Who links to whom: backlinks, outgoing and unresolved links, orphans, dead ends, and neighbours for walks.
 
 Walks themselves (neighbourhood, shortest path) are `links.graph`'s. A note that `visible` hides does not
 exist here: it links to nothing, and a link to it looks unresolved. The index resolves links among all files;
 a link that leads to a file that does not `exists` for the caller is resolved again among those that do,
 because it would show by what it misses that a hidden file has its name. Links of a note to itself are told as
-links but make nobody less of an orphan."""
+links but make nobody less of an orphan.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index import totals
-from vaultbridge.index.counts import MISSING, Counts, count_missing
 from vaultbridge.index.listing import ALL, Listed, cut, hidden_ids
-from vaultbridge.index.rows import AMBIGUOUS, EMBED, flags_kind
-from vaultbridge.index.schema import NAME_ONLY
-from vaultbridge.index.store import Index
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, flags_kind
+from vaultbridge.index.store.schema import NAME_ONLY
+from vaultbridge.index.totals import MISSING, Counts, count_missing
 from vaultbridge.links.graph import Neighbours
 from vaultbridge.links.resolve import Resolved, file_name, name_key, resolve_among
-from vaultbridge.note.model import LinkKind
+from vaultbridge.markdown.model import LinkKind
 from vaultbridge.vault.paths import VaultPath
 
 Visible = Callable[[str], bool]
@@ -308,3 +311,59 @@ def _target(
     (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first).fetchone()
     rows = db.execute(f"SELECT DISTINCT path {named} ORDER BY path LIMIT ? OFFSET ?", (key, limit, offset))
     return UnresolvedTarget(target, count, notes, tuple(VaultPath(path) for (path,) in rows))
+
+
+_IN_LIST: Final = 500
+"""Values in one SQL list, below SQLite's bound on variables."""
+
+
+def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
+    """The notes and canvases with a link that one of these name keys may decide, in order."""
+    wanted = list(keys)
+    found: set[str] = set()
+    with index.reading() as db:
+        for start in range(0, len(wanted), _IN_LIST):
+            part = wanted[start : start + _IN_LIST]
+            marks = ", ".join("?" * len(part))
+            for column in ("key", "exact_key"):
+                rows = db.execute(
+                    "SELECT DISTINCT files.path FROM links JOIN files ON files.id = source"
+                    f" WHERE links.{column} IN ({marks})",
+                    part,
+                )
+                found.update(path for (path,) in rows)
+    return [VaultPath(path) for path in sorted(found)]
+
+
+def sources_of(index: Index, paths: Iterable[str]) -> list[VaultPath]:
+    """The notes and canvases with a link to one of these files, in order."""
+    wanted = list(paths)
+    found: set[str] = set()
+    with index.reading() as db:
+        for start in range(0, len(wanted), _IN_LIST):
+            part = wanted[start : start + _IN_LIST]
+            rows = db.execute(
+                "SELECT DISTINCT source.path FROM files AS target JOIN links ON links.target_id = target.id"
+                " JOIN files AS source ON source.id = links.source"
+                f" WHERE target.path IN ({', '.join('?' * len(part))})",
+                part,
+            )
+            found.update(path for (path,) in rows)
+    return [VaultPath(path) for path in sorted(found)]
+
+
+def paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
+    with index.reading() as db:
+        rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
+        return [VaultPath(path) for (path,) in rows]
+
+
+def notes_with_bases(index: Index) -> list[VaultPath]:
+    """The notes that may hold a ```base block, in order: a fence and the word stand in them."""
+    with index.reading() as db:
+        rows = db.execute(
+            "SELECT files.path FROM words JOIN files ON files.id = words.rowid JOIN texts USING (id)"
+            " WHERE words MATCH 'body : base' AND files.kind = 'note'"
+            " AND (text LIKE '%```%base%' OR text LIKE '%~~~%base%') ORDER BY files.path"
+        )
+        return [VaultPath(path) for (path,) in rows]

@@ -15,7 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.index import totals
-from vaultbridge.index.counts import (
+from vaultbridge.index.fold import plain
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.totals import (
     DATED,
     PROPERTY,
     PROPERTY_TYPE,
@@ -26,8 +28,6 @@ from vaultbridge.index.counts import (
     count_properties,
     count_tags,
 )
-from vaultbridge.index.fold import plain
-from vaultbridge.index.store import Index
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import VaultPath
 
@@ -87,7 +87,7 @@ class PropertyValue(Struct, frozen=True):
 
 
 class FoundTask(Struct, frozen=True):
-    """`fields` are the Tasks plugin's, as `note.model.Task` has them."""
+    """`fields` are the Tasks plugin's, as `markdown.model.Task` has them."""
 
     path: VaultPath
     line: int

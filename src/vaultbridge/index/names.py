@@ -19,7 +19,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.index.fold import plain, words
-from vaultbridge.index.store import Index
+from vaultbridge.index.store.database import Index
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
 from vaultbridge.vault.paths import VaultPath
 
@@ -42,12 +42,12 @@ NAME_CHARS: Final = 400
 """What is looked at of a name that was not found: longer ones are pasted text."""
 
 
-class Found(Struct, frozen=True):
+class NameMatch(Struct, frozen=True):
     path: VaultPath
     how: How
 
 
-class Several(Struct, frozen=True):
+class AmbiguousMatch(Struct, frozen=True):
     """All fit equally well; sorted."""
 
     candidates: tuple[VaultPath, ...]
@@ -59,7 +59,7 @@ class NotFound(Struct, frozen=True):
     closest: tuple[VaultPath, ...]
 
 
-Lookup: TypeAlias = Found | Several | NotFound
+Lookup: TypeAlias = NameMatch | AmbiguousMatch | NotFound
 
 
 class Names:
@@ -86,9 +86,9 @@ class Names:
             for how, look in steps if wanted else ():
                 paths = sorted(set(look()))
                 if len(paths) == 1:
-                    return Found(VaultPath(paths[0]), how)
+                    return NameMatch(VaultPath(paths[0]), how)
                 if paths:
-                    return Several(tuple(map(VaultPath, paths)))
+                    return AmbiguousMatch(tuple(map(VaultPath, paths)))
             return NotFound(self._closest(db, wanted, visible))
 
     def _closest(self, db: sqlite3.Connection, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:

@@ -13,10 +13,10 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vaultbridge.index import totals
-from vaultbridge.index.counts import FILE, FOLDER, PROBLEM, count_files, count_problems
 from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, indexed_file
 from vaultbridge.index.listing import ALL, Listed, cut, outside_ascii, read_counts
-from vaultbridge.index.store import Index
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
 from vaultbridge.vault.cloud import Conflict, conflict_of
 from vaultbridge.vault.paths import VaultPath
 

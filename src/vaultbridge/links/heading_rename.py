@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.rename import Reference
+from vaultbridge.links.move import Reference
 from vaultbridge.links.retarget import Rewrite, retarget
 from vaultbridge.links.subpath import (
     BlockId,
@@ -23,10 +23,10 @@ from vaultbridge.links.subpath import (
     heading_subpath,
     parse_subpath,
 )
-from vaultbridge.note.change import Change, in_order
-from vaultbridge.note.model import Note
-from vaultbridge.note.section_edit import rename_block_id, rename_heading
-from vaultbridge.note.sections import find_block, find_section, heading_key
+from vaultbridge.markdown.edits.change import Change, in_order
+from vaultbridge.markdown.edits.sections import rename_block_id, rename_heading
+from vaultbridge.markdown.model import Note
+from vaultbridge.markdown.sections import find_block, find_section, heading_key
 
 NewSubpath = Callable[[str], str | None]
 

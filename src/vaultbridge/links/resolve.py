@@ -1,7 +1,7 @@
-"""Which file a link names, by the app's own rules (OBSIDIAN.md 3).
+"""Which file a link names, by the app's own rules (docs/obsidian.md 3).
 
 Owns the comparison key of names, the table of a vault's files by that key, and the resolver. Does not read
-notes: headings and blocks are looked up in the target note by `note.sections` and `links.subpath`.
+notes: headings and blocks are looked up in the target note by `markdown.sections` and `links.subpath`.
 
 The result for a link depends only on its source's path and on the files whose name key is among
 `candidate_keys(target)`. The incremental index relies on that: when a file comes or goes, the links that

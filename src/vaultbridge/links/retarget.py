@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.written import encode_destination, parse_written_link
-from vaultbridge.note.change import Change
-from vaultbridge.note.embedded import Embedded, embedded
-from vaultbridge.note.model import Link
+from vaultbridge.links.syntax import encode_destination, parse_written_link
+from vaultbridge.markdown.edits.change import Change
+from vaultbridge.markdown.embedded import Embedded, embedded
+from vaultbridge.markdown.model import Link
 
 
 class Rewrite(Struct, frozen=True):
@@ -131,7 +131,7 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
             changes += layer.outward((Change(0, len(layer.text), rewrite.card_path),))
         return tuple(changes)
     # Imported here: only text cards need the whole parser.
-    from vaultbridge.note.parse import parse
+    from vaultbridge.markdown.parse import parse
 
     inner = [found for found in parse(layer.text).links if found.raw == link.raw]
     if not inner:
@@ -146,7 +146,7 @@ def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> I
     """A card holds its subpath in a string of its own."""
     if subpath is None:
         return
-    from vaultbridge.note.canvas import FileCard, read_canvas
+    from vaultbridge.canvas.parse import FileCard, read_canvas
 
     for card in read_canvas(text).cards:
         if isinstance(card, FileCard) and card.id == link.card:

@@ -1,7 +1,7 @@
 """The part of a link after the path: which heading or block of the target note it names.
 
 Owns how a subpath is taken apart, found in an outline and written. The rule by which two headings are equal
-is `note.sections.heading_key`'s.
+is `markdown.sections.heading_key`'s.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from vaultbridge.note.model import Heading
-from vaultbridge.note.sections import heading_key
+from vaultbridge.markdown.model import Heading
+from vaultbridge.markdown.sections import heading_key
 
 _BREAKS: Final = re.compile(r"[#^|\\:\r\n]|%%|\[\[|\]\]")
 _BLANKS: Final = re.compile(r"[ \t]+")

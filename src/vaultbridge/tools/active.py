@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
-from vaultbridge.tools.pages import cut
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench, Focused, Opened
+from vaultbridge.tools.base.answer import Answer, cut, done, read
+from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.base.tool import Focused, Opened, Tool, VaultContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +31,7 @@ class Open(Arguments, frozen=True, kw_only=True):
     block: Block = ""
 
 
-def run_active(bench: Bench, arguments: Active) -> Answer:
+def run_active(bench: VaultContext, arguments: Active) -> Answer:
     focus, files = _told(bench)
     lines = [f"Active: {focus.path}" if focus is not None else "(no active note is known)"]
     if focus is not None and focus.selected is not None and focus.selected.text:
@@ -50,7 +48,7 @@ def run_active(bench: Bench, arguments: Active) -> Answer:
     return read("\n".join(lines))
 
 
-def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
+def _told(bench: VaultContext) -> tuple[Focused | None, Sequence[Opened]]:
     """By a connected editor, else by the app's workspace file, which knows no selection."""
     engine, editor = bench.engine, bench.shop.editor
     if editor is not None:
@@ -59,7 +57,7 @@ def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
     elif not bench.shop.shares_open():
         return None, []
     else:
-        from vaultbridge.vault.workspace import read_workspace
+        from vaultbridge.vault.obsidian import read_workspace
 
         workspace = read_workspace(engine.root)
         focus = Focused(workspace.active) if workspace.active is not None else None
@@ -70,7 +68,7 @@ def _told(bench: Bench) -> tuple[Focused | None, Sequence[Opened]]:
     return focus, [file for file in files if visible(file.path)]
 
 
-def run_open(bench: Bench, arguments: Open) -> Answer:
+def run_open(bench: VaultContext, arguments: Open) -> Answer:
     from vaultbridge.tools.obsidian_app import ObsidianApp
 
     if arguments.heading and arguments.block:

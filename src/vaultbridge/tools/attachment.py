@@ -1,4 +1,7 @@
-"""`attachment` gives pictures to look at and other files as they are, `add_attachment` adds one."""
+"""`attachment` gives pictures to look at and other files as they are, `add_attachment` adds one.
+
+What kind of content a file holds, by its ending: those of the formats that the app accepts.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,53 @@ from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.tools.answer import Answer, Blob, Image, done, read
-from vaultbridge.tools.fields import Arguments, MaxChars, Start
-from vaultbridge.tools.media import SHOWN_IMAGES, media_type
-from vaultbridge.tools.outcomes import outcome_data
-from vaultbridge.tools.pages import building, cut
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, FilePart, ImagePart, building, cut, done, outcome_data, read
+from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
+
+_TYPES: Final = {
+    "md": "text/markdown",
+    "canvas": "application/json",
+    "base": "application/yaml",
+    "avif": "image/avif",
+    "bmp": "image/bmp",
+    "gif": "image/gif",
+    "jpeg": "image/jpeg",
+    "jpg": "image/jpeg",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "webp": "image/webp",
+    "flac": "audio/flac",
+    "m4a": "audio/mp4",
+    "mp3": "audio/mpeg",
+    "ogg": "audio/ogg",
+    "wav": "audio/wav",
+    "3gp": "audio/3gpp",
+    "mkv": "video/x-matroska",
+    "mov": "video/quicktime",
+    "mp4": "video/mp4",
+    "ogv": "video/ogg",
+    "webm": "video/webm",
+    "pdf": "application/pdf",
+    "txt": "text/plain",
+    "csv": "text/csv",
+    "json": "application/json",
+    "html": "text/html",
+    "css": "text/css",
+    "js": "text/javascript",
+    "zip": "application/zip",
+}
+
+SHOWN_IMAGES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
+"""The pictures that assistants can look at; others are given as files."""
+
+
+def media_type(path: str) -> str:
+    return _TYPES.get(path.rpartition(".")[2].lower(), "application/octet-stream")
+
 
 FILE_BYTES: Final = 7 * MIB
 """The largest file given or taken: as base64 it still fits a message of 10 MiB, the most that transports
@@ -40,8 +80,8 @@ class AddAttachment(Arguments, frozen=True, kw_only=True):
     note: Annotated[str, Meta(description="Note it is for; decides the folder")] = ""
 
 
-def run(bench: Bench, arguments: Attachment) -> Answer:
-    from vaultbridge.engine.attachments import size_of
+def run(bench: VaultContext, arguments: Attachment) -> Answer:
+    from vaultbridge.engine.files import size_of
 
     path = bench.engine.find(arguments.name)
     size, kind = size_of(bench.engine, path), media_type(path)
@@ -60,22 +100,22 @@ def run(bench: Bench, arguments: Attachment) -> Answer:
     data = bench.engine.read_bytes(path)
     vault = bench.engine.name
     return Answer(
-        (Image(data, kind, vault, path) if kind in SHOWN_IMAGES else Blob(data, kind, vault, path),)
+        (ImagePart(data, kind, vault, path) if kind in SHOWN_IMAGES else FilePart(data, kind, vault, path),)
     )
 
 
 _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xml"})
 
 
-def _text(bench: Bench, path: VaultPath, arguments: Attachment) -> Answer:
-    from vaultbridge.note.text import decode
+def _text(bench: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
+    from vaultbridge.markdown.text import decode
 
     text = decode(bench.engine.read_bytes(path)).text
     return read(f"[{path}]\n{cut(text, start=arguments.start, max_chars=arguments.max_chars)}")
 
 
-def run_add(bench: Bench, arguments: AddAttachment) -> Answer:
-    from vaultbridge.engine.attachments import link_to, place_for
+def run_add(bench: VaultContext, arguments: AddAttachment) -> Answer:
+    from vaultbridge.engine.files import link_to, place_for
     from vaultbridge.engine.operations import AddFile
 
     data = _decoded(arguments.data)

@@ -8,12 +8,10 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.link_text import taken_apart
-from vaultbridge.tools.pages import PAGE_CHARS, building
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, building, read
+from vaultbridge.tools.base.arguments import taken_apart
+from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.bases.result import ViewResult
@@ -31,7 +29,7 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: BaseQuery) -> Answer:
+def run(bench: VaultContext, arguments: BaseQuery) -> Answer:
     from vaultbridge.bases.parse import parse_base
     from vaultbridge.engine.base_query import base_of, query
 
@@ -61,7 +59,7 @@ def run(bench: Bench, arguments: BaseQuery) -> Answer:
     return read("\n".join([*unfinished, _table(result, arguments), *lines]))
 
 
-def _file(bench: Bench, name: str) -> str:
+def _file(bench: VaultContext, name: str) -> str:
     """A base is named with or without its ending; a note of the name comes first, as it does in a link."""
     try:
         return bench.engine.find(name)
@@ -77,7 +75,7 @@ def _file(bench: Bench, name: str) -> str:
 
 def _table(result: ViewResult, arguments: BaseQuery) -> str:
     """As many rows as were asked for and have room."""
-    from vaultbridge.bases.render import view_markdown
+    from vaultbridge.bases.result import view_markdown
 
     count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
     text = view_markdown(_sliced(result, arguments.offset, count))

@@ -9,16 +9,13 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import fields, replace
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.arguments import given, is_blank, shown
-from vaultbridge.tools.fields import Arguments, DryRun, Expected, MaxChars, Start
-from vaultbridge.tools.outcomes import outcome_answer, outcome_data
-from vaultbridge.tools.pages import cut
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, cut, done, outcome_answer, outcome_data, read
+from vaultbridge.tools.base.arguments import given, is_blank, shown
+from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, MaxChars, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.note.canvas_edit import CanvasEdit, NewCard
+    from vaultbridge.canvas.edit import CanvasEdit, NewCard
 
 _COLOR: Final = re.compile(r"[1-6]|#(?:[0-9A-Fa-f]{3}){1,2}")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s]")
@@ -58,8 +55,8 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_edit(bench: Bench, arguments: EditCanvas) -> Answer:
-    from vaultbridge.engine.canvases import edit_canvas
+def run_edit(bench: VaultContext, arguments: EditCanvas) -> Answer:
+    from vaultbridge.engine.files import edit_canvas
 
     arguments = _without_blanks(arguments)
     if arguments.action == "create":
@@ -75,10 +72,10 @@ def run_edit(bench: Bench, arguments: EditCanvas) -> Answer:
     return outcome_answer(outcome, view.path, path=view.path, id=edited.id)
 
 
-def run(bench: Bench, arguments: Canvas) -> Answer:
-    from vaultbridge.engine.canvases import canvas_view
-    from vaultbridge.note.canvas import read_canvas
-    from vaultbridge.note.canvas_outline import canvas_outline
+def run(bench: VaultContext, arguments: Canvas) -> Answer:
+    from vaultbridge.canvas.outline import canvas_outline
+    from vaultbridge.canvas.parse import read_canvas
+    from vaultbridge.engine.files import canvas_view
 
     view = canvas_view(bench.engine, arguments.name)
     canvas = read_canvas(view.text)
@@ -101,7 +98,7 @@ def _without_blanks(arguments: EditCanvas) -> EditCanvas:
     return replace(arguments, **dict.fromkeys(blank, UNSET))
 
 
-def _create(bench: Bench, arguments: EditCanvas) -> Answer:
+def _create(bench: VaultContext, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.operations import Create
 
     name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
@@ -115,10 +112,10 @@ def _create(bench: Bench, arguments: EditCanvas) -> Answer:
     return done({"path": path, "created": True, **told}, changed=not arguments.dry_run)
 
 
-def _edit(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _edit(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
     import os
 
-    from vaultbridge.note.canvas_edit import Placement, add_card, connect
+    from vaultbridge.canvas.edit import Placement, add_card, connect
 
     color = _color(arguments)
     match arguments.action:
@@ -145,9 +142,9 @@ def _edit(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
             return _change(bench, text, arguments)
 
 
-def _change(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
-    from vaultbridge.note.canvas import read_canvas
-    from vaultbridge.note.canvas_edit import remove_card, remove_edge, update_card, update_edge
+def _change(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+    from vaultbridge.canvas.edit import remove_card, remove_edge, update_card, update_edge
+    from vaultbridge.canvas.parse import read_canvas
 
     if not arguments.id:
         raise InvalidArgument("id is missing.", argument="id", hint="Which card or connection?")
@@ -174,8 +171,8 @@ def _change(bench: Bench, text: str, arguments: EditCanvas) -> CanvasEdit:
     return update_edge(text, arguments.id, changes) if is_edge else update_card(text, arguments.id, changes)
 
 
-def _new_card(bench: Bench, arguments: EditCanvas) -> NewCard:
-    from vaultbridge.note.canvas_edit import NewFile, NewGroup, NewLink, NewText
+def _new_card(bench: VaultContext, arguments: EditCanvas) -> NewCard:
+    from vaultbridge.canvas.edit import NewFile, NewGroup, NewLink, NewText
 
     asked = [key for key in ("text", "file", "url", "label") if given(getattr(arguments, key))]
     if len(asked) != 1:
@@ -195,7 +192,7 @@ def _new_card(bench: Bench, arguments: EditCanvas) -> NewCard:
             return NewGroup(str(arguments.label), arguments.around)
 
 
-def _file(bench: Bench, written: str) -> tuple[str, str]:
+def _file(bench: VaultContext, written: str) -> tuple[str, str]:
     """The path and the subpath of a file card."""
     name, mark, sub = written.partition("#")
     return bench.engine.find(name), mark + sub

@@ -7,12 +7,10 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer, done
-from vaultbridge.tools.fields import Arguments, Values
-from vaultbridge.tools.link_text import is_link, must_be_whole, taken_apart
-from vaultbridge.tools.outcomes import CHANGED_SCHEMA, NOTICES_LISTED
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, NOTICES_LISTED, Answer, done
+from vaultbridge.tools.base.arguments import is_link, must_be_whole, taken_apart
+from vaultbridge.tools.base.schema import Arguments, Values
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class CreateNote(Arguments, frozen=True, kw_only=True):
@@ -23,7 +21,7 @@ class CreateNote(Arguments, frozen=True, kw_only=True):
     properties: Values = field(default_factory=dict)
 
 
-def run(bench: Bench, arguments: CreateNote) -> Answer:
+def run(bench: VaultContext, arguments: CreateNote) -> Answer:
     from vaultbridge.engine.operations import Create
 
     must_be_whole(arguments.name)

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.answer import Answer, done, read
-from vaultbridge.tools.fields import Arguments, Create, Heading, MaxChars, Start
-from vaultbridge.tools.outcomes import outcome_data
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, done, outcome_data, read
+from vaultbridge.tools.base.schema import Arguments, Create, Heading, MaxChars, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.periodic import Periodic
+    from vaultbridge.engine.templates import Periodic
 
 
 PeriodName = Annotated[
@@ -44,8 +42,8 @@ class WriteDailyNote(Arguments, frozen=True, kw_only=True):
     date: Day = "today"
 
 
-def run(bench: Bench, arguments: DailyNote) -> Answer:
-    from vaultbridge.engine.periodic import periodic_note
+def run(bench: VaultContext, arguments: DailyNote) -> Answer:
+    from vaultbridge.engine.templates import periodic_note
 
     note = periodic_note(bench.engine, arguments.period, arguments.date)
     if arguments.action == "path":
@@ -53,7 +51,7 @@ def run(bench: Bench, arguments: DailyNote) -> Answer:
     return _read(bench, note, arguments)
 
 
-def _read(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
+def _read(bench: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.reading import Part
     from vaultbridge.tools.read_note import note_text
 
@@ -65,8 +63,8 @@ def _read(bench: Bench, note: Periodic, arguments: DailyNote) -> Answer:
     return read(note_text(bench, note.path, part))
 
 
-def run_write(bench: Bench, arguments: WriteDailyNote) -> Answer:
-    from vaultbridge.engine.periodic import adding, periodic_note
+def run_write(bench: VaultContext, arguments: WriteDailyNote) -> Answer:
+    from vaultbridge.engine.templates import adding, periodic_note
 
     note = periodic_note(bench.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"

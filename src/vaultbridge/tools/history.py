@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
-from vaultbridge.note.text import displayable
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, MaxChars, Start
-from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer
-from vaultbridge.tools.pages import cut
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.markdown.text import displayable
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, cut, outcome_answer, read
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.past import PastChange
+    from vaultbridge.engine.history import HistoryEntry
 
 PATHS_SHOWN: Final = 5
 """How many files a row of the history names."""
@@ -38,7 +35,7 @@ class Undo(Arguments, frozen=True, kw_only=True):
     force: Annotated[bool, Meta(description="Even if the note changed since")] = False
 
 
-def run(bench: Bench, arguments: History) -> Answer:
+def run(bench: VaultContext, arguments: History) -> Answer:
     engine = bench.engine
     if not arguments.id:
         return read(_list(bench, arguments))
@@ -46,15 +43,15 @@ def run(bench: Bench, arguments: History) -> Answer:
     return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
 
 
-def run_undo(bench: Bench, arguments: Undo) -> Answer:
+def run_undo(bench: VaultContext, arguments: Undo) -> Answer:
     number = arguments.id or bench.engine.last_change()
     outcome = bench.engine.undo(number, force=arguments.force, actor=bench.shop.actor)
     return outcome_answer(outcome, undone=number)
 
 
-def _list(bench: Bench, arguments: History) -> str:
+def _list(bench: VaultContext, arguments: History) -> str:
     """One file's story is followed back through its names, so an older page is cut out of the whole story."""
-    from vaultbridge.vault.journal import HISTORY_LIMIT
+    from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
     story = bench.engine.history(arguments.name, limit=wanted)
@@ -66,7 +63,7 @@ def _list(bench: Bench, arguments: History) -> str:
     return displayable("\n".join([*map(_row, shown), more]))
 
 
-def _row(change: PastChange) -> str:
+def _row(change: HistoryEntry) -> str:
     paths = change.paths
     more = f" and {len(paths) - PATHS_SHOWN} more" if len(paths) > PATHS_SHOWN else ""
     mark = f" (undid {change.undo_of})" if change.undo_of is not None else ""

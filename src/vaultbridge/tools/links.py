@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, NoteName, Offset
-from vaultbridge.tools.pages import building, page, sliced
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +34,7 @@ class Links(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: Links) -> Answer:
+def run(bench: VaultContext, arguments: Links) -> Answer:
     ask = bench.engine.ask
     unfinished = building(bench)
     limit, offset = arguments.limit, arguments.offset
@@ -79,7 +77,7 @@ def run(bench: Bench, arguments: Links) -> Answer:
     return read(page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished))
 
 
-def _note(bench: Bench, arguments: Links) -> VaultPath:
+def _note(bench: VaultContext, arguments: Links) -> VaultPath:
     if not arguments.name:
         raise InvalidArgument(
             f"name is missing: {arguments.kind} of which note?",
@@ -99,7 +97,7 @@ def _unresolved(found: UnresolvedTarget) -> str:
     return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
 
 
-def _way(bench: Bench, arguments: Links) -> list[str]:
+def _way(bench: VaultContext, arguments: Links) -> list[str]:
     from vaultbridge.links.graph import Path
 
     start = _note(bench, arguments)

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.pages import building, page, sliced
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.engine.queries import Queries
@@ -36,7 +34,7 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: ListFiles) -> Answer:
+def run(bench: VaultContext, arguments: ListFiles) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     notes = building(bench)
@@ -76,7 +74,7 @@ def _cut(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str
     return sliced(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
 
 
-def _check_folder(bench: Bench, folder: VaultPath, written: str) -> None:
+def _check_folder(bench: VaultContext, folder: VaultPath, written: str) -> None:
     """An empty answer is right for a folder that is there. Raises NoteNotFound for one that is not."""
     engine = bench.engine
     known = engine.ask.folders()
@@ -87,7 +85,7 @@ def _check_folder(bench: Bench, folder: VaultPath, written: str) -> None:
 def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
     """The files of a kind that fit a pattern, by path."""
     if arguments.pattern:
-        from vaultbridge.vault.file_pattern import file_filter
+        from vaultbridge.vault.scope import file_filter
 
         files = ask.files_fitting(arguments.pattern, file_filter(arguments.pattern), folder)
     else:
@@ -104,7 +102,7 @@ def kind_of(file: IndexedFile) -> str:
     """As a caller names it: attachments by what they hold."""
     if file.kind in ("note", "canvas", "base"):
         return file.kind
-    from vaultbridge.tools.media import media_type
+    from vaultbridge.tools.attachment import media_type
 
     main, _, sub = media_type(file.path).partition("/")
     if sub == "pdf":

@@ -7,12 +7,10 @@ from typing import Annotated
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer
-from vaultbridge.tools.fields import Arguments, DryRun, Expected, FileName
-from vaultbridge.tools.link_text import must_be_whole
-from vaultbridge.tools.outcomes import CHANGED_SCHEMA, outcome_answer, place_of_deleted
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, outcome_answer, place_of_deleted
+from vaultbridge.tools.base.arguments import must_be_whole
+from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, FileName
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class MoveNote(Arguments, frozen=True, kw_only=True):
@@ -30,7 +28,7 @@ class DeleteNote(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_move(bench: Bench, arguments: MoveNote) -> Answer:
+def run_move(bench: VaultContext, arguments: MoveNote) -> Answer:
     from vaultbridge.engine.operations import Move
 
     must_be_whole(arguments.name)
@@ -47,7 +45,7 @@ def run_move(bench: Bench, arguments: MoveNote) -> Answer:
     return outcome_answer(outcome, moved.path, path=moved.path, was=moved.was)
 
 
-def run_delete(bench: Bench, arguments: DeleteNote) -> Answer:
+def run_delete(bench: VaultContext, arguments: DeleteNote) -> Answer:
     from vaultbridge.engine.operations import Delete
 
     must_be_whole(arguments.name)

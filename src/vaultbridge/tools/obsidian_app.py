@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from vaultbridge.errors import EngineFailure, ObsidianNotRunning
-from vaultbridge.vault.running import obsidian_runs
+from vaultbridge.vault.obsidian import obsidian_runs
 
 OPENER_SECONDS: Final = 10.0
 """How long the system's opener may take to hand an address over: it only passes a message."""

@@ -7,11 +7,9 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, NoteName, Offset
-from vaultbridge.tools.pages import building, page, sliced
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 EXAMPLES: Final = 5
 """How many values of a property are shown beside its name."""
@@ -26,7 +24,7 @@ class Properties(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: Properties) -> Answer:
+def run(bench: VaultContext, arguments: Properties) -> Answer:
     if arguments.name:
         return _of_note(bench, arguments)
     notes = building(bench)
@@ -41,7 +39,7 @@ def run(bench: Bench, arguments: Properties) -> Answer:
     return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes))
 
 
-def _of_note(bench: Bench, arguments: Properties) -> Answer:
+def _of_note(bench: VaultContext, arguments: Properties) -> Answer:
     view = bench.engine.view(arguments.name)
     properties = view.note.properties
     head = f"[{view.path} | hash {view.hash}]"
@@ -60,7 +58,7 @@ def _of_note(bench: Bench, arguments: Properties) -> Answer:
     return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", head=head))
 
 
-def _names(bench: Bench) -> list[str]:
+def _names(bench: VaultContext) -> list[str]:
     types = bench.engine.settings.property_types
     rows = []
     for summary in bench.engine.ask.properties():

@@ -12,15 +12,13 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Block, Heading, MaxChars, NoteName, Start
-from vaultbridge.tools.link_text import is_link, taken_apart
-from vaultbridge.tools.pages import continued
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, continued, read
+from vaultbridge.tools.base.arguments import is_link, taken_apart
+from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.kept import Reading
+    from vaultbridge.engine.read_cache import Reading
     from vaultbridge.engine.reading import Part
     from vaultbridge.vault.paths import VaultPath
 
@@ -52,7 +50,7 @@ class ReadNote(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run(bench: Bench, arguments: ReadNote) -> Answer:
+def run(bench: VaultContext, arguments: ReadNote) -> Answer:
     names = [*([arguments.name] if arguments.name else []), *arguments.names]
     if not names:
         raise InvalidArgument(
@@ -71,12 +69,11 @@ def run(bench: Bench, arguments: ReadNote) -> Answer:
     return read(_several(bench, names, _part(arguments)))
 
 
-def _raw(bench: Bench, names: list[str], arguments: ReadNote) -> str:
+def _raw(bench: VaultContext, names: list[str], arguments: ReadNote) -> str:
     """Exactly what stands in the file, for a program that keeps it. Never a part where the whole was asked
     for: what is cut without a mark would be lost when it is saved."""
-    from vaultbridge.engine.parsing import parse_file
-    from vaultbridge.engine.reading import exact_part
-    from vaultbridge.note.text import decode
+    from vaultbridge.engine.reading import exact_part, parse_file
+    from vaultbridge.markdown.text import decode
 
     for argument in ("start", "outline"):
         if getattr(arguments, argument):
@@ -111,7 +108,7 @@ def _raw(bench: Bench, names: list[str], arguments: ReadNote) -> str:
     )
 
 
-def _several(bench: Bench, names: list[str], part: Part) -> str:
+def _several(bench: VaultContext, names: list[str], part: Part) -> str:
     """Each gets its share of the budget, and what shorter ones leave of theirs. A note that cannot be read is
     told in its place: the others are still wanted."""
     pieces: list[str] = []
@@ -130,13 +127,13 @@ def _several(bench: Bench, names: list[str], part: Part) -> str:
     return "\n\n".join(pieces)
 
 
-def note_text(bench: Bench, name: str, part: Part) -> str:
+def note_text(bench: VaultContext, name: str, part: Part) -> str:
     path, part = _meant(bench, name, part)
     _must_be_text(path)
     return _shown(bench.engine.read(path, part))
 
 
-def _meant(bench: Bench, name: str, part: Part) -> tuple[VaultPath, Part]:
+def _meant(bench: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
     """The file, and the part of it that the name points to when the call asks for no other."""
     named = taken_apart(name)
     if named.whole or not named.name:
@@ -152,7 +149,7 @@ def _meant(bench: Bench, name: str, part: Part) -> tuple[VaultPath, Part]:
     return path, replace(part, heading=named.heading, block=named.block)
 
 
-def ready(bench: Bench, arguments: ReadNote) -> Answer | None:
+def ready(bench: VaultContext, arguments: ReadNote) -> Answer | None:
     """What `run` would answer, when a note named by its path has been read before and has not changed."""
     if not arguments.name or arguments.names or arguments.raw:
         return None

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Offset
-from vaultbridge.tools.pages import PAGE_CHARS, building, incomplete, page
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, building, incomplete, page, read
+from vaultbridge.tools.base.schema import Arguments, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.index.search import SearchHit
+    from vaultbridge.index.query.search import SearchHit
 
 
 class Search(Arguments, frozen=True, kw_only=True):
@@ -26,7 +24,7 @@ class Search(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: Search) -> Answer:
+def run(bench: VaultContext, arguments: Search) -> Answer:
     # Only for its wait: the page itself tells whether it is whole.
     building(bench)
     found = bench.engine.ask.search(

@@ -6,13 +6,13 @@ from typing import Final
 
 from vaultbridge.tools.active import ACTIVE, OPEN
 from vaultbridge.tools.attachment import ADD_ATTACHMENT, ATTACHMENT
+from vaultbridge.tools.base.catalog import Catalog
+from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.base_query import BASE_QUERY
-from vaultbridge.tools.batch import BATCH
 from vaultbridge.tools.canvas import CANVAS, EDIT_CANVAS
-from vaultbridge.tools.catalog import Catalog
 from vaultbridge.tools.create_note import CREATE_NOTE
 from vaultbridge.tools.daily_note import DAILY_NOTE, WRITE_DAILY_NOTE
-from vaultbridge.tools.edit_note import EDIT_NOTE
+from vaultbridge.tools.edit_note import BATCH, EDIT_NOTE
 from vaultbridge.tools.history import HISTORY, UNDO
 from vaultbridge.tools.links import LINKS
 from vaultbridge.tools.list_files import LIST_FILES
@@ -23,7 +23,6 @@ from vaultbridge.tools.search import SEARCH
 from vaultbridge.tools.tags import TAGS
 from vaultbridge.tools.tasks import TASKS
 from vaultbridge.tools.template import TEMPLATE
-from vaultbridge.tools.tool import Tool
 from vaultbridge.tools.vault_info import VAULT_INFO
 
 STANDARD_TOOLS: Final[tuple[Tool, ...]] = (

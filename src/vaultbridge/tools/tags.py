@@ -7,11 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.pages import building, page, sliced
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class Tags(Arguments, frozen=True, kw_only=True):
@@ -25,7 +23,7 @@ class Tags(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: Tags) -> Answer:
+def run(bench: VaultContext, arguments: Tags) -> Answer:
     match arguments.action:
         case "notes":
             return _notes(bench, arguments)
@@ -37,8 +35,8 @@ def run(bench: Bench, arguments: Tags) -> Answer:
     return read(page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
 
 
-def _notes(bench: Bench, arguments: Tags) -> Answer:
-    from vaultbridge.note.tag_edit import tag_name
+def _notes(bench: VaultContext, arguments: Tags) -> Answer:
+    from vaultbridge.markdown.edits.tags import tag_name
 
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
@@ -54,7 +52,7 @@ def _notes(bench: Bench, arguments: Tags) -> Answer:
     return read(page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes))
 
 
-def _tags(bench: Bench, arguments: Tags) -> list[str]:
+def _tags(bench: VaultContext, arguments: Tags) -> list[str]:
     if arguments.name:
         view = bench.engine.view(arguments.name)
         return [f"#{name}" for name in dict.fromkeys(tag.name for tag in view.note.tags)]

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.pages import building, page
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read
+from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from vaultbridge.index.listing import FoundTask
@@ -32,7 +30,7 @@ class Tasks(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: Tasks) -> Answer:
+def run(bench: VaultContext, arguments: Tasks) -> Answer:
     _check(arguments)
     notes = building(bench)
     found = bench.engine.ask.tasks(
@@ -62,7 +60,7 @@ def _check(arguments: Tasks) -> None:
         )
 
 
-def _place(bench: Bench, name: str) -> str:
+def _place(bench: VaultContext, name: str) -> str:
     """The note's path, or the folder's: the index takes either as the beginning of a path."""
     from vaultbridge.vault.paths import vault_folder
 

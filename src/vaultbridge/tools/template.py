@@ -6,11 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, MaxChars, Offset, Start
-from vaultbridge.tools.pages import building, cut, page, sliced
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, cut, page, read, sliced
+from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, Start
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
 class Template(Arguments, frozen=True, kw_only=True):
@@ -24,19 +22,19 @@ class Template(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run(bench: Bench, arguments: Template) -> Answer:
+def run(bench: VaultContext, arguments: Template) -> Answer:
     if not arguments.template:
         return _list(bench, arguments)
     if arguments.title:
         text = bench.engine.expand(arguments.template, arguments.title)
     else:
-        from vaultbridge.engine.template_insert import template_path
+        from vaultbridge.engine.templates import template_path
 
         text = bench.engine.view(template_path(bench.engine, arguments.template)).text
     return read(cut(text, start=arguments.start, max_chars=arguments.max_chars))
 
 
-def _list(bench: Bench, arguments: Template) -> Answer:
+def _list(bench: VaultContext, arguments: Template) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
     folder = bench.engine.settings.template_folder

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from vaultbridge.tools.answer import Answer, read
-from vaultbridge.tools.fields import Arguments, Limit, Offset
-from vaultbridge.tools.pages import building, page
-from vaultbridge.tools.tool import Tool
-from vaultbridge.tools.workshop import Bench
+from vaultbridge.tools.base.answer import Answer, building, page, read
+from vaultbridge.tools.base.schema import Arguments, Limit, Offset
+from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +42,7 @@ class VaultInfo(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: Bench, arguments: VaultInfo) -> Answer:
+def run(bench: VaultContext, arguments: VaultInfo) -> Answer:
     engine = bench.engine
     if arguments.section == "summary":
         return read("\n".join(_summary(bench)))
@@ -80,9 +78,9 @@ def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
             return rows, copies.total, "conflict copies"
 
 
-def _summary(bench: Bench) -> list[str]:
+def _summary(bench: VaultContext) -> list[str]:
     from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
-    from vaultbridge.vault.running import obsidian_runs
+    from vaultbridge.vault.obsidian import obsidian_runs
 
     engine = bench.engine
     unfinished = building(bench)

@@ -1,4 +1,23 @@
-"""Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
+"""A scope on one vault's disk: a path is as visible as what it leads to.
+
+`Scope` decides by names. A link inside the vault gives a second name to a hidden note, so that a question
+about the name alone would open it. The engine asks this scope wherever a path enters; a link to a hidden
+note, or a path behind one, then does not exist, for every operation and every protocol alike.
+
+What cannot be seen this way: a hard link and a bind mount are the file itself under another name, and nothing
+on disk says which name came first (SECURITY.md).
+
+Patterns that select files by name or path, as `listFiles` and `list_files` take them.
+
+    *.js   Plan.md        without a slash: the name of a file, in any folder
+    Data/*  Data/**/*.js  with a slash: the whole path from the top of the vault; `*` stays within one folder
+    /*.md                 a leading slash: files at the top only
+    Data/                 a slash at the end: everything in that folder and below
+
+Case does not matter. The wildcards are those of `scope`: `*`, `?`, `**`, `[abc]`, `{one,two}`. A scope's own
+patterns read differently on purpose: they hide or share a folder together with everything below it.
+
+Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
 
 A denied note does not exist: asking for it gives exactly the error of a missing one. This module decides
 by vault path alone; that a path cannot lead out of the vault is `paths.Root`'s duty.
@@ -19,12 +38,41 @@ place on the machine instead of one in the vault is refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied
 from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import Root, VaultPath
+
+
+def file_filter(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
+    """Whether a vault path fits `pattern`; an empty one fits all. Raises InvalidArgument that names
+    `argument`."""
+    key = name_key(pattern.strip())
+    if len(key) > PATTERN_CHARS or key.count("*") > PATTERN_WILDCARDS:
+        raise InvalidArgument(
+            f"The pattern {pattern[:60]!r} is longer than {PATTERN_CHARS} characters or has more than "
+            f"{PATTERN_WILDCARDS} wildcards.",
+            argument=argument,
+        )
+    parts = [part for part in key.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise InvalidArgument(
+            f"The pattern {pattern[:60]!r} contains '..'.",
+            argument=argument,
+            hint="Write it from the top of the vault: 'Folder/*.md'.",
+        )
+    if not parts:
+        return lambda path: True
+    whole = "/".join(parts)
+    anywhere = r"(?:.*/)?" if "/" not in key else ""
+    below = r"/.*" if key.endswith("/") else ""
+    # A name that holds a wildcard character is also found by being written as it is.
+    fits = re.compile(rf"{anywhere}(?:{translate(whole)}|{re.escape(whole)}){below}\Z", re.DOTALL).match
+    return lambda path: fits(name_key(path)) is not None
+
 
 SCOPE_PATTERNS: Final = 1000
 """The most patterns in one list: a list is written by hand, and all become one expression."""
@@ -192,3 +240,43 @@ def _character_set(inner: str) -> str:
             ranges.append(re.escape(inner[at]))
             at += 1
     return f"(?!/)[{'^' if negated else ''}{''.join(ranges)}]"
+
+
+class LinkedScope(Scope):
+    """`names` is the scope that decides by names; it may change while we run, and is asked each time."""
+
+    __slots__ = ("_root", "names")
+
+    def __init__(self, names: Scope, root: Root) -> None:
+        # Not the parent's: what it would store here is asked of `names`.
+        self.names = names
+        self._root = root
+
+    @property
+    def read_only(self) -> bool:  # type: ignore[override]
+        return self.names.read_only
+
+    @property
+    def allow(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.names.allow
+
+    @property
+    def deny(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.names.deny
+
+    @property
+    def max_note_bytes(self) -> int:  # type: ignore[override]
+        return self.names.max_note_bytes
+
+    @property
+    def unrestricted(self) -> bool:
+        return self.names.unrestricted
+
+    def visible(self, path: str) -> bool:
+        if not self.names.visible(path):
+            return False
+        if self.names.unrestricted:
+            # Nothing is hidden but what no vault path may name, and `Root` refuses to follow a link there.
+            return True
+        real = self._root.led_to(path)
+        return real is None or not real or self.names.visible(real)

@@ -1,18 +1,91 @@
-"""What the vault's `.obsidian` folder says, as values with Obsidian's defaults, and the rules that follow
+"""Reading `.obsidian`: cheap to ask again, and never in the way.
+
+Nothing is written, so unknown keys survive. A file that is broken, or a value of the wrong kind, counts as
+absent and is reported as a problem. A file is read again only when its stat has changed.
+
+Obsidian's "Excluded files": plain filters are path prefixes, filters between slashes are expressions.
+
+What the vault's `.obsidian` folder says, as values with Obsidian's defaults, and the rules that follow
 from them: where new notes and attachments go, what is ignored. Reading the files is `settings_read.py`'s.
 """
 
 from __future__ import annotations
 
-from typing import Final, Literal
+import re
+from collections.abc import Iterator
+from typing import Any, Final, Literal, TypeVar
 
+import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import InvalidPath
-from vaultbridge.links.rewrite import LinkFormat, LinkSettings
-from vaultbridge.vault.ignore import IgnoreFilters
-from vaultbridge.vault.paths import VaultPath, folder_of, join, vault_folder
-from vaultbridge.vault.steps import TrashOption
+from vaultbridge.errors import JSON_FAULTS, InvalidPath
+from vaultbridge.limits import MIB
+from vaultbridge.links.resolve import name_key
+from vaultbridge.links.syntax import LinkFormat, LinkSettings
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, vault_folder
+from vaultbridge.vault.read import Signature
+from vaultbridge.vault.write.steps import TrashOption
+
+FILTER_CHARS: Final = 500
+"""The longest filter: a person types it, and a longer expression is a slow one."""
+
+FILTER_COUNT: Final = 1000
+"""The most filters that are read."""
+
+_NESTED_REPEAT: Final = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
+
+
+class IgnoreFilters:
+    """Compiled once. A filter that cannot be used is left out and named in `problems`."""
+
+    __slots__ = ("_expressions", "_prefixes", "filters", "problems")
+
+    def __init__(self, filters: tuple[str, ...]) -> None:
+        self.filters = filters
+        problems: list[str] = []
+        prefixes: list[str] = []
+        expressions: list[re.Pattern[str]] = []
+        if len(filters) > FILTER_COUNT:
+            problems.append(f"only the first {FILTER_COUNT} ignore filters are used")
+        for given in filters[:FILTER_COUNT]:
+            if len(given) > 2 and given.startswith("/") and given.endswith("/"):
+                expression, problem = _expression(given[1:-1])
+                if expression is not None:
+                    expressions.append(expression)
+                else:
+                    problems.append(f"the ignore filter {given[:60]!r} is not used: {problem}")
+            elif prefix := name_key(given.lstrip("/")):
+                prefixes.append(prefix)
+        self._prefixes = tuple(prefixes)
+        self._expressions = tuple(expressions)
+        self.problems = tuple(problems)
+
+    def match(self, path: str) -> bool:
+        if self._prefixes and name_key(path).startswith(self._prefixes):
+            return True
+        return any(expression.search(path) for expression in self._expressions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IgnoreFilters) and self.filters == other.filters
+
+    def __hash__(self) -> int:
+        return hash(self.filters)
+
+
+def _expression(body: str) -> tuple[re.Pattern[str] | None, str]:
+    """The app's expressions are JavaScript's; what both languages write alike is nearly all that is used."""
+    if len(body) > FILTER_CHARS:
+        return None, f"longer than {FILTER_CHARS} characters"
+    if _NESTED_REPEAT.search(body):
+        return None, "a repetition inside a repetition may take forever"
+    translated = (
+        body.replace("(?<", "(?P<").replace("(?P<=", "(?<=").replace("(?P<!", "(?<!").replace(r"\/", "/")
+    )
+    try:
+        return re.compile(translated, re.IGNORECASE), ""
+    except (re.error, RecursionError, OverflowError) as error:
+        return None, f"bad expression, {error}"
+
 
 Period = Literal["daily", "weekly", "monthly", "quarterly", "yearly"]
 
@@ -103,3 +176,214 @@ def _folder(text: str) -> VaultPath:
         return vault_folder(text)
     except InvalidPath:
         return VaultPath("")
+
+
+SETTINGS_BYTES: Final = 8 * MIB
+"""The largest settings file that is read: bookmarks of a large vault stay far below."""
+
+BOOKMARK_DEPTH: Final = 32
+"""The deepest nesting of bookmark groups that is followed."""
+
+BOOKMARK_COUNT: Final = 10_000
+"""The most bookmarks that are told."""
+
+_PERIODIC_PLUGIN: Final = "periodic-notes"
+_FILES: Final = {
+    "app": "app.json",
+    "daily": "daily-notes.json",
+    "periodic": f"plugins/{_PERIODIC_PLUGIN}/data.json",
+    "templates": "templates.json",
+    "types": "types.json",
+    "bookmarks": "bookmarks.json",
+    "community": "community-plugins.json",
+    "core": "core-plugins.json",
+}
+SETTINGS_FILES: Final = frozenset(_FILES.values())
+
+_T = TypeVar("_T")
+
+
+class SettingsReader:
+    """The settings of one vault, as of now whenever asked. Not shared between threads."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._seen: dict[str, Signature | None] = {}
+        self._settings: VaultSettings | None = None
+
+    def current(self) -> VaultSettings:
+        """Costs a stat for each file when nothing changed; never raises."""
+        seen = {key: self._signature(name) for key, name in _FILES.items()}
+        if self._settings is None or seen != self._seen:
+            self._settings = self._read()
+            self._seen = seen
+        return self._settings
+
+    def _signature(self, name: str) -> Signature | None:
+        try:
+            return Signature.of(self._root.config(name).stat())
+        except OSError:
+            return None
+
+    def _read(self) -> VaultSettings:
+        return _Reading(self._root).settings()
+
+
+def read_settings(root: Root) -> VaultSettings:
+    """The settings once; `SettingsReader` is for asking again."""
+    return SettingsReader(root).current()
+
+
+class _Reading:
+    """One reading of all files, collecting what is wrong with them."""
+
+    def __init__(self, root: Root) -> None:
+        self.problems: list[str] = []
+        self.files: dict[str, Any] = {key: self.load(root, name) for key, name in _FILES.items()}
+
+    def load(self, root: Root, name: str) -> Any:
+        """The parsed file; None when there is none or it cannot be used."""
+        try:
+            with root.config(name).open("rb") as file:
+                data = file.read(SETTINGS_BYTES + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.problems.append(f"{name} cannot be read: {error.strerror}")
+            return None
+        if len(data) > SETTINGS_BYTES:
+            self.problems.append(f"{name} is larger than {SETTINGS_BYTES} bytes and was not read")
+            return None
+        try:
+            return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else None
+        except JSON_FAULTS as error:
+            self.problems.append(f"{name} is not valid JSON: {error}")
+            return None
+
+    def value(self, file: str, key: str, kind: type[_T], default: _T) -> _T:
+        """One value of a file, when it is of the right kind."""
+        return self.pick(self.files[file], key, kind, default, _FILES[file])
+
+    def pick(self, table: Any, key: str, kind: type[_T], default: _T, name: str) -> _T:
+        if table is None:
+            return default
+        if not isinstance(table, dict):
+            self.complain(f"{name} does not hold an object")
+            return default
+        value = table.get(key)
+        if value is None:
+            return default
+        if not isinstance(value, kind):
+            self.complain(f"{name}: {key!r} is not a {_KIND_NAMES.get(kind, 'value of the right kind')}")
+            return default
+        return value
+
+    def switch(self, key: str) -> bool:
+        off = False
+        return self.value("app", key, bool, off)
+
+    def choice(self, key: str, choices: tuple[str, ...]) -> Any:
+        value = self.value("app", key, str, choices[0])
+        if value not in choices:
+            self.complain(f"app.json: {key!r} is {value!r}, not one of {', '.join(choices)}")
+            return choices[0]
+        return value
+
+    def complain(self, problem: str) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def settings(self) -> VaultSettings:
+        filters = self.value("app", "userIgnoreFilters", list, [])
+        ignoring = IgnoreFilters(tuple(item for item in filters if isinstance(item, str)))
+        community = self.files["community"]
+        plugins = (
+            tuple(item for item in community if isinstance(item, str)) if isinstance(community, list) else ()
+        )
+        fields = {
+            "new_link_format": self.choice("newLinkFormat", ("shortest", "relative", "absolute")),
+            "use_markdown_links": self.switch("useMarkdownLinks"),
+            "always_update_links": self.switch("alwaysUpdateLinks"),
+            "attachment_folder": self.value("app", "attachmentFolderPath", str, "/"),
+            "new_file_location": self.choice("newFileLocation", ("root", "current", "folder")),
+            "new_file_folder": self.value("app", "newFileFolderPath", str, ""),
+            "trash_option": self.choice("trashOption", ("system", "local", "none")),
+            "show_unsupported_files": self.switch("showUnsupportedFiles"),
+            "periodic": self.periodic(plugins),
+            "template_folder": self.value("templates", "folder", str, "").strip("/"),
+            "template_date_format": self.value("templates", "dateFormat", str, "") or "YYYY-MM-DD",
+            "template_time_format": self.value("templates", "timeFormat", str, "") or "HH:mm",
+            "property_types": self.types(),
+            "bookmarks": tuple(self.bookmarks()),
+            "community_plugins": plugins,
+            "core_plugins": self.core(),
+            "ignoring": ignoring,
+        }
+        return VaultSettings(**fields, problems=(*self.problems, *ignoring.problems))
+
+    def periodic(self, plugins: tuple[str, ...]) -> dict[Period, PeriodicNotes]:
+        """The core plugin's daily notes, over which an enabled one of the periodic-notes plugin goes. Where
+        a list of enabled plugins exists and leaves that one out, what it once saved says nothing."""
+        core = self.files["daily"]
+        periods: dict[Period, PeriodicNotes] = {
+            "daily": self.one_period(core, "daily", _FILES["daily"], enabled=True)
+        }
+        saved = self.files["periodic"]
+        if not isinstance(saved, dict) or (
+            self.files["community"] is not None and _PERIODIC_PLUGIN not in plugins
+        ):
+            return periods
+        period: Period
+        for period in PERIOD_FORMATS:
+            table = saved.get(period)
+            if not isinstance(table, dict):
+                continue
+            enabled = table.get("enabled") is True
+            if enabled or period != "daily":
+                periods[period] = self.one_period(table, period, _FILES["periodic"], enabled=enabled)
+        return periods
+
+    def one_period(self, table: Any, period: Period, name: str, *, enabled: bool) -> PeriodicNotes:
+        folder = self.pick(table, "folder", str, "", name).strip("/")
+        fmt = self.pick(table, "format", str, "", name) or PERIOD_FORMATS[period]
+        return PeriodicNotes(enabled, folder, fmt, self.pick(table, "template", str, "", name))
+
+    def types(self) -> dict[str, str]:
+        table = self.value("types", "types", dict, {})
+        return {str(name).lower(): kind for name, kind in table.items() if isinstance(kind, str)}
+
+    def core(self) -> dict[str, bool]:
+        """An object of switches; older versions wrote a list of those that are on."""
+        saved = self.files["core"]
+        if isinstance(saved, list):
+            return {name: True for name in saved if isinstance(name, str)}
+        if isinstance(saved, dict):
+            return {name: on for name, on in saved.items() if isinstance(on, bool)}
+        return {}
+
+    def bookmarks(self) -> Iterator[Bookmark]:
+        waiting: list[tuple[Any, tuple[str, ...]]] = [
+            (item, ()) for item in reversed(self.value("bookmarks", "items", list, []))
+        ]
+        told = 0
+        while waiting and told < BOOKMARK_COUNT:
+            item, group = waiting.pop()
+            if not isinstance(item, dict):
+                continue
+            kind, title = _text(item, "type"), _text(item, "title")
+            if kind == "group":
+                inner = item.get("items")
+                if isinstance(inner, list) and len(group) < BOOKMARK_DEPTH:
+                    waiting += [(child, (*group, title)) for child in reversed(inner)]
+                continue
+            told += 1
+            target = _text(item, "path") or _text(item, "query") or _text(item, "url")
+            yield Bookmark(kind, target, title, _text(item, "subpath"), group)
+
+
+_KIND_NAMES: Final[dict[type, str]] = {str: "text", bool: "switch", list: "list", dict: "table"}
+
+
+def _text(table: dict[str, Any], key: str) -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) else ""

@@ -47,7 +47,7 @@ def kind_of(name: str) -> FileKind:
     return KINDS.get(name.rpartition(".")[2].lower(), "other") if "." in name else "other"
 
 
-class Entry(Struct, frozen=True, gc=False):
+class FileEntry(Struct, frozen=True, gc=False):
     """One file. A `placeholder` is not downloaded: never read it (its size may be 0)."""
 
     path: VaultPath
@@ -78,7 +78,7 @@ class Skipped(Struct, frozen=True, gc=False):
     why: Literal["outside", "loop", "broken-link", "too-deep", "bad-name", "same-name", "special", "leftover"]
 
 
-Found = Entry | Unreadable | Skipped
+Found = FileEntry | Unreadable | Skipped
 
 
 def walk(root: Root, folder: VaultPath | None = None) -> Iterator[Found]:
@@ -217,7 +217,7 @@ class _Walk:
             status = item.stat(follow_symlinks=False)
             path = VaultPath(prefix + as_shown)
             kind = kind_of(as_shown)
-            found.append(Entry(path, 0, status.st_mtime_ns, status.st_ino, kind, placeholder=True))
+            found.append(FileEntry(path, 0, status.st_mtime_ns, status.st_ino, kind, placeholder=True))
 
 
 @contextlib.contextmanager
@@ -237,13 +237,13 @@ def listed(place: str) -> Iterator[list[os.DirEntry[str]]]:
         os.close(handle)
 
 
-def _entry(path: str, status: os.stat_result, folder: str, name: str) -> Entry:
+def _entry(path: str, status: os.stat_result, folder: str, name: str) -> FileEntry:
     hollow = False
     if _WITHOUT_BLOCKS or (not status.st_blocks and status.st_size):
         hollow = is_placeholder(status, f"{folder}{os.sep}{name}")
     dot = path.rfind(".")
     kind: FileKind = KINDS.get(path[dot + 1 :].lower(), "other") if dot >= 0 else "other"
-    return Entry(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino, kind, hollow)
+    return FileEntry(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino, kind, hollow)
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.cloud import icloud_original
+from vaultbridge.vault.obsidian import WORKSPACE_FILE
 from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, shown_name
-from vaultbridge.vault.settings_read import SETTINGS_FILES
-from vaultbridge.vault.walk import Entry, Unreadable, walk
-from vaultbridge.vault.workspace import WORKSPACE_FILE
+from vaultbridge.vault.settings import SETTINGS_FILES
+from vaultbridge.vault.walk import FileEntry, Unreadable, walk
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
@@ -84,7 +84,7 @@ class VaultLost(Struct, frozen=True):
 WatchEvent: TypeAlias = Changed | Rescan | SettingsChanged | WorkspaceChanged | VaultLost
 
 
-class Watcher:
+class VaultWatcher:
     """Watches one vault from a thread of its own, and hands each event to `deliver` in that thread."""
 
     def __init__(
@@ -209,7 +209,7 @@ class Watcher:
         # A folder that vanishes again meanwhile is told by its own path, like any deleted one.
         with contextlib.suppress(VaultbridgeError):
             for item in walk(self._root, path):
-                if isinstance(item, (Entry, Unreadable)):
+                if isinstance(item, (FileEntry, Unreadable)):
                     found.append(item.path)
                     if len(found) > self._batch_paths:
                         break

@@ -17,7 +17,7 @@ from typing import Final
 from aiohttp import ETag, web
 from msgspec import Struct
 
-from vaultbridge.transports.http_guard import HostGuard, called_host
+from vaultbridge.protocols.http.guard import HostGuard, called_host
 
 BASE: Final = "/page"
 

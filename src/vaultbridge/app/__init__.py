@@ -1,1 +1,0 @@
-"""Configuration, wiring, lifecycle and logs: the only part that knows all others."""

@@ -1,0 +1,1 @@
+"""The functions of the Bases language, by the type of value they belong to."""

@@ -1,0 +1,142 @@
+"""The functions and fields of files and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from vaultbridge.bases.context import ANY_NUMBER, Arguments, EvaluationContext, Method, text_argument
+from vaultbridge.bases.convert import property_value, property_values
+from vaultbridge.bases.values import Date, File, FileRow, FormulaError, LinkValue, Value, link_to, type_name
+from vaultbridge.links.resolve import name_key
+
+
+def find_property(properties: Mapping[str, Any], name: str) -> tuple[bool, Any]:
+    """Whether there is one, and its value; the exact spelling goes before another case."""
+    if name in properties:
+        return True, properties[name]
+    wanted = name_key(name)
+    for key, value in properties.items():
+        if isinstance(key, str) and name_key(key) == wanted:
+            return True, value
+    return False, None
+
+
+def note_property(world: EvaluationContext, row: FileRow, name: str) -> Value:
+    """A property of the note as a value of the language; null when it has none of that name."""
+    return property_value(find_property(row.properties, name)[1], name, row.path, world)
+
+
+def row_of(value: Value) -> FileRow:
+    assert isinstance(value, File)
+    return value.row
+
+
+def _links(paths: tuple[str, ...], row: FileRow) -> Value:
+    return tuple(LinkValue(path, row.path) for path in paths)
+
+
+Field = Callable[[EvaluationContext, FileRow], Value]
+
+FILE_FIELDS: Final[dict[str, Field]] = {
+    "aliases": lambda world, row: row.aliases,
+    "backlinks": lambda world, row: _links(row.backlinks(), row),
+    "basename": lambda world, row: row.basename,
+    "ctime": lambda world, row: Date(world.local(row.ctime)),
+    "embeds": lambda world, row: _links(row.embeds, row),
+    "ext": lambda world, row: row.ext,
+    "file": lambda world, row: File(row),
+    "folder": lambda world, row: row.folder or "/",
+    "fullname": lambda world, row: row.name,
+    "links": lambda world, row: _links(row.links, row),
+    "mtime": lambda world, row: Date(world.local(row.mtime)),
+    "name": lambda world, row: row.name,
+    "path": lambda world, row: row.path,
+    "properties": lambda world, row: property_values(row.properties, row.path, world),
+    "size": lambda world, row: float(row.size),
+    "tags": lambda world, row: tuple(f"#{tag}" for tag in row.tags),
+}
+
+
+def path_of(world: EvaluationContext, value: Value, source: str) -> str | None:
+    """The file a value names: a file, a link, or a text that is a path or reads as a link."""
+    match value:
+        case File():
+            return value.row.path
+        case LinkValue():
+            return world.linked_path(value)
+        case str():
+            if world.row_of(value) is not None:
+                return value
+            return world.linked_path(link_to(value, source))
+        case None:
+            return None
+        case _:
+            raise FormulaError(f"A file, link or path is wanted, got {type_name(value)}.")
+
+
+def file_of(world: EvaluationContext, value: Value, source: str) -> Value:
+    """The file a value names, or null."""
+    if isinstance(value, File):
+        return File(value.row)
+    path = path_of(world, value, source)
+    row = world.row_of(path) if path is not None else None
+    return File(row) if row is not None else None
+
+
+def _as_link(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    row = row_of(target)
+    return LinkValue(row.path, row.path, arguments[0] if arguments else None)
+
+
+def _links_to(world: EvaluationContext, row: FileRow, other: Value) -> bool:
+    path = path_of(world, other, row.path)
+    if path is None:
+        # A link to a note that does not exist yet is found by its text.
+        wanted = other.target if isinstance(other, LinkValue) else other
+        return isinstance(wanted, str) and (wanted in row.links or wanted in row.embeds)
+    return path in row.links or path in row.embeds
+
+
+def _has_link(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _links_to(world, row_of(target), arguments[0])
+
+
+def _has_property(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return find_property(row_of(target).properties, text_argument(arguments, 0))[0]
+
+
+def _has_tag(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    tags = [name_key(tag) for tag in row_of(target).tags]
+    for number in range(len(arguments)):
+        wanted = name_key(text_argument(arguments, number)).removeprefix("#").rstrip("/")
+        if any(tag == wanted or tag.startswith(f"{wanted}/") for tag in tags):
+            return True
+    return False
+
+
+def _in_folder(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    folder = name_key(text_argument(arguments, 0)).strip("/")
+    own = name_key(row_of(target).folder).strip("/")
+    return folder == "" or own == folder or own.startswith(f"{folder}/")
+
+
+def _as_file(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    assert isinstance(target, LinkValue)
+    return file_of(world, target, target.source)
+
+
+def _link_links_to(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    file = _as_file(world, target, ())
+    return isinstance(file, File) and _links_to(world, file.row, arguments[0])
+
+
+FILE: Final = {
+    "asLink": Method(_as_link, 0, 1),
+    "hasLink": Method(_has_link, 1, 1),
+    "hasProperty": Method(_has_property, 1, 1),
+    "hasTag": Method(_has_tag, 1, ANY_NUMBER),
+    "inFolder": Method(_in_folder, 1, 1),
+}
+
+LINK: Final = {"asFile": Method(_as_file), "linksTo": Method(_link_links_to, 1, 1)}

@@ -1,0 +1,412 @@
+"""The functions of texts and of regular expressions.
+
+The functions of numbers; a duration has them too, on its milliseconds.
+
+The functions and fields of dates and durations.
+
+The functions of lists and of objects. Those that run an expression per element are `bases.evaluate`'s.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Final
+
+from vaultbridge.bases.context import (
+    ANY_NUMBER,
+    Arguments,
+    EvaluationContext,
+    Method,
+    index_argument,
+    number_argument,
+    text_argument,
+)
+from vaultbridge.bases.convert import relative
+from vaultbridge.bases.operators import equal, identity, sort_key
+from vaultbridge.bases.regex_match import CompiledRegex, RegexMatch
+from vaultbridge.bases.values import (
+    MAX_LIST_ITEMS,
+    MAX_TEXT_CHARS,
+    Date,
+    Duration,
+    FormulaError,
+    Value,
+    checked_text,
+    is_empty,
+    milliseconds,
+    number_text,
+    to_text,
+)
+
+MAX_DIGITS: Final = 100
+"""JavaScript's bound on the decimals of toFixed()."""
+
+_EXACT_DIGITS: Final = 150
+"""Enough for 21 digits before the point and MAX_DIGITS after it."""
+
+
+def _of(function: Callable[[float], float]) -> Method:
+    def call(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+        number = number_argument((target,), 0, "A number function")
+        return float(function(number)) if math.isfinite(number) else number
+
+    return Method(call)
+
+
+def _digits(arguments: Arguments, name: str) -> int:
+    digits = index_argument(arguments, 0, name) if arguments else 0
+    if not 0 <= digits <= MAX_DIGITS:
+        raise FormulaError(f"{name}() wants 0 to {MAX_DIGITS} digits.")
+    return digits
+
+
+def _round(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    number, digits = number_argument((target,), 0, "round"), _digits(arguments, "round")
+    if not math.isfinite(number) or abs(number) >= 1e15 or digits > 15:
+        return number  # already as round as a double can be
+    scale = 10.0**digits
+    return math.floor(number * scale + 0.5) / scale
+
+
+def _to_fixed(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    number, digits = number_argument((target,), 0, "toFixed"), _digits(arguments, "toFixed")
+    if not math.isfinite(number) or abs(number) >= 1e21:
+        return number_text(number)
+    # The double's exact value is what is rounded, as JavaScript does: (1.005).toFixed(2) is "1.00".
+    with localcontext(prec=_EXACT_DIGITS):
+        rounded = Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
+    return f"{abs(rounded) if number == 0 else rounded:f}"
+
+
+NUMBER: Final = {
+    "abs": _of(abs),
+    "ceil": _of(math.ceil),
+    "floor": _of(math.floor),
+    "round": Method(_round, 0, 1),
+    "toFixed": Method(_to_fixed, 0, 1),
+}
+
+
+def _date_of(value: Value) -> Date:
+    assert isinstance(value, Date)
+    return value
+
+
+def _date(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    when = _date_of(target).when.replace(hour=0, minute=0, second=0, microsecond=0)
+    return Date(when, has_time=False)
+
+
+def _time(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _date_of(target).when.strftime("%H:%M:%S")
+
+
+def _format(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return checked_text(world.format_moment(_date_of(target).when, text_argument(arguments, 0)))
+
+
+def _relative(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return relative(_date_of(target), world.now)
+
+
+DATE: Final = {
+    "date": Method(_date),
+    "format": Method(_format, 1, 1),
+    "relative": Method(_relative),
+    "time": Method(_time),
+}
+
+DATE_FIELDS: Final[dict[str, Callable[[Date], float]]] = {
+    "year": lambda date: float(date.when.year),
+    "month": lambda date: float(date.when.month),
+    "day": lambda date: float(date.when.day),
+    "hour": lambda date: float(date.when.hour),
+    "minute": lambda date: float(date.when.minute),
+    "second": lambda date: float(date.when.second),
+    "millisecond": lambda date: float(date.when.microsecond // 1_000),
+}
+
+DURATION_FIELDS: Final[dict[str, Callable[[Duration], float]]] = {
+    "years": lambda duration: milliseconds(duration) / 31_556_952_000,
+    "months": lambda duration: milliseconds(duration) / 2_629_746_000,
+    "weeks": lambda duration: milliseconds(duration) / 604_800_000,
+    "days": lambda duration: milliseconds(duration) / 86_400_000,
+    "hours": lambda duration: milliseconds(duration) / 3_600_000,
+    "minutes": lambda duration: milliseconds(duration) / 60_000,
+    "seconds": lambda duration: milliseconds(duration) / 1_000,
+    "milliseconds": milliseconds,
+}
+"""The whole duration in each unit: the app offers these fields though its help pages do not list them."""
+
+
+def items_of(value: Value) -> tuple[Value, ...]:
+    assert isinstance(value, tuple)
+    return value
+
+
+def _holds(world: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
+    # `file.tags` are shown with their `#`, and people ask for them without.
+    tag = f"#{wanted}" if isinstance(wanted, str) else None
+    return any(equal(item, wanted, world) or (tag is not None and item == tag) for item in items)
+
+
+def _contains(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _holds(world, items_of(target), arguments[0])
+
+
+def _contains_all(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return all(_holds(world, items_of(target), wanted) for wanted in arguments)
+
+
+def _contains_any(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return any(_holds(world, items_of(target), wanted) for wanted in arguments)
+
+
+def _flat(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    flat: list[Value] = []
+    waiting = [target]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, tuple):
+            waiting.extend(reversed(value))
+        else:
+            flat.append(value)
+    return tuple(flat)
+
+
+def _join(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    separator = text_argument(arguments, 0) if arguments else ","
+    parts = [to_text(item) for item in items_of(target)]
+    total = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
+    world.charge(total // 64)
+    return checked_text(separator.join(parts))
+
+
+def _reverse(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return items_of(target)[::-1]
+
+
+def _slice(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    start = index_argument(arguments, 0, "slice")
+    end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
+    return items_of(target)[start:end]
+
+
+def _sort(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    filled = [item for item in items_of(target) if item is not None]
+    absent = len(items_of(target)) - len(filled)
+    return (*sorted(filled, key=sort_key), *([None] * absent))
+
+
+def _unique(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    seen: dict[object, Value] = {}
+    for item in items_of(target):
+        seen.setdefault(identity(item, world), item)
+    return tuple(seen.values())
+
+
+def numbers_in(items: tuple[Value, ...]) -> list[float]:
+    """The numbers among the elements, durations as their milliseconds; everything else is passed over."""
+    numbers: list[float] = []
+    for item in items:
+        if isinstance(item, Duration):
+            numbers.append(milliseconds(item))
+        elif isinstance(item, float):
+            numbers.append(item)
+    return numbers
+
+
+def _mean(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    numbers = numbers_in(items_of(target))
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+def _keys(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    assert isinstance(target, dict)
+    return tuple(target)
+
+
+def _values(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    assert isinstance(target, dict)
+    return tuple(target.values())
+
+
+def _is_empty(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return is_empty(target)
+
+
+LIST: Final = {
+    "contains": Method(_contains, 1, 1),
+    "containsAll": Method(_contains_all, 1, ANY_NUMBER),
+    "containsAny": Method(_contains_any, 1, ANY_NUMBER),
+    "flat": Method(_flat),
+    "isEmpty": Method(_is_empty),
+    "join": Method(_join, 0, 1),
+    "mean": Method(_mean),
+    "reverse": Method(_reverse),
+    "slice": Method(_slice, 1, 2),
+    "sort": Method(_sort),
+    "unique": Method(_unique),
+}
+
+OBJECT: Final = {"isEmpty": Method(_is_empty), "keys": Method(_keys), "values": Method(_values)}
+
+_WORD_START: Final = re.compile(r"(?:^|(?<=\s))\w")
+_REFERENCE: Final = re.compile(r"\$(\$|&|\d{1,2}|<[^>]*>)")
+
+
+def _text_contains(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return arguments[0] is not None and text_argument(arguments, 0) in to_text(target)
+
+
+def _text_contains_all(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return all(_text_contains(world, target, (value,)) for value in arguments)
+
+
+def _text_contains_any(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return any(_text_contains(world, target, (value,)) for value in arguments)
+
+
+def _starts_with(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return to_text(target).startswith(text_argument(arguments, 0))
+
+
+def _ends_with(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return to_text(target).endswith(text_argument(arguments, 0))
+
+
+def _lower(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return to_text(target).lower()
+
+
+def _title(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _WORD_START.sub(lambda match: match.group().upper(), to_text(target))
+
+
+def _trim(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return to_text(target).strip()
+
+
+def _reverse_text(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return to_text(target)[::-1]
+
+
+def _repeat(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    text, count = to_text(target), index_argument(arguments, 0, "repeat")
+    if count < 0:
+        raise FormulaError("repeat() wants a count of 0 or more.")
+    if len(text) * count > MAX_TEXT_CHARS:
+        raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
+    return text * count
+
+
+def _slice_text(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    start = index_argument(arguments, 0, "slice")
+    end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
+    return to_text(target)[start:end]
+
+
+def _matches_of(
+    world: EvaluationContext, regex: CompiledRegex, text: str, *, every: bool
+) -> Iterator[RegexMatch]:
+    """The matches from left to right; after an empty one the search goes on one character further."""
+    at = 0
+    while at <= len(text):
+        match = world.search(regex, text, at)
+        if match is None:
+            return
+        yield match
+        if not every:
+            return
+        at = match.end if match.end > match.start else match.end + 1
+
+
+def _replace(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    text, pattern, new = to_text(target), arguments[0], text_argument(arguments, 1)
+    if not isinstance(pattern, CompiledRegex):
+        old = to_text(pattern)
+        if len(text) + text.count(old) * max(0, len(new) - len(old)) > MAX_TEXT_CHARS:
+            raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
+        return text.replace(old, new)
+    parts: list[str] = []
+    size = done = 0
+    for match in _matches_of(world, pattern, text, every="g" in pattern.flags):
+        piece = text[done : match.start] + _expanded(new, match, pattern)
+        parts.append(piece)
+        size += len(piece)
+        done = match.end
+        if size > MAX_TEXT_CHARS:
+            break
+    return checked_text("".join(parts) + text[done:])
+
+
+def _expanded(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
+    """`$1`, `$&`, `$<name>` and `$$` of a replacement; a reference to no group stays as it is written."""
+
+    def group(reference: re.Match[str]) -> str:
+        key = reference[1]
+        if key == "$":
+            return "$"
+        if key == "&":
+            return match.groups[0] or ""
+        number = regex.names.get(key[1:-1], -1) if key.startswith("<") else int(key)
+        if 1 <= number < len(match.groups):
+            return match.groups[number] or ""
+        if len(key) == 2 and key.isdigit() and 1 <= int(key[0]) < len(match.groups):
+            return (match.groups[int(key[0])] or "") + key[1]
+        return reference.group()
+
+    return _REFERENCE.sub(group, template)
+
+
+def _split(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    text, separator = to_text(target), arguments[0]
+    most = index_argument(arguments, 1, "split") if len(arguments) > 1 else MAX_LIST_ITEMS
+    if isinstance(separator, CompiledRegex):
+        pieces = _split_by(world, text, separator)
+    else:
+        mark = to_text(separator)
+        pieces = list(text) if mark == "" else text.split(mark)
+    if len(pieces) > MAX_LIST_ITEMS:
+        raise FormulaError(f"A list of more than {MAX_LIST_ITEMS} elements.")
+    return tuple(pieces[: max(0, most)])
+
+
+def _split_by(world: EvaluationContext, text: str, separator: CompiledRegex) -> list[str]:
+    pieces: list[str] = []
+    done = 0
+    for match in _matches_of(world, separator, text, every=True):
+        if match.end == match.start and match.start in (0, len(text)):
+            continue  # nothing between: no cut at the very ends
+        pieces.append(text[done : match.start])
+        pieces.extend(group or "" for group in match.groups[1:])
+        done = match.end
+    pieces.append(text[done:])
+    return pieces
+
+
+def _regexp_matches(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    assert isinstance(target, CompiledRegex)
+    return world.search(target, text_argument(arguments, 0)) is not None
+
+
+STRING: Final = {
+    "contains": Method(_text_contains, 1, 1),
+    "containsAll": Method(_text_contains_all, 1, ANY_NUMBER),
+    "containsAny": Method(_text_contains_any, 1, ANY_NUMBER),
+    "endsWith": Method(_ends_with, 1, 1),
+    "lower": Method(_lower),
+    "repeat": Method(_repeat, 1, 1),
+    "replace": Method(_replace, 2, 2),
+    "reverse": Method(_reverse_text),
+    "slice": Method(_slice_text, 1, 2),
+    "split": Method(_split, 1, 2),
+    "startsWith": Method(_starts_with, 1, 1),
+    "title": Method(_title),
+    "trim": Method(_trim),
+}
+
+REGEXP: Final = {"matches": Method(_regexp_matches, 1, 1)}

@@ -1,0 +1,113 @@
+"""A canvas as a compact Markdown outline: groups with the cards that lie in them, then the connections.
+
+A card belongs to the smallest group that contains it wholly. Cards come in reading order, from top to
+bottom and left to right; each line shows the card's id, because edits name cards by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from vaultbridge.canvas.parse import Canvas, Card, Edge, FileCard, GroupCard, LinkCard, OtherCard, TextCard
+
+MAX_GROUP_DEPTH: Final = 20
+"""Groups within groups that are shown nested; deeper ones appear at this level."""
+
+NO_GROUP: Final = -1
+
+_NAME_CHARS: Final = 60
+"""A card's name in a connection: enough to recognise it, its text stands above."""
+
+
+def canvas_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
+    """The outline; a card's text is cut after `text_chars` characters."""
+    lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
+    for card, depth in _in_reading_order(canvas):
+        indent = "  " * min(depth, MAX_GROUP_DEPTH)
+        first, *rest = _shown(card, text_chars).splitlines()
+        lines.append(f"{indent}- {first}")
+        lines.extend(f"{indent}  {line}".rstrip() for line in rest)
+    if canvas.edges:
+        names = {card.id: _name(card) for card in canvas.cards}
+        lines.extend(["", "Connections:"])
+        lines.extend(_connection(edge, names) for edge in canvas.edges)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _count(things: tuple[object, ...], name: str) -> str:
+    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
+
+
+def _in_reading_order(canvas: Canvas) -> Iterator[tuple[Card, int]]:
+    """Each card with its depth, a group directly before what lies in it."""
+    owners = _owners(canvas.cards)
+    members: dict[int, list[int]] = {}
+    for place in sorted(
+        range(len(canvas.cards)), key=lambda n: (canvas.cards[n].box.y, canvas.cards[n].box.x)
+    ):
+        members.setdefault(owners[place], []).append(place)
+    waiting = [(place, 0) for place in reversed(members.get(NO_GROUP, []))]
+    while waiting:
+        place, depth = waiting.pop()
+        yield canvas.cards[place], depth
+        waiting.extend((inner, depth + 1) for inner in reversed(members.get(place, [])))
+
+
+def _owners(cards: tuple[Card, ...]) -> list[int]:
+    """The place of each card's group among the cards, or NO_GROUP.
+
+    Groups are tried from small to large, so the first that contains a card is its own. A group is owned only
+    by one that comes after it in that order: so no two equal groups own each other."""
+    groups = [place for place, card in enumerate(cards) if isinstance(card, GroupCard)]
+    groups.sort(key=lambda place: cards[place].box.width * cards[place].box.height)
+    rank = {place: order for order, place in enumerate(groups)}
+    return [
+        next(
+            (group for group in groups[rank.get(place, -1) + 1 :] if cards[group].box.contains(card.box)),
+            NO_GROUP,
+        )
+        for place, card in enumerate(cards)
+    ]
+
+
+def _shown(card: Card, text_chars: int | None) -> str:
+    color = f" color {card.color}" if card.color else ""
+    mark = f"`{card.id}`{color}"
+    match card:
+        case GroupCard():
+            return f"{mark} group: {card.label or '(no label)'}"
+        case TextCard():
+            cut = text_chars is not None and len(card.text) > text_chars
+            return f"{mark} text: {card.text[:text_chars]}{'…' if cut else ''}"
+        case FileCard():
+            return f"{mark} file: [[{card.file}{card.subpath}]]"
+        case LinkCard():
+            return f"{mark} link: {card.url}"
+        case OtherCard():
+            return f"{mark} {card.type}"
+
+
+def _name(card: Card) -> str:
+    match card:
+        case GroupCard():
+            name = card.label or "group"
+        case TextCard():
+            stripped = card.text.strip()
+            name = stripped.splitlines()[0].lstrip("# ") if stripped else "(empty)"
+        case FileCard():
+            name = card.file.rpartition("/")[2].removesuffix(".md") + card.subpath
+        case LinkCard():
+            name = card.url
+        case OtherCard():
+            name = card.type
+    return name if len(name) <= _NAME_CHARS else name[: _NAME_CHARS - 1] + "…"
+
+
+def _connection(edge: Edge, names: dict[str, str]) -> str:
+    ends = {"none none": "—", "none arrow": "→", "arrow none": "←", "arrow arrow": "↔"}
+    arrow = ends.get(f"{edge.from_end} {edge.to_end}", "→")
+    begin = names.get(edge.from_node, f"(no card {edge.from_node})")
+    end = names.get(edge.to_node, f"(no card {edge.to_node})")
+    label = f" : {edge.label}" if edge.label else ""
+    return f"- `{edge.id}` {begin} {arrow} {end}{label}"

@@ -1,0 +1,303 @@
+"""A canvas (JSON Canvas 1.0) as values, and as a note: its links and tags.
+
+Never raises: a file that is not a canvas gives an empty one with a problem, and a card that makes no sense
+is left out with a problem. Edits are `canvas.edit`'s; they work on the text and keep what is not
+understood here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.json_text import (
+    BadJson,
+    JsonArray,
+    JsonObject,
+    JsonScalar,
+    JsonValue,
+    plain_value,
+    scan_json,
+)
+from vaultbridge.markdown.model import Link, Note, Problem, Tag
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.positions import Positions
+
+MAX_PROBLEMS: Final = 20
+"""Problems reported for one canvas: a file of another kind would give one per entry."""
+
+
+class Rectangle(Struct, frozen=True, gc=False):
+    """Where a card lies; y grows downward."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height
+
+    def contains(self, other: Rectangle) -> bool:
+        return (
+            self.x <= other.x
+            and self.y <= other.y
+            and other.right <= self.right
+            and other.bottom <= self.bottom
+        )
+
+
+class TextCard(Struct, frozen=True):
+    """`json` is the card's object with its places in the text; it holds the keys not understood too."""
+
+    id: str
+    box: Rectangle
+    color: str
+    json: JsonObject
+    text: str
+
+
+class FileCard(Struct, frozen=True):
+    id: str
+    box: Rectangle
+    color: str
+    json: JsonObject
+    file: str
+    subpath: str
+
+
+class LinkCard(Struct, frozen=True):
+    id: str
+    box: Rectangle
+    color: str
+    json: JsonObject
+    url: str
+
+
+class GroupCard(Struct, frozen=True):
+    id: str
+    box: Rectangle
+    color: str
+    json: JsonObject
+    label: str
+    background: str
+
+
+class OtherCard(Struct, frozen=True):
+    """A card of a type that we do not know, such as a plugin's."""
+
+    id: str
+    box: Rectangle
+    color: str
+    json: JsonObject
+    type: str
+
+
+Card: TypeAlias = TextCard | FileCard | LinkCard | GroupCard | OtherCard
+
+
+class Edge(Struct, frozen=True):
+    """A connection. `from_end` and `to_end` are "none" or "arrow"; sides may be empty."""
+
+    id: str
+    from_node: str
+    to_node: str
+    from_side: str
+    to_side: str
+    from_end: str
+    to_end: str
+    color: str
+    label: str
+    json: JsonObject
+
+
+class Canvas(Struct, frozen=True):
+    """Cards and edges in the order of the file, which is the order in which they are drawn. `root` is None
+    when the text is empty or no JSON object; `readable` is False in the latter case."""
+
+    cards: tuple[Card, ...] = ()
+    edges: tuple[Edge, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    root: JsonObject | None = None
+    readable: bool = True
+
+    def unknown_keys(self) -> dict[str, object]:
+        """The keys of the file beside `nodes` and `edges`."""
+        members = self.root.members if self.root else ()
+        return {one.key: plain_value(one.value) for one in members if one.key not in ("nodes", "edges")}
+
+
+def read_canvas(text: str) -> Canvas:
+    """The canvas that `text` is."""
+    return _Reader(text).canvas()
+
+
+def parse_canvas(text: str) -> Note:
+    """The canvas as a note: links of its cards, tags of its text cards, problems."""
+    canvas = read_canvas(text)
+    positions = Positions(text)
+    links: list[Link] = []
+    tags: list[Tag] = []
+    for card in canvas.cards:
+        if isinstance(card, FileCard):
+            links.append(_file_link(card, "file", card.file, card.subpath, text, positions))
+        elif isinstance(card, GroupCard) and card.background:
+            links.append(_file_link(card, "background", card.background, "", text, positions))
+        elif isinstance(card, TextCard):
+            token = card.json.get("text")
+            assert token is not None, "a text card has a text"
+            line = positions.line_of(token.start)
+            inner = parse(card.text)
+            links.extend(_moved_link(link, line, token, card.id) for link in inner.links)
+            tags.extend(Tag(tag.name, line, token.start, token.end) for tag in inner.tags)
+    return Note(links=tuple(links), tags=tuple(tags), problems=canvas.problems)
+
+
+def _file_link(
+    card: FileCard | GroupCard, key: str, file: str, subpath: str, text: str, positions: Positions
+) -> Link:
+    """The file that a card or the picture behind a group is."""
+    token = card.json.get(key)
+    assert token is not None, "what was read from it is there"
+    return Link(
+        raw=text[token.start : token.end],
+        target=file,
+        subpath=subpath,
+        display=None,
+        embed=True,  # the card shows the file
+        kind="canvas",
+        line=positions.line_of(token.start),
+        start=token.start,
+        end=token.end,
+        card=card.id,
+    )
+
+
+def _moved_link(link: Link, line: int, token: JsonValue, card: str) -> Link:
+    """A link of a card's own text; its place is the card's whole JSON string, as the model says."""
+    return Link(
+        raw=link.raw,
+        target=link.target,
+        subpath=link.subpath,
+        display=link.display,
+        embed=link.embed,
+        kind=link.kind,
+        line=line,
+        start=token.start,
+        end=token.end,
+        markdown=link.markdown,
+        property_name=link.property_name,
+        card=card,
+    )
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._positions = Positions(text)
+        self._problems: list[Problem] = []
+
+    def canvas(self) -> Canvas:
+        if not self._text.strip():
+            return Canvas()  # the app creates an empty file, and reads one as an empty canvas
+        try:
+            root = scan_json(self._text)
+        except BadJson as error:
+            self._problem(f"The canvas is not valid JSON: {error.reason}.", error.offset)
+            return Canvas(problems=tuple(self._problems), readable=False)
+        if not isinstance(root, JsonObject):
+            self._problem("The canvas should be a JSON object with nodes and edges.", root.start)
+            return Canvas(problems=tuple(self._problems), readable=False)
+        cards = tuple(card for entry in self._objects(root, "nodes") if (card := self._card(entry)))
+        edges = tuple(edge for entry in self._objects(root, "edges") if (edge := self._edge(entry)))
+        return Canvas(cards, edges, tuple(self._problems), root)
+
+    def _problem(self, message: str, offset: int) -> None:
+        if len(self._problems) < MAX_PROBLEMS:
+            line = self._positions.line_of(offset)
+            self._problems.append(Problem("bad-canvas", message, line, offset, offset))
+
+    def _objects(self, root: JsonObject, key: str) -> Iterator[JsonObject]:
+        array = root.get(key)
+        if array is None or (isinstance(array, JsonScalar) and array.value is None):
+            return
+        if not isinstance(array, JsonArray):
+            self._problem(f"{key} should be an array.", array.start)
+            return
+        for item in array.items:
+            if isinstance(item, JsonObject):
+                yield item
+            else:
+                self._problem(f"An entry of {key} should be an object.", item.start)
+
+    def _card(self, entry: JsonObject) -> Card | None:
+        identity, kind, box = _text_of(entry, "id"), _text_of(entry, "type"), _box(entry)
+        if not identity or not kind or box is None:
+            self._problem("A card needs an id, a type, x, y, width and height.", entry.start)
+            return None
+        color = _text_of(entry, "color")
+        match kind:
+            case "text" if isinstance(_value_of(entry, "text"), str):
+                return TextCard(identity, box, color, entry, _text_of(entry, "text"))
+            case "file" if _text_of(entry, "file"):
+                return FileCard(
+                    identity, box, color, entry, _text_of(entry, "file"), _text_of(entry, "subpath")
+                )
+            case "link" if _text_of(entry, "url"):
+                return LinkCard(identity, box, color, entry, _text_of(entry, "url"))
+            case "group":
+                return GroupCard(
+                    identity, box, color, entry, _text_of(entry, "label"), _text_of(entry, "background")
+                )
+            case "text" | "file" | "link":
+                wanted = {"link": "url"}.get(kind, kind)
+                self._problem(f"The {kind} card {identity} has no {wanted}.", entry.start)
+                return None
+            case _:
+                return OtherCard(identity, box, color, entry, kind)
+
+    def _edge(self, entry: JsonObject) -> Edge | None:
+        identity, begin, end = (_text_of(entry, key) for key in ("id", "fromNode", "toNode"))
+        if not identity or not begin or not end:
+            self._problem("An edge needs an id, fromNode and toNode.", entry.start)
+            return None
+        return Edge(
+            identity,
+            begin,
+            end,
+            from_side=_text_of(entry, "fromSide"),
+            to_side=_text_of(entry, "toSide"),
+            from_end=_text_of(entry, "fromEnd") or "none",
+            to_end=_text_of(entry, "toEnd") or "arrow",
+            color=_text_of(entry, "color"),
+            label=_text_of(entry, "label"),
+            json=entry,
+        )
+
+
+def _value_of(entry: JsonObject, key: str) -> object:
+    value = entry.get(key)
+    return value.value if isinstance(value, JsonScalar) else None
+
+
+def _text_of(entry: JsonObject, key: str) -> str:
+    value = _value_of(entry, key)
+    return value if isinstance(value, str) else ""
+
+
+def _box(entry: JsonObject) -> Rectangle | None:
+    numbers: list[float] = []
+    for key in ("x", "y", "width", "height"):
+        value = _value_of(entry, key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return None
+        numbers.append(value)
+    return Rectangle(*numbers)

@@ -1,0 +1,261 @@
+"""The requests of a transport that have no answer yet, for transports whose line does not come back. Pure.
+
+The life of a transport as a table: states, events, legal moves. Pure.
+
+A transport ends once. `disconnected` is both where it begins and where it ends; `Lifecycle.ended` tells
+them apart, and after it no move is legal.
+
+What a transport tells its user: messages, errors, states, the end; and what every transport is.
+
+The rules of all transports stand here: nothing is called after `on_close`, `on_close` is called once, and a
+callback that raises harms nobody but itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import logging
+from collections.abc import Awaitable, Callable, Container
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+
+from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
+from vaultbridge.client.messages import (
+    CONNECTION_LOST,
+    Kind,
+    Message,
+    RequestId,
+    classify,
+    encode,
+    error_answer,
+    plain,
+    short,
+)
+from vaultbridge.client.metrics import Metrics
+from vaultbridge.errors import VaultbridgeError
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+
+class State(enum.StrEnum):
+    DISCONNECTED = "disconnected"
+    CONNECTING = "connecting"
+    CONNECTED = "connected"
+    RECONNECTING = "reconnecting"
+    DISCONNECTING = "disconnecting"
+
+
+Event = Literal["start", "opened", "failed", "lost", "spent", "close", "closed"]
+
+MOVES: Final[dict[tuple[State, Event], State]] = {
+    (State.DISCONNECTED, "start"): State.CONNECTING,
+    (State.DISCONNECTED, "close"): State.DISCONNECTING,
+    (State.CONNECTING, "opened"): State.CONNECTED,
+    (State.CONNECTING, "failed"): State.DISCONNECTED,
+    (State.CONNECTING, "close"): State.DISCONNECTING,
+    (State.CONNECTED, "lost"): State.RECONNECTING,
+    (State.CONNECTED, "close"): State.DISCONNECTING,
+    (State.RECONNECTING, "opened"): State.CONNECTED,
+    (State.RECONNECTING, "spent"): State.DISCONNECTED,
+    (State.RECONNECTING, "close"): State.DISCONNECTING,
+    (State.DISCONNECTING, "closed"): State.DISCONNECTED,
+}
+"""A failed first connection may be tried again; spent attempts and `close()` are the end."""
+
+ENDINGS: Final[frozenset[Event]] = frozenset({"spent", "closed"})
+
+
+class Lifecycle:
+    """Where a transport is in its life. An illegal move is a KeyError, and a bug of this package."""
+
+    __slots__ = ("ended", "state")
+
+    def __init__(self) -> None:
+        self.state = State.DISCONNECTED
+        self.ended = False
+
+    def allows(self, event: Event) -> bool:
+        return not self.ended and (self.state, event) in MOVES
+
+    def move(self, event: Event) -> State:
+        if self.ended:
+            raise KeyError((self.state, event))
+        self.state = MOVES[self.state, event]
+        self.ended = event in ENDINGS
+        return self.state
+
+
+logger = logging.getLogger(__name__)
+
+ALIVE_SECONDS: Final = 5.0
+"""How long a health check waits for a sign of life."""
+
+
+class Transport(Protocol):
+    """What the WebSocket, stdio and Streamable HTTP transports have in common.
+
+    Every request that `send` accepts gets exactly one answer through `on_message`: the server's, or an error
+    that says why none can come. Every other accepted message arrives, or an error through `on_error` tells.
+    """
+
+    on_message: Callable[[Message], Awaitable[None] | None] | None
+    """Called for each message, in order. When it returns an awaitable, that is awaited before the next
+    message is read; it must not wait for an answer, which could only come after it."""
+    on_close: Callable[[], object] | None
+    """Called once, last of all, when the transport has ended for good."""
+    on_error: Callable[[Exception], object] | None
+    """Called for every error, also those that `start` and `send` raise. None of them ends the transport."""
+    on_state: Callable[[State], object] | None
+    """Called for every change of `state`."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def queue_size(self) -> int: ...
+    async def start(self) -> None: ...
+    async def close(self) -> None: ...
+    async def send(self, message: object) -> None: ...
+    async def is_alive(self, patience: float = ...) -> bool: ...
+
+
+class Callbacks:
+    """The half of a transport that faces its user."""
+
+    def __init__(self) -> None:
+        self.on_message: Callable[[Message], Awaitable[None] | None] | None = None
+        self.on_close: Callable[[], object] | None = None
+        self.on_error: Callable[[Exception], object] | None = None
+        self.on_state: Callable[[State], object] | None = None
+        self._life = Lifecycle()
+        self._metrics = Metrics()
+        self._silent = False
+        self._streams: Any = None
+        self._closer: asyncio.Task[Any] | None = None
+        self._over = asyncio.Event()
+
+    @property
+    def state(self) -> State:
+        return self._life.state
+
+    @property
+    def is_connected(self) -> bool:
+        return self._life.state is State.CONNECTED
+
+    async def __aenter__(self) -> TransportStreams:
+        """Start, and give the streams that the official SDK's `Client` takes; the exit closes."""
+        from vaultbridge.client.sdk import open_streams
+
+        self._streams = open_streams(cast(Transport, self))
+        streams: TransportStreams = await self._streams.__aenter__()
+        return streams
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._streams.__aexit__(kind, error, trace)
+
+    def _move(self, event: Event) -> None:
+        state = self._life.move(event)
+        if self.on_state is not None and not self._silent:
+            self._guard(self.on_state, state)
+
+    def _report(self, error: Exception) -> None:
+        self._metrics.error(error.reason if isinstance(error, VaultbridgeError) else "callback")
+        if self._silent:
+            return
+        if self.on_error is None:
+            logger.debug("transport error: %s", error)
+        else:
+            self._guard(self.on_error, error)
+
+    async def _deliver(self, message: Message) -> None:
+        if self.on_message is None or self._silent:
+            return
+        try:
+            pending = self.on_message(message)
+            if pending is not None:
+                await pending
+        except Exception as error:
+            # The user's code: its failure must not end the line.
+            logger.exception("on_message raised")
+            self._report(error)
+
+    async def _wait_for_end(self, own_tasks: Container[object]) -> None:
+        """For a second `close`: wait for the first, except in a callback that the first itself waits for."""
+        me = asyncio.current_task()
+        if not self._life.ended and me is not self._closer and me not in own_tasks:
+            await self._over.wait()
+
+    def _say_closed(self) -> None:
+        """The last word: `on_close`, and then silence."""
+        if self._silent:
+            return
+        self._silent = True
+        if self.on_close is not None:
+            self._guard(self.on_close)
+
+    def _guard(self, callback: Callable[..., object], *values: Any) -> None:
+        try:
+            callback(*values)
+        except Exception:
+            logger.exception("%s raised", getattr(callback, "__name__", "a callback"))
+
+
+class PendingRequests:
+    """Checks what goes out and what comes in against each other."""
+
+    def __init__(self, max_message_bytes: int) -> None:
+        self._max_message_bytes = max_message_bytes
+        self._open: dict[RequestId, tuple[str, float]] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __contains__(self, request_id: object) -> bool:
+        return request_id in self._open
+
+    def outgoing(self, message: object, now: float) -> tuple[Kind, Message, bytes]:
+        """Check and encode a message to be sent; a request is open from here on. Raises InvalidMessage."""
+        value = plain(message)
+        kind = classify(value)
+        data = encode(value)
+        if len(data) > self._max_message_bytes:
+            raise InvalidMessage(
+                f"The message has {len(data)} bytes; the limit is {self._max_message_bytes}."
+            )
+        if kind is Kind.REQUEST:
+            if value["id"] in self._open:
+                raise InvalidMessage(
+                    f"The request id {value['id']!r} is in use by a request without an answer."
+                )
+            self._open[value["id"]] = (value["method"], now)
+        return kind, value, data
+
+    def incoming(self, kind: Kind, message: Message) -> float | None:
+        """Enter a received message: when its request was sent, if it answers one. Raises UnknownAnswer."""
+        if kind in (Kind.REQUEST, Kind.NOTIFICATION) or message["id"] is None:
+            return None
+        found = self._open.pop(message["id"], None)
+        if found is None:
+            raise UnknownAnswer(f"An answer came to no open request (id {short(message['id'])}).")
+        return found[1]
+
+    def forget(self, request_id: RequestId) -> None:
+        """The request is not accepted after all: its caller is told otherwise."""
+        del self._open[request_id]
+
+    def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:
+        """The answer for a request that will not get the server's; None when it has had one."""
+        found = self._open.pop(request_id, None)
+        if found is None:
+            return None
+        reason = "connection-lost" if sent else "not-sent"
+        return error_answer(request_id, CONNECTION_LOST, f"{why} ({found[0]}).", reason=reason, sent=sent)
+
+    def fail_all(self, why: str) -> list[Message]:
+        answers = [self.fail(request_id, why) for request_id in list(self._open)]
+        return [answer for answer in answers if answer is not None]

@@ -1,0 +1,1 @@
+"""The WebSocket transport of the client: reconnects, and accounts for every message."""

@@ -1,0 +1,201 @@
+"""The incoming half of a WebSocket transport: from a frame to the user's callback.
+
+Every message is checked; one that is refused ends nothing, but the request it may have meant to answer fails.
+
+Which requests have waited too long for their answer. Pure: times come from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Container
+from typing import Final
+
+from vaultbridge.client.errors import InvalidMessage, UnknownAnswer
+from vaultbridge.client.messages import (
+    CONNECTION_LOST,
+    Kind,
+    Message,
+    RequestId,
+    answered_id,
+    decode,
+    error_answer,
+    short,
+)
+from vaultbridge.client.metrics import Metrics
+from vaultbridge.client.websocket.connection import Frame, Pong
+from vaultbridge.client.websocket.outbox import Outbox
+
+LATE_IDS: Final = 4096
+"""Ids of requests given up, remembered so that a late answer is not taken for an unknown one. An id beyond
+these is at worst reported as unknown."""
+
+
+class Deadlines:
+    """All requests wait equally long, so the first sent is the first due."""
+
+    __slots__ = ("_due", "_late", "_waiting", "seconds")
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._waiting: deque[tuple[float, RequestId]] = deque()
+        self._due: dict[RequestId, float] = {}
+        """The newest deadline of each id: an id may be used again once its request was answered, and the
+        entry of the earlier request must not end the later one."""
+        self._late: dict[RequestId, None] = {}
+
+    def add(self, request_id: RequestId, now: float) -> None:
+        if self.seconds is not None:
+            due_at = self._due[request_id] = now + self.seconds
+            self._waiting.append((due_at, request_id))
+
+    def next_due(self, open_ids: Container[RequestId]) -> float | None:
+        """When the next open request is due. Entries of answered requests fall away here."""
+        while self._waiting:
+            due_at, request_id = self._waiting[0]
+            if request_id in open_ids and self._due.get(request_id) == due_at:
+                return due_at
+            self._drop_first()
+        return None
+
+    def take_due(self, now: float) -> list[RequestId]:
+        due: list[RequestId] = []
+        while self._waiting and self._waiting[0][0] <= now:
+            request_id = self._drop_first()
+            if request_id is not None:
+                due.append(request_id)
+        return due
+
+    def _drop_first(self) -> RequestId | None:
+        """Remove the first entry; its id when the entry was the newest of that id."""
+        due_at, request_id = self._waiting.popleft()
+        if self._due.get(request_id) != due_at:
+            return None
+        del self._due[request_id]
+        return request_id
+
+    def give_up(self, request_id: RequestId) -> None:
+        self._late[request_id] = None
+        if len(self._late) > LATE_IDS:
+            del self._late[next(iter(self._late))]
+
+    def was_given_up(self, request_id: RequestId) -> bool:
+        """True once for the late answer of a request that was given up."""
+        if request_id not in self._late:
+            return False
+        del self._late[request_id]
+        return True
+
+
+PLACE_DIGITS = 19
+"""The longest payload of a pong that can be one of our numbers."""
+
+
+class Inbox:
+    def __init__(
+        self,
+        outbox: Outbox,
+        deadlines: Deadlines,
+        metrics: Metrics,
+        *,
+        max_message_bytes: int,
+        deliver: Callable[[Message], Awaitable[None]],
+        report: Callable[[Exception], None],
+    ) -> None:
+        self.heard_at = 0.0
+        """When the last frame came, by the event loop's clock."""
+        self._outbox = outbox
+        self._deadlines = deadlines
+        self._metrics = metrics
+        self._max_message_bytes = max_message_bytes
+        self._deliver = deliver
+        self._report = report
+        self._delivering = False
+        self._waiters: set[asyncio.Future[None]] = set()
+
+    def last_sign(self) -> float:
+        """When the server was last known to live: now, while the user's callback keeps us from listening."""
+        return asyncio.get_running_loop().time() if self._delivering else self.heard_at
+
+    async def next_pong(self) -> None:
+        """Wait for the server's next pong; bounding the wait is the caller's duty."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiters.discard(waiter)
+
+    async def take(self, frame: Frame, *, replay_id: int | None = None) -> bool:
+        """Handle one frame. True when it was the accepted answer to the repeated handshake `replay_id`.
+
+        Raises ConnectFailed when the server refused that handshake.
+        """
+        self.heard_at = asyncio.get_running_loop().time()
+        if isinstance(frame, Pong):
+            if frame.payload.isdigit() and len(frame.payload) <= PLACE_DIGITS:
+                self._outbox.confirm(int(frame.payload))
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+            self._waiters.clear()
+            return False
+        size = len(frame) if isinstance(frame, bytes) or frame.isascii() else len(frame.encode())
+        self._metrics.messages_received += 1
+        self._metrics.bytes_received += size
+        try:
+            if size > self._max_message_bytes:
+                raise InvalidMessage(
+                    f"A message of {size} bytes came; the limit is {self._max_message_bytes}."
+                )
+            kind, message = decode(frame)
+        except InvalidMessage as error:
+            self._report(error)
+            await self._fail_invalid(frame, error)
+            return False
+        if replay_id is not None and message.get("id") == replay_id and "method" not in message:
+            self._outbox.handshake.check(kind, message)
+            return True
+        if self._admit(kind, message):
+            await self._hand_on(message)
+        return False
+
+    async def _hand_on(self, message: Message) -> None:
+        """Deliver. What came meanwhile has not been heard yet: the silence is counted from the end."""
+        self._delivering = True
+        try:
+            await self._deliver(message)
+        finally:
+            self._delivering = False
+            self.heard_at = asyncio.get_running_loop().time()
+
+    def _admit(self, kind: Kind, message: Message) -> bool:
+        """Enter a message in the books; False for an answer that nobody waits for."""
+        if kind is Kind.NOTIFICATION:
+            return True
+        request_id = message["id"]
+        if kind is Kind.REQUEST:
+            self._outbox.asked(request_id)
+        elif self._outbox.handshake.is_repeated(request_id):
+            if (refusal := self._outbox.handshake.renewed(kind, message)) is not None:
+                self._report(refusal)
+            return False
+        elif request_id is not None:  # null: the server could not even read which request it refuses
+            found = self._outbox.answer(request_id)
+            if found is None:
+                if not self._deadlines.was_given_up(request_id):
+                    self._report(
+                        UnknownAnswer(f"An answer came to no open request (id {short(request_id)}).")
+                    )
+                return False
+            self._metrics.answered(self.heard_at - found.at)
+            self._outbox.handshake.received(kind, message)
+        return True
+
+    async def _fail_invalid(self, frame: str | bytes, error: InvalidMessage) -> None:
+        """A refused message may be the only answer its request gets: the request fails, it must not hang."""
+        request_id = answered_id(frame)
+        if request_id is not None and self._outbox.answer(request_id) is not None:
+            text = f"The server's answer was refused: {error.message}"
+            await self._hand_on(error_answer(request_id, CONNECTION_LOST, text, reason=error.reason))

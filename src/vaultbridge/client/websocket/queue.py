@@ -1,0 +1,118 @@
+"""Messages waiting for a line, in order, bounded by count and by bytes. Pure accounting."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from vaultbridge.client.errors import QueueFull
+from vaultbridge.client.messages import Kind, Message, RequestId, decode
+from vaultbridge.limits import MIB
+
+QUEUE_MESSAGES: Final = 10_000
+"""What a busy client sends in some minutes. A longer outage is better told to the caller than hidden."""
+
+QUEUE_BYTES: Final = 32 * MIB
+"""Three messages of the largest size; the whole queue stays small beside the process."""
+
+
+class QueuedMessage(msgspec.Struct, frozen=True, gc=False):
+    """An accepted message on its way: encoded once, described for the books."""
+
+    kind: Kind
+    id: RequestId | None
+    method: str
+    data: bytes
+    row: int | None = None
+    """Its row in the queue file, when there is one."""
+
+    def message(self) -> Message:
+        return decode(self.data)[1]
+
+
+class SendQueue:
+    """First in, first out, with removal of a waiting request by its id."""
+
+    __slots__ = ("_items", "_requests", "bytes", "max_bytes", "max_messages")
+
+    def __init__(self, max_messages: int = QUEUE_MESSAGES, max_bytes: int = QUEUE_BYTES) -> None:
+        self.max_messages = max_messages
+        self.max_bytes = max_bytes
+        self.bytes = 0
+        self._items: deque[QueuedMessage] = deque()
+        self._requests: dict[RequestId, QueuedMessage] = {}
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[QueuedMessage]:
+        return iter(self._items)
+
+    def __contains__(self, request_id: RequestId) -> bool:
+        return request_id in self._requests
+
+    def check_room(self, size: int) -> None:
+        """Raises QueueFull when one more message of `size` bytes would pass a bound."""
+        if len(self._items) >= self.max_messages:
+            raise QueueFull(
+                f"The queue is full: {len(self._items)} messages are waiting for a connection.",
+                hint="Wait for the connection, or raise max_queue_messages.",
+            )
+        if self.bytes + size > self.max_bytes:
+            raise QueueFull(
+                f"The queue is full: {self.bytes} of {self.max_bytes} bytes are waiting, {size} more came.",
+                hint="Wait for the connection, or raise max_queue_bytes.",
+            )
+
+    def push(self, item: QueuedMessage) -> None:
+        """Raises QueueFull; the queue is unchanged then."""
+        self.check_room(len(item.data))
+        self.push_restored(item)
+
+    def push_restored(self, item: QueuedMessage) -> None:
+        """Put in a message that was accepted before: the bound was asked then."""
+        self._items.append(item)
+        self.bytes += len(item.data)
+        if item.kind is Kind.REQUEST and item.id is not None:
+            self._requests[item.id] = item
+
+    def head(self) -> QueuedMessage | None:
+        return self._items[0] if self._items else None
+
+    def pop(self) -> QueuedMessage:
+        """The oldest. Raises IndexError when there is none."""
+        item = self._items.popleft()
+        self._forget(item)
+        return item
+
+    def remove_request(self, request_id: RequestId) -> QueuedMessage | None:
+        """Take back a request; quick near the head, where the requests that are due are."""
+        item = self._requests.get(request_id)
+        if item is not None:
+            self._items.remove(item)
+            self._forget(item)
+        return item
+
+    def take_answers(self) -> tuple[QueuedMessage, ...]:
+        """Remove and return the waiting answers: they belong to requests of a line that is gone."""
+        taken = tuple(item for item in self._items if item.kind in (Kind.RESPONSE, Kind.ERROR))
+        if taken:
+            rest = [item for item in self._items if item.kind not in (Kind.RESPONSE, Kind.ERROR)]
+            self._items = deque(rest)
+            self.bytes -= sum(len(item.data) for item in taken)
+        return taken
+
+    def clear(self) -> tuple[QueuedMessage, ...]:
+        items = tuple(self._items)
+        self._items.clear()
+        self._requests.clear()
+        self.bytes = 0
+        return items
+
+    def _forget(self, item: QueuedMessage) -> None:
+        self.bytes -= len(item.data)
+        if item.kind is Kind.REQUEST and item.id is not None:
+            del self._requests[item.id]

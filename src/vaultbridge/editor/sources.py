@@ -1,0 +1,107 @@
+"""Obsidian's own tabs as a source of editor state, while no companion tells more.
+
+`follow` looks at the stat of `workspace.json` on a beat and reads it when it changed. (The vault's watcher
+would tell too, but only the one process that keeps the index has it.) What the file says while Obsidian is
+not running is what was open when it quit, so it counts only while `is_running` says so.
+
+Notes that vanish from the vault vanish from the editor state: an assistant must not be told of a file
+that is gone. Nothing else of a change concerns the state; a rename is told by the editor that shows the note.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import Final
+
+from vaultbridge.editor.model import OpenFile
+from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
+from vaultbridge.engine import Engine
+from vaultbridge.vault.obsidian import WORKSPACE_FILE, read_workspace
+from vaultbridge.vault.paths import Root, VaultPath
+
+
+def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
+    """Follow the engine's changes from now on; returns how to stop. Call it in the event loop's thread."""
+    loop = asyncio.get_running_loop()
+
+    def changed(paths: frozenset[VaultPath] | None) -> None:
+        # Called from the thread that made or noticed the change.
+        gone = tuple(
+            path for path in state.named() if _concerns(path, paths) and not engine.root.exists(path)
+        )
+        if gone and not loop.is_closed():
+            loop.call_soon_threadsafe(_remove, state, gone)
+
+    return engine.freshness.listen(changed)
+
+
+def _concerns(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:
+    """A deleted folder is told by its own path only."""
+    if changed is None or path in changed:
+        return True
+    return any(path.startswith(folder + "/") for folder in changed)
+
+
+def _remove(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
+    for path in gone:
+        state.removed(path)
+
+
+LOOK_SECONDS: Final = 0.5
+"""Obsidian writes the file a second after the tabs changed; this adds little to that, and a stat costs
+microseconds."""
+
+RUNNING_EVERY: Final = 10
+"""Beats between two looks at whether Obsidian still runs, which costs a little more."""
+
+
+class WorkspaceSource:
+    """Run `follow` as a task, or call `refresh` whenever something may have changed; both belong to the event
+    loop's thread. It reads one small file."""
+
+    def __init__(self, root: Root, state: EditorState, is_running: Callable[[], bool]) -> None:
+        self._root = root
+        self._state = state
+        self._is_running = is_running
+        self._joined = False
+
+    async def follow(self, look_seconds: float = LOOK_SECONDS) -> None:
+        """Runs until cancelled."""
+        seen: tuple[int, int, int] | None = None
+        for beat in itertools.count():
+            stamp = self._stamp()
+            if stamp != seen or beat % RUNNING_EVERY == 0:
+                seen = stamp
+                self.refresh()
+            await asyncio.sleep(look_seconds)
+
+    def _stamp(self) -> tuple[int, int, int] | None:
+        try:
+            status = self._root.config(WORKSPACE_FILE).stat()
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def refresh(self) -> None:
+        if not self._is_running():
+            self.stop()
+            return
+        workspace = read_workspace(self._root)
+        if workspace.problem:
+            # Half-written or broken: what was known stays until the next change.
+            return
+        if not self._joined:
+            self._state.join(WORKSPACE, OBSIDIAN)
+            self._joined = True
+        shown: dict[VaultPath, OpenFile] = {}
+        for file in workspace.open_files:
+            shown.setdefault(file.path, OpenFile(file.path, pinned=file.pinned))
+        self._state.files_open(WORKSPACE, shown.values())
+        self._state.focus_on(WORKSPACE, workspace.active)
+
+    def stop(self) -> None:
+        if self._joined:
+            self._joined = False
+            self._state.leave(WORKSPACE)

@@ -1,0 +1,253 @@
+"""The engine as the editor side sees it: `ports.VaultView`, with every blocking call in a worker thread.
+
+What is wrong in a note, with the exact place of each fault. Pure: values in, values out.
+
+Links to nothing, links that fit several files, links to headings and blocks that are not there, and whatever
+the parser itself reported (bad YAML, duplicate keys and block ids, bytes that are not UTF-8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.editor.model import Finding, FindingsOf, Severity
+from vaultbridge.engine import Engine
+from vaultbridge.engine.naming import TEXT_KINDS, holds_text
+from vaultbridge.engine.operations import AddFile, Create, Operation, Write
+from vaultbridge.engine.reading import parse_file
+from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.links.resolve import FileTable, Missing, resolve
+from vaultbridge.markdown.model import Link, Note, ProblemCode
+from vaultbridge.markdown.sections import find_block, find_section
+from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.scope import file_filter
+
+FINDINGS_PER_NOTE: Final = 200
+"""A note with more is broken as a whole; a list longer than this helps nobody."""
+
+TARGETS_READ: Final = 50
+"""Other notes read for one note's headings and blocks: each costs a read and a parse."""
+
+_SEVERITY: Final[dict[ProblemCode, Severity]] = {
+    "bad-yaml": "error",
+    "duplicate-key": "error",
+    "unclosed-properties": "error",
+    "bad-canvas": "error",
+    "bad-base": "error",
+    "placeholder": "information",
+    "too-large": "information",
+}
+
+NoteOf = Callable[[VaultPath], tuple[str, Note] | None]
+"""The text and values of another note; None when it cannot be read."""
+
+
+def findings(
+    path: VaultPath,
+    text: str,
+    note: Note,
+    table: FileTable | None,
+    visible: Callable[[VaultPath], bool],
+    note_of: NoteOf,
+) -> tuple[Finding, ...]:
+    """All faults of one note, in the order of its text. A target that is not `visible` does not exist.
+    Without a table nothing is known about links, and nothing is said about them."""
+    found = [
+        Finding(
+            problem.message, _SEVERITY.get(problem.code, "warning"), problem.code, problem.start, problem.end
+        )
+        for problem in note.problems
+    ]
+    known: dict[VaultPath, tuple[str, Note] | None] = {path: (text, note)}
+    for link in note.links:
+        if table is None:
+            break
+        found.extend(_of_link(link, path, table, visible, note_of, known))
+        if len(found) >= FINDINGS_PER_NOTE:
+            break
+    return tuple(sorted(found[:FINDINGS_PER_NOTE], key=lambda finding: (finding.start, finding.end)))
+
+
+def _of_link(
+    link: Link,
+    source: VaultPath,
+    table: FileTable,
+    visible: Callable[[VaultPath], bool],
+    note_of: NoteOf,
+    known: dict[VaultPath, tuple[str, Note] | None],
+) -> Iterator[Finding]:
+    resolution = resolve(link.target, source, table)
+    if isinstance(resolution, Missing) or not visible(VaultPath(resolution.path)):
+        yield _finding(link, f"Nothing in the vault is named {link.target!r}.", "warning", "broken-link")
+        return
+    others = [other for other in resolution.others if visible(VaultPath(other))]
+    if others:
+        fits = ", ".join((resolution.path, *others)[:5])
+        yield _finding(link, f"{link.target!r} fits several files: {fits}.", "information", "ambiguous-link")
+    target = VaultPath(resolution.path)
+    if not link.subpath or not target.lower().endswith(".md"):
+        return
+    if target not in known:
+        if len(known) > TARGETS_READ:
+            return
+        known[target] = note_of(target)
+    read = known[target]
+    if read is not None:
+        yield from _of_subpath(link, target, *read)
+
+
+def _of_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Finding]:
+    block = link.subpath.startswith("#^")
+    try:
+        if block:
+            find_block(note, link.subpath[2:])
+        else:
+            find_section(text, note, link.subpath[1:])
+    except EditRefused:
+        kind = "block" if block else "heading"
+        what = f"{target} has no {kind} {link.subpath[2 if block else 1 :]!r}."
+        yield _finding(link, what, "warning", f"broken-{kind}")
+
+
+def _finding(link: Link, message: str, severity: Severity, code: str) -> Finding:
+    return Finding(message, severity, code, link.start, link.end)
+
+
+NOTES_WITH_FINDINGS: Final = 100
+"""Notes told when the whole vault is asked for: the client reads them all into a prompt."""
+
+FINDINGS_SECONDS: Final = 2.0
+"""A client waits for diagnostics after every edit: what was found by then is the answer."""
+
+
+class EngineView:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    @property
+    def name(self) -> str:
+        return self._engine.name
+
+    @property
+    def folder(self) -> Path:
+        return self._engine.root.folder
+
+    def visible(self, path: VaultPath) -> bool:
+        return self._engine.scope.visible(path)
+
+    def from_top(self, text: str) -> str:
+        return self._engine.from_top(text)
+
+    def locate(self, path: VaultPath) -> Path:
+        try:
+            return self._engine.root.place(path)
+        except VaultbridgeError:
+            # A link that leads out: its own place is still in the vault, and nobody follows it from here.
+            return self._engine.root.folder / path
+
+    async def find(self, name: str) -> VaultPath:
+        return await asyncio.to_thread(self._find, name)
+
+    def _find(self, name: str) -> VaultPath:
+        try:
+            return self._engine.find(name)
+        except NoteNotFound:
+            if self._engine.ask.status.complete:
+                raise
+        self._wait_for_first_build()
+        return self._engine.find(name)
+
+    async def read_text(self, path: VaultPath) -> str:
+        data = await asyncio.to_thread(self._engine.read_bytes, path)
+        if not holds_text(path, data):
+            # A client would write back what it was shown, and the file would be lost.
+            raise EngineFailure(
+                f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
+            )
+        return displayable(decode(data).text)
+
+    async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
+        return await asyncio.to_thread(self._write, path, text, actor)
+
+    def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
+        if visible := self._engine.scope.visible(path):
+            # As it is spelled on disk, or would be in folders that are there: another spelling may be a
+            # note's whole name without `.md`, and is not the path that the file gets.
+            path = self._engine.root.path_of(self._engine.root.place(path)) or path
+        there = visible and self._engine.root.exists(path)
+        operation: Operation
+        if there and self._engine.is_folder(path):
+            # Asked for by name, the engine would find the note that is called like the folder.
+            raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
+        if there:
+            operation = Write(note=path, content=text)
+        elif path.lower().endswith(TEXT_KINDS):
+            # The dot says: exactly there, not where the settings put new notes.
+            operation = Create(note=f"./{path}", content=text)
+        else:
+            operation = AddFile(path=path, data=text.encode())
+        self._engine.apply([operation], actor=actor, label="written by an editor client")
+        return path
+
+    async def list_files(self, pattern: str) -> Sequence[VaultPath]:
+        fits = file_filter(pattern)
+        return [path for path in await asyncio.to_thread(self._paths) if fits(path)]
+
+    async def file_count(self) -> int:
+        return await asyncio.to_thread(self._file_count)
+
+    def _file_count(self) -> int:
+        self._wait_for_first_build()
+        return sum(self._engine.ask.counts().values())
+
+    def _paths(self) -> list[VaultPath]:
+        self._wait_for_first_build()
+        return [file.path for file in self._engine.ask.files()]
+
+    def _wait_for_first_build(self) -> None:
+        """These answers have no place to say that they are partial. Raises TimedOut."""
+        self._engine.freshness.settle()
+        self._engine.freshness.wait_complete()
+
+    async def findings(self, path: VaultPath | None) -> Sequence[FindingsOf]:
+        return await asyncio.to_thread(self._findings, path)
+
+    def _findings(self, path: VaultPath | None) -> list[FindingsOf]:
+        deadline = time.monotonic() + FINDINGS_SECONDS
+        paths = [path] if path is not None else self._suspects(deadline)
+        complete = self._engine.ask.status_to_ask().complete
+        # While half of the files are not known yet, every second link would look broken.
+        table: FileTable | None = self._engine.ask.seen_table() if complete else None
+        told = []
+        for one in paths:
+            read = self._note_of(one)
+            if read is not None:
+                found = findings(one, *read, table, self.visible, self._note_of)
+                if found or path is not None:
+                    told.append(FindingsOf(one, read[0], found))
+            if time.monotonic() > deadline:
+                break
+        return told
+
+    def _suspects(self, deadline: float) -> list[VaultPath]:
+        """Notes of which the index knows that something is wrong."""
+        suspects = []
+        for indexed in self._engine.ask.notes():
+            if indexed.note.problems or None in indexed.resolved:
+                suspects.append(indexed.file.path)
+            if len(suspects) >= NOTES_WITH_FINDINGS or time.monotonic() > deadline:
+                break
+        return suspects
+
+    def _note_of(self, path: VaultPath) -> tuple[str, Note] | None:
+        """The file as it is on disk now, so that places fit what the client sees."""
+        try:
+            text = decode(self._engine.read_bytes(path)).text
+        except VaultbridgeError:
+            return None
+        return displayable(text), parse_file(path, text)

@@ -1,0 +1,96 @@
+"""A canvas by name: read with its hash, edited as one change of its text.
+
+Attachments: reading one within a bound, and adding one where the vault's settings want it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.canvas.edit import CanvasEdit
+from vaultbridge.engine.engine import FileView
+from vaultbridge.engine.operations import Outcome, Write
+from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
+from vaultbridge.links.resolve import FileTable
+from vaultbridge.links.syntax import link_text
+from vaultbridge.markdown.edits.change import apply_changes
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, name_of, new_vault_path
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+
+NAMES_TRIED: Final = 1000
+"""How many numbered names are tried before adding is refused: more copies of one name are a mistake."""
+
+_NOTES: Final = (".md", ".canvas", ".base")
+
+
+def size_of(engine: Engine, path: VaultPath) -> int:
+    return engine.root.status(path).st_size
+
+
+def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
+    """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
+    give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
+    PermissionDenied, EditRefused."""
+    name = engine.from_top(name)
+    wanted = new_vault_path(name)
+    if wanted.lower().endswith(_NOTES) or "." not in name_of(wanted):
+        raise InvalidArgument(
+            f"{wanted} is no name for an attachment.",
+            argument="name",
+            hint="Give it the ending of its kind, such as .png.",
+        )
+    if "/" not in name:
+        wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
+    # Before a free name is looked for: a number would tell that a hidden file is there.
+    engine.scope.check_write(wanted, new=True)
+    return _free(engine.root.spelled(wanted), engine.ask.table(), engine.root)
+
+
+def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
+    """The disk is asked last, because for a name that is free it reads a folder; but the table may not know
+    a file that was added just now."""
+    stem, _, ending = name_of(path).rpartition(".")
+    candidate = path
+    for number in range(1, NAMES_TRIED):
+        if not table.same_path(candidate) and not root.exists(candidate):
+            return candidate
+        candidate = join(folder_of(path), f"{stem} {number}.{ending}")
+    raise EditRefused(f"{path} exists already, and so do {NAMES_TRIED} numbered names after it.")
+
+
+def link_to(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
+    """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
+    # Not of all: a longer link than the visible files need would tell of a hidden one of the same name.
+    table = engine.ask.seen_table()
+    return link_text(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
+
+
+def canvas_view(engine: Engine, name: str) -> FileView:
+    """A bare name may leave the `.canvas` out, when no note has it. Raises NoteNotFound, AmbiguousName, or
+    InvalidArgument for a file of another kind."""
+    path = engine.find(name if name.lower().endswith(".canvas") else f"{name}.canvas")
+    if not path.lower().endswith(".canvas"):
+        raise InvalidArgument(f"{path} is no canvas.", argument="name", hint="Name a .canvas file.")
+    return engine.view(path)
+
+
+def edit_canvas(
+    engine: Engine,
+    name: str,
+    edit: Callable[[str], CanvasEdit],
+    *,
+    expected: str = "",
+    dry_run: bool = False,
+    actor: str = "",
+) -> tuple[FileView, CanvasEdit, Outcome]:
+    """Carry out one edit on the canvas as it is now; refused when it changes between reading and writing."""
+    view = canvas_view(engine, name)
+    if expected and expected != view.hash:
+        raise StaleWrite(view.path, expected=expected, current=view.hash)
+    edited = edit(view.text)
+    text = apply_changes(view.text, edited.changes)
+    wanted = Write(note=view.path, content=text, expected=view.hash)
+    return view, edited, engine.apply([wanted], dry_run=dry_run, label="canvas", actor=actor)

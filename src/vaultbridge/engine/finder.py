@@ -1,0 +1,170 @@
+"""From what a person or an assistant calls a file to the file: which one is meant, and where it lies.
+
+By its exact path without asking the index, else by the index, else by the disk as long as the index does not
+know all. A file that the scope hides does not exist here, nor does a link to one.
+
+Finding a note by name before the index knows it: by walking the vault.
+
+A first build of a large vault takes seconds, and an assistant's first call names a note. Slower than the
+index by far, and without aliases and close names; used only while the index is incomplete.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from vaultbridge.engine.queries import Queries
+from vaultbridge.errors import AmbiguousName, EngineFailure, InvalidArgument, InvalidPath, NoteNotFound
+from vaultbridge.limits import PATH_CHARS
+from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
+from vaultbridge.vault import beneath
+from vaultbridge.vault.cloud import icloud_stand_in
+from vaultbridge.vault.paths import Root, VaultPath, vault_path
+from vaultbridge.vault.read import not_downloaded
+from vaultbridge.vault.scope import LinkedScope
+from vaultbridge.vault.walk import FileEntry, walk
+
+
+def find_unindexed(root: Root, name: str, visible: Callable[[str], bool]) -> VaultPath | None:
+    """The file that a wikilink of this text would find, None when there is none. Raises AmbiguousName when
+    several folders have one."""
+    target = name.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].partition("#")[0].strip()
+    found = walk(root)
+    table = FileTable(entry.path for entry in found if isinstance(entry, FileEntry) and visible(entry.path))
+    match resolve(target, "", table):
+        case Resolved(path=path):
+            wanted = name_key(target).removesuffix(".md")
+            same = table.paths_named(name_key(file_name(path)))
+            fitting = sorted(p for p in same if name_key(p).removesuffix(".md").endswith(wanted)) or [path]
+            if len(fitting) > 1:
+                raise AmbiguousName(name, tuple(fitting))
+            return VaultPath(fitting[0])
+        case _:
+            return None
+
+
+class Finder:
+    def __init__(self, root: Root, scope: LinkedScope, ask: Queries) -> None:
+        self._root = root
+        self._scope = scope
+        self._ask = ask
+
+    def find(self, name: str) -> VaultPath:
+        """See `Engine.find`."""
+        if not name.strip():
+            raise InvalidArgument("Which note? Give its name or path.", argument="name")
+        if len(name) > PATH_CHARS:
+            raise InvalidArgument(
+                f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
+            )
+        found = self._exactly(name)
+        if found is not None:
+            return found
+        complete = self._ask.status_to_ask().complete
+        try:
+            return self._ask.find(name)
+        except NoteNotFound:
+            # The index may not know it yet. Last, because another spelling is found by reading whole folders.
+            if (found := self.on_disk(name)) is not None:
+                return found
+            # Not complete before the answer, or no longer: it may have been made anew meanwhile.
+            if not complete or not self._ask.status.complete:
+                # EMPTY
+
+                if (found := find_unindexed(self._root, name, self._ask.existing())) is not None:
+                    return found
+                if self._ask.status.complete:
+                    # By an alias, perhaps.
+                    return self._ask.find(name)
+            raise
+
+    def _exactly(self, name: str) -> VaultPath | None:
+        """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
+        for path in self.spelled(name):
+            status = self._root.plain_status(path)
+            if status is not None:
+                if stat.S_ISREG(status.st_mode):
+                    return path
+            elif self._root.spells(path) and self._is_file(path):
+                return path
+        return None
+
+    def _is_file(self, path: VaultPath) -> bool:
+        try:
+            return self.place(path).is_file()
+        except NoteNotFound:
+            return False
+
+    def on_disk(self, name: str) -> VaultPath | None:
+        """A path that is there, whatever the index knows yet."""
+        return next(filter(None, map(self.stored, self.spelled(name))), None)
+
+    def stored(self, path: VaultPath) -> VaultPath | None:
+        """How the path of a visible file is spelled on disk, whatever the index knows yet."""
+        try:
+            place = self.place(path)
+        except NoteNotFound:
+            return None
+        except EngineFailure:
+            # Not downloaded: there by this name, and whoever reads it is told.
+            return path
+        return self._root.path_of(place) if place.is_file() else None
+
+    def spelled(self, name: str) -> Iterator[VaultPath]:
+        """The visible paths that a name may be, as it stands and with `.md`."""
+        for spelled in (name, f"{name}.md"):
+            try:
+                path = vault_path(spelled)
+            except InvalidPath:
+                continue
+            if self._scope.visible(path):
+                yield path
+
+    def place(self, path: VaultPath) -> Path:
+        """Where a visible file is; what is a link to a hidden one is hidden too. Raises NoteNotFound, or
+        EngineFailure for one that is not downloaded."""
+        place = self.located(path)
+        self._scope.check_read(path)
+        return place
+
+    def located(self, path: VaultPath) -> Path:
+        try:
+            return self._root.locate(path)
+        except NoteNotFound:
+            # Unlike a Path's own question, no error for a name that is too long for any file.
+            if os.path.lexists(icloud_stand_in(self._root.place(path))):
+                raise not_downloaded(path) from None
+            raise
+
+    def resolved(self, path: VaultPath) -> Path:
+        """Where to open a file, every link followed once. A visible path that leads to a hidden file is as if
+        it were not there; a hidden one is opened for the links in it. Raises as `place` does."""
+        place = self._root.real_place(self.located(path), path)
+        self.check_leads(path, place)
+        return place
+
+    def check_leads(self, path: VaultPath, real: Path) -> None:
+        """Raises NoteNotFound when a visible path leads to a hidden file. `real` has no link in it."""
+        # By names alone: both are known, and asking the disk again could give another answer.
+        names = self._scope.names
+        if names.unrestricted or not names.visible(path):
+            return
+        leads = self._root.path_of(real)
+        if leads is not None and not names.visible(leads):
+            raise NoteNotFound(path)
+
+    def check_named(self, path: VaultPath) -> None:
+        """Raises NoteNotFound for a file that is on disk and leads to a hidden one or became a folder,
+        PermissionDenied for one that is larger than may be used."""
+        if self._root.exists(path):
+            try:
+                status = beneath.status(self.resolved(path))
+            except OSError:
+                # Gone since, or a link took its place.
+                raise NoteNotFound(path) from None
+            if stat.S_ISDIR(status.st_mode):
+                raise NoteNotFound(path)
+            self._scope.check_size(path, status.st_size)

@@ -1,0 +1,239 @@
+"""What was changed, as one scope may see it: hidden files are in no row, diff or refusal.
+
+What a change did to a file is shown when the file was visible then and is visible now: by each name that the
+change gave it, by the file that a link led to, and by the name that it has today. So neither the public time
+of a note that is private now nor the private time of a public one is told. A note that was private in between
+shows the times in which it was not.
+
+A change that concerned hidden files alone does not exist. One that concerned both shows its visible part, and
+may be undone only when nothing happened to the hidden files but that their links followed.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge.engine.operations import ChangedFile, FileChange
+from vaultbridge.engine.reading import parse_file
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.links.resolve import name_key
+from vaultbridge.markdown.edits.unified_diff import make_diff
+from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.journal import (
+    HISTORY_LIMIT,
+    Departure,
+    Journal,
+    JournalEntry,
+    concerns,
+    name_before,
+)
+from vaultbridge.vault.write.steps import (
+    Act,
+    FolderMade,
+    FolderRemoved,
+    Moved,
+    Removed,
+    Restored,
+    Trashed,
+    Written,
+    paths_of,
+)
+
+
+class HistoryEntry(Struct, frozen=True):
+    """One change. `paths` are the visible ones that it concerned; `undone_by` and `undo_of` are ids."""
+
+    id: int
+    at: float
+    actor: str
+    label: str
+    undone_by: int | None
+    undo_of: int | None
+    paths: tuple[VaultPath, ...]
+
+
+class HistoryView:
+    """The journal through one scope."""
+
+    def __init__(self, journal: Journal, scope: Scope, root: Root) -> None:
+        self._journal = journal
+        self._scope = scope
+        self._root = root
+        self._departures: list[Departure] = []
+        """Every move and deletion that the journal holds, as far as it was read: bounded as it is."""
+        self._read_to = 0
+        self._reading = threading.Lock()
+
+    def changes(self, path: VaultPath | None = None, *, limit: int) -> list[HistoryEntry]:
+        """The newest first: of the whole vault, or of one file, followed back through its names."""
+        self._catch_up()
+        if path is not None:
+            # One question: a later page would not know the file's older names.
+            entries = self._journal.history(path, limit=limit if self._scope.unrestricted else HISTORY_LIMIT)
+            return [self._shown(entry) for entry in self._of_file(entries, path)][:limit]
+        found: list[HistoryEntry] = []
+        before: int | None = None
+        # The journal is bounded, and each round goes further back.
+        while True:
+            entries = self._journal.history(limit=limit, before=before)
+            found += [self._shown(entry) for entry in entries if self._visible(entry)]
+            if len(entries) < limit or len(found) >= limit:
+                return found[:limit]
+            before = entries[-1].id
+
+    def _of_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
+        """Those of a file's changes that show something of that file: a change may be visible for the sake of
+        another one. The newest first, as the journal gives them."""
+        key = name_key(path)
+        for entry in entries:
+            if concerns(self._part_seen(entry), key):
+                yield entry
+            key = name_before(entry, key)
+
+    def newest_to_undo(self) -> int:
+        """Raises EditRefused when there is none."""
+        for change in self.changes(limit=HISTORY_LIMIT):
+            if change.undone_by is None and change.undo_of is None:
+                return change.id
+        raise EditRefused("There is no change to undo.")
+
+    def entry(self, number: int) -> JournalEntry:
+        """Raises InvalidArgument for one that is unknown, as for one that concerned hidden files alone."""
+        self._catch_up()
+        entry = self._journal.entry(number)
+        if not self._visible(entry):
+            raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
+        return entry
+
+    def diff(self, number: int) -> str:
+        """A unified diff of every text file that the change touched and the caller may see."""
+        pieces = [
+            make_diff(decode(version.before or b"").text, decode(version.after or b"").text, version.path)
+            for version in self._journal.versions(self._part_seen(self.entry(number)))
+            if version.path.lower().endswith((".md", ".canvas", ".base"))
+        ]
+        return displayable("".join(pieces))
+
+    def check_undo(self, number: int, *, force: bool) -> frozenset[str]:
+        """The hidden files that follow when the change is undone. Raises when it may not be."""
+        entry = self.entry(number)
+        hidden: set[str] = set()
+        seen = self._part_seen(entry).acts
+        for act in entry.acts:
+            if act in seen:
+                for path in paths_of(act):
+                    self._scope.check_write(path)
+                continue
+            hidden.update(paths_of(act))
+            # Text that somebody may not see must not be lost, made or moved by their hand.
+            if force or not isinstance(act, Written) or not self._only_links_followed(act):
+                raise EditRefused(
+                    f"Change {number} cannot be undone from here: it reaches beyond the folders that "
+                    "may be used."
+                )
+        return frozenset(hidden)
+
+    def _only_links_followed(self, act: Written) -> bool:
+        """Whether a file says the same before and after, but for where its links lead."""
+        if act.before is None:
+            return False
+        before, after = (
+            _without_links(act.path, self._journal.content(image)) for image in (act.before, act.after)
+        )
+        return before == after
+
+    def _visible(self, entry: JournalEntry) -> bool:
+        if self._scope.unrestricted:
+            return True
+        files = [act for act in entry.acts if not isinstance(act, FolderMade | FolderRemoved)]
+        # A folder made on the way tells nothing once the file in it is hidden.
+        return any(act in files for act in self._part_seen(entry).acts) or (
+            not files and bool(self._part_seen(entry).acts)
+        )
+
+    def _shown(self, entry: JournalEntry) -> HistoryEntry:
+        paths = self._part_seen(entry).paths
+        return HistoryEntry(
+            entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of, paths
+        )
+
+    def _part_seen(self, entry: JournalEntry) -> JournalEntry:
+        """The change with what it did to visible files alone."""
+        if self._scope.unrestricted:
+            return entry
+        acts = (act for position, act in enumerate(entry.acts) if self._sees(act, entry.id, position))
+        return replace(entry, acts=tuple(acts))
+
+    def _sees(self, act: Act, number: int, position: int) -> bool:
+        named = paths_of(act)
+        inner = act.trashed if isinstance(act, Restored) else act
+        places = (inner.place, inner.target_place) if isinstance(inner, Moved) else (inner.place,)
+        reached = filter(None, map(self._root.path_of, places))
+        if not all(map(self._scope.visible, {*named, *reached})):
+            return False
+        if isinstance(act, Removed | Trashed | FolderMade | FolderRemoved):
+            return True
+        return self._is_seen_today(named[-1], number, position)
+
+    def _is_seen_today(self, path: VaultPath, number: int, position: int) -> bool:
+        """Whether the file that had this path right after an act is visible now, or was when it was deleted.
+        One that another program took away may lie anywhere, in a hidden folder too: it is not."""
+        for _, _, act in self._later(number, position):
+            source, key = name_key(act.path), name_key(path)
+            within = (isinstance(act, Moved | Trashed) and act.folder) and key.startswith(source + "/")
+            if key != source and not within:
+                continue
+            if not isinstance(act, Moved):
+                return self._scope.visible(path)
+            path = VaultPath(act.target + path[len(act.path) :])
+        return self._scope.visible(path) and self._root.exists(path)
+
+    def _later(self, number: int, position: int) -> list[Departure]:
+        """Departures after one act."""
+        with self._reading:
+            start = bisect_right(self._departures, (number, position), key=lambda one: one[:2])
+            return self._departures[start:]
+
+    def _catch_up(self) -> None:
+        if not self._scope.unrestricted:
+            with self._reading:
+                self._read_to, newer = self._journal.departures(after=self._read_to)
+                self._departures += newer
+
+
+def _without_links(path: VaultPath, data: bytes) -> list[str]:
+    """The text between the links."""
+    text = decode(data).text
+    pieces: list[str] = []
+    at = 0
+    for link in sorted(parse_file(path, text).links, key=lambda link: link.start):
+        pieces.append(text[at : link.start])
+        at = max(at, link.end)
+    return [*pieces, text[at:]]
+
+
+def changed_files(acts: Iterable[Act], visible: Callable[[str], bool]) -> tuple[ChangedFile, ...]:
+    """One row a visible file, in the order things were done; folders made or removed on the way are left
+    out."""
+    rows: list[ChangedFile] = []
+    for act in acts:
+        match act:
+            case Written():
+                change: FileChange = "created" if act.before is None else "changed"
+                rows.append(ChangedFile(act.path, change, hash=act.after.hash))
+            case Removed() | Trashed():
+                rows.append(ChangedFile(act.path, "deleted"))
+            case Moved():
+                rows.append(ChangedFile(act.target, "moved", was=act.path, hash=act.hash))
+            case Restored():
+                rows.append(ChangedFile(act.trashed.path, "created"))
+            case FolderMade() | FolderRemoved():
+                pass
+    return tuple(row for row in rows if visible(row.path))

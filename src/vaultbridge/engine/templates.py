@@ -1,0 +1,163 @@
+"""A template put into a note that exists: its text at a place, its properties merged with the note's.
+
+Daily, weekly, monthly, quarterly and yearly notes: which one, and made from its template as in the app.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.engine.operations import Append, Create, Insert, Operation, Prepend, SetProperty
+from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.markdown.parse import parse
+from vaultbridge.vault.dates import periodic_path
+from vaultbridge.vault.paths import VaultPath, name_of
+from vaultbridge.vault.settings import Period
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
+
+
+class Periodic(Struct, frozen=True):
+    """`day` is the date that was asked for, any day of its period."""
+
+    period: Period
+    day: date
+    path: VaultPath
+    exists: bool
+
+
+def periodic_note(engine: Engine, period: Period, when: str = "today") -> Periodic:
+    """`when` is a date (`YYYY-MM-DD`), today, yesterday, tomorrow, or a number of periods from now (`-1`).
+    Raises InvalidArgument, or InvalidPath for a format in the settings that gives no good name."""
+    day = _day(period, when, engine.now().date())
+    path = periodic_path(period, day, engine.settings)
+    return Periodic(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
+
+
+def adding(
+    engine: Engine,
+    note: Periodic,
+    content: str,
+    *,
+    heading: str = "",
+    first: bool = False,
+    create: bool = False,
+) -> tuple[list[Operation], tuple[str, ...]]:
+    """The operations that add `content` at the end of the note (or with `first` at its beginning), or of the
+    section under `heading`, which is made with `create` when it is missing; the note is made from its
+    template before when it is not there yet. An empty `content` only makes the note. With what a person
+    should know."""
+    operations: list[Operation] = []
+    notices: tuple[str, ...] = ()
+    if not note.exists:
+        text, notices = _new_text(engine, note)
+        operations.append(Create(note=note.path, content=text))
+    if content and first:
+        operations.append(Prepend(note=note.path, content=content, heading=heading, create=create))
+    elif content:
+        operations.append(Append(note=note.path, content=content, heading=heading, create=create))
+    return operations, notices
+
+
+def _new_text(engine: Engine, note: Periodic) -> tuple[str, tuple[str, ...]]:
+    """The app makes the note without its template when that is not there, and says so."""
+    template = engine.settings.notes_of(note.period).template
+    if not template:
+        return "", ()
+    when = datetime.combine(note.day, engine.now().time())
+    try:
+        return engine.expand(template, name_of(note.path).removesuffix(".md"), when=when), ()
+    except NoteNotFound:
+        return "", (f"The template {template!r} of the {note.period} notes was not found.",)
+
+
+def _day(period: Period, when: str, today: date) -> date:
+    word = when.strip().lower() or "today"
+    steps = {"today": 0, "yesterday": -1, "tomorrow": 1}
+    if word in steps:
+        return today + timedelta(days=steps[word])
+    try:
+        if word[0] in "+-" or len(word) < 5:
+            return _shifted(period, int(word), today)
+        return date.fromisoformat(word)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(
+            f"date is {when!r}.",
+            argument="date",
+            hint="Give YYYY-MM-DD, today, yesterday, tomorrow, or a number of periods such as -1.",
+        ) from None
+
+
+def _shifted(period: Period, steps: int, today: date) -> date:
+    if period == "daily":
+        return today + timedelta(days=steps)
+    if period == "weekly":
+        return today + timedelta(weeks=steps)
+    months = {"monthly": 1, "quarterly": 3, "yearly": 12}[period] * steps
+    month = today.year * 12 + today.month - 1 + months
+    return date(month // 12, month % 12 + 1, 1)
+
+
+_JOINED: Final = ("tags", "aliases", "cssclasses")
+"""Lists of which a note keeps its own items and gains the template's."""
+
+
+def inserting(
+    engine: Engine, template: str, path: VaultPath, *, heading: str = "", line: int = 0, expected: str = ""
+) -> list[Operation]:
+    """The operations for `Engine.apply`. What the note's properties say stays: the template only adds.
+    Raises NoteNotFound for the template, EditRefused when its properties cannot be read."""
+    text = engine.expand(template, name_of(path).removesuffix(".md"))
+    parsed = parse(text)
+    values: dict[str, Any] = {}
+    body = text
+    if parsed.properties is not None:
+        if not parsed.properties.valid:
+            raise EditRefused(f"The properties of the template {template!r} cannot be read.")
+        values, body = parsed.properties.values, text[parsed.properties.end :]
+    own = engine.view(path).note.properties
+    operations: list[Operation] = []
+    if body.strip():
+        # The text before the properties: they would move the line that the caller named.
+        if line:
+            operations.append(Insert(note=path, line=line, content=body, expected=expected))
+        else:
+            operations.append(Append(note=path, content=body, heading=heading, expected=expected))
+    for name, value in _merged(own.values if own is not None else {}, values).items():
+        operations.append(SetProperty(note=path, name=name, value=value, expected=expected))
+    return operations
+
+
+def template_path(engine: Engine, template: str) -> VaultPath:
+    """As `Engine.expand` finds it: a bare name lies in the templates folder first."""
+    folder = engine.settings.template_folder.strip("/")
+    if folder:
+        try:
+            return engine.find(f"{folder}/{template}")
+        except NoteNotFound:
+            pass
+    return engine.find(template)
+
+
+def _merged(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    """The properties to set."""
+    there = {name.lower(): value for name, value in own.items()}
+    wanted: dict[str, Any] = {}
+    for name, value in added.items():
+        key = name.lower()
+        if there.get(key) is None:
+            wanted[name] = value
+        elif key in _JOINED:
+            items = _items(there[key])
+            new = [item for item in _items(value) if item not in items]
+            if new:
+                wanted[name] = items + new
+    return wanted
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [] if value is None else [value]

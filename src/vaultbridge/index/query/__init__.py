@@ -1,0 +1,1 @@
+"""Obsidian's search language: parsed, evaluated against the index, shown as hits."""

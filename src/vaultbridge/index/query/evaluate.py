@@ -1,0 +1,320 @@
+"""Which files a query matches: exactly, by candidates from the tables and a check where they cannot decide.
+
+Works on sets of file ids within one reading transaction. The parts of an AND are evaluated cheapest first,
+each within what is left, so that a check opens only the texts that everything else has let through."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.index.query.needle import Column, Needle, beginning, longer_words, lookup, whole_word
+from vaultbridge.index.query.parse import (
+    And,
+    Anything,
+    Cased,
+    Compared,
+    HasProperty,
+    HasTag,
+    IsNull,
+    Not,
+    Or,
+    Query,
+    RegexTerm,
+    Term,
+    Within,
+)
+from vaultbridge.index.query.properties import name_fits, passes
+from vaultbridge.index.query.regex import Patterns, batches, compile_pattern
+from vaultbridge.index.query.units import blocks_of, holding, lines_of, sections_of
+from vaultbridge.index.store.database import Index, read_status
+from vaultbridge.index.store.rows import decode_note
+from vaultbridge.links.resolve import file_name, name_key
+
+_IN_LIST: Final = 500
+"""Ids in one SQL list, below SQLite's bound on variables; also the number of texts in memory at once."""
+
+CHECKED_AT_ONCE: Final = 256
+"""Notes that are looked through without asking the word table for candidates: their texts take 2 ms, as long
+as the table takes for one common word."""
+
+LONGER_WORDS: Final = 8
+"""Longer words that are asked for together with a word at once: a long word has few."""
+
+CHECKED_PER_WORD: Final = 8
+"""How many notes can be looked through in the time in which the table looks up one more word: measured on
+notes of 3 KB."""
+
+_first = itemgetter(0)
+_decode_json = msgspec.json.Decoder().decode
+
+
+def in_lists(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
+    """The ids in lists for SQL, each with its marks."""
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _IN_LIST):
+        part = ordered[start : start + _IN_LIST]
+        yield ", ".join("?" * len(part)), part
+
+
+class Evaluation:
+    """One query at one moment of the index."""
+
+    def __init__(self, index: Index, db: sqlite3.Connection, patterns: Patterns) -> None:
+        self.db = db
+        self.patterns = patterns
+        self.paths = index.paths(db)
+        # A first build gathers the dictionary at its end; until then texts are looked through instead.
+        self.terms = index.terms if read_status(db).complete else None
+        if self.terms is not None:
+            self.terms.refresh(db)
+        self._notes = index.searchable(db)
+
+    def matching(self, query: Query) -> set[int]:
+        return self.ids(query, None, sensitive=False)
+
+    def searchable(self, within: set[int] | None) -> set[int]:
+        """All notes and canvases, or those of `within`."""
+        return self._notes if within is None else self._notes & within
+
+    def ids(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+        """The files that match, of those in `within` (None: of all)."""
+        match query:
+            case Term(text):
+                return self._holding_text(Needle.of(text, sensitive=sensitive), "any", within)
+            case RegexTerm(written):
+                return self._holding_pattern(written, within, names=True, sensitive=sensitive)
+            case Anything():
+                return self.searchable(within)
+            case And(parts):
+                for part in sorted(parts, key=_order):
+                    within = self.ids(part, within, sensitive=sensitive)
+                    if not within:
+                        break
+                return within or set()
+            case Or(parts):
+                return set().union(*(self.ids(part, within, sensitive=sensitive) for part in parts))
+            case Not(part):
+                universe = self.searchable(None) if within is None else within
+                return universe - self.ids(part, universe, sensitive=sensitive)
+            case Cased(case_sensitive, part):
+                return self.ids(part, within, sensitive=case_sensitive)
+            case HasTag(name):
+                return _restricted(self._tagged(name), within)
+            case HasProperty(name, value):
+                return self._with_property(name, value, within, sensitive=sensitive)
+            case Within("file", part):
+                return self._by_name(part, within, file_name, sensitive=sensitive)
+            case Within("path", part):
+                return self._by_name(part, within, str, sensitive=sensitive)
+            case Within("content", part):
+                return self._content(part, within, sensitive=sensitive)
+            case Within("task" | "task-todo" | "task-done", part):
+                return self._with_task(query.place, part, within, sensitive=sensitive)
+            case Within(place, part):
+                return self._with_unit(place, part, within, sensitive=sensitive)
+            case Compared() | IsNull():
+                return set()
+
+    def candidates(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int] | None:
+        """Files outside of which the query holds in no content; None when all must be looked at."""
+        match query:
+            case Term(text):
+                found = self._lookup(Needle.of(text, sensitive=sensitive), "body")[0]
+                return found if found is None else _restricted(found, within)
+            case And(parts):
+                for part in parts:
+                    narrower = self.candidates(part, within, sensitive=sensitive)
+                    within = within if narrower is None else narrower
+                return within
+            case Or(parts):
+                each = [self.candidates(part, within, sensitive=sensitive) for part in parts]
+                return None if any(one is None for one in each) else set().union(*(one or () for one in each))
+            case Cased(case_sensitive, part):
+                return self.candidates(part, within, sensitive=case_sensitive)
+            case HasTag(name):
+                return _restricted(self._tagged(name), within)
+            case _:
+                return within
+
+    def texts(self, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
+        for marks, part in in_lists(ids):
+            yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
+
+    def _lookup(self, needle: Needle, column: Column) -> tuple[set[int] | None, bool]:
+        """Candidates by the word table, and whether they need no check."""
+        how = lookup(needle, self.terms, column)
+        if not how.match:
+            return None, False
+        return self._match(how.match), how.exact
+
+    def _holding_text(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
+        if within is not None and len(within) <= CHECKED_AT_ONCE:
+            return self._checked(needle, column, self.searchable(within))
+        if needle.one_word:
+            return self._holding_word(needle, column, within)
+        found, exact = self._lookup(needle, column)
+        pool = self.searchable(within) if found is None else _restricted(found, within)
+        return pool if exact else self._checked(needle, column, pool)
+
+    def _holding_word(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
+        longer = longer_words(needle, self.terms)
+        if longer is not None and longer <= LONGER_WORDS:
+            return _restricted(self._lookup(needle, column)[0] or set(), within)
+        # The word itself is one list of the table. A short word is a common one: it leaves few notes, and to
+        # look through those is cheaper than to unite the lists of all words that contain it.
+        known = _restricted(self._match(whole_word(needle, column)), within)
+        pool = self.searchable(within) - known
+        if longer is None:
+            if len(pool) > CHECKED_AT_ONCE:
+                # Too many words contain it; those that begin with it spare most of the texts.
+                known |= _restricted(self._match(beginning(needle, column)), within)
+        elif len(pool) > longer * CHECKED_PER_WORD:
+            return known | _restricted(self._lookup(needle, column)[0] or set(), within)
+        return known | self._checked(needle, column, pool - known)
+
+    def _checked(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
+        """Those of the pool whose text holds the needle, or whose path does when that counts."""
+        named: set[int] = set()
+        if column == "any":
+            named = {id_ for id_ in pool if needle.occurs_in(self.paths[id_])}
+        return named | {id_ for id_, text in self.texts(pool - named) if needle.occurs_in(text)}
+
+    def _match(self, match: str) -> set[int]:
+        rows = self.db.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
+        return set(map(_first, rows))
+
+    def _holding_pattern(
+        self, written: str, within: set[int] | None, *, names: bool, sensitive: bool
+    ) -> set[int]:
+        pattern = compile_pattern(written, ignore_case=not sensitive)
+        pool = sorted(self.searchable(within))
+        found: set[int] = set()
+        if names:
+            spans = self.patterns.spans(pattern, [self.paths[id_] for id_ in pool])
+            found = {id_ for id_, where in zip(pool, spans, strict=True) if where}
+        for rows in batches(self.texts(set(pool) - found), lambda row: len(row[1])):
+            spans = self.patterns.spans(pattern, [text for _, text in rows])
+            found |= {id_ for (id_, _), where in zip(rows, spans, strict=True) if where}
+        return found
+
+    def _content(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+        """Like `ids`, but words and patterns count in the content alone."""
+        match query:
+            case Term(text):
+                return self._holding_text(Needle.of(text, sensitive=sensitive), "body", within)
+            case RegexTerm(written):
+                return self._holding_pattern(written, within, names=False, sensitive=sensitive)
+            case And(parts):
+                for part in sorted(parts, key=_order):
+                    within = self._content(part, within, sensitive=sensitive)
+                return within or set()
+            case Or(parts):
+                return set().union(*(self._content(part, within, sensitive=sensitive) for part in parts))
+            case Not(part):
+                universe = self.searchable(within)
+                return universe - self._content(part, universe, sensitive=sensitive)
+            case Cased(case_sensitive, part):
+                return self._content(part, within, sensitive=case_sensitive)
+            case _:
+                return self.ids(query, within, sensitive=sensitive)
+
+    def _by_name(
+        self, query: Query, within: set[int] | None, shown: Callable[[str], str], *, sensitive: bool
+    ) -> set[int]:
+        """By name or path alone, of files of every kind."""
+        pool = list(self.paths) if within is None else sorted(within)
+        held = holding(query, [shown(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive)
+        return {id_ for id_, holds in zip(pool, held, strict=True) if holds}
+
+    def _tagged(self, name: str) -> set[int]:
+        key = name_key(name)
+        rows = self.db.execute(
+            "SELECT file FROM tags WHERE key = ? OR (key > ? AND key < ?)", (key, key + "/", key + "0")
+        )
+        return {id_ for (id_,) in rows}
+
+    def _with_property(
+        self, name: Query, value: Query, within: set[int] | None, *, sensitive: bool
+    ) -> set[int]:
+        names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
+        keys = [key for (key,) in names if name_fits(name, key, self.patterns)]
+        found: set[int] = set()
+        verdicts: dict[str, bool] = {}
+        for key in keys:
+            for id_, written in self.db.execute("SELECT file, value FROM properties WHERE key = ?", (key,)):
+                if within is not None and id_ not in within:
+                    continue
+                if written not in verdicts:
+                    verdicts[written] = passes(
+                        value, _decode_json(written), self.patterns, sensitive=sensitive
+                    )
+                if verdicts[written]:
+                    found.add(id_)
+        return found
+
+    def _with_task(self, place: str, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+        condition = {"task": "", "task-todo": " WHERE status = ' '", "task-done": " WHERE status != ' '"}[
+            place
+        ]
+        pool = self.candidates(query, within, sensitive=sensitive)
+        rows = [
+            (id_, text)
+            for id_, text in self.db.execute(f"SELECT file, text FROM tasks{condition}")
+            if pool is None or id_ in pool
+        ]
+        if isinstance(query, Anything):
+            return {id_ for id_, _ in rows}
+        held = holding(query, [text for _, text in rows], self.patterns, sensitive=sensitive)
+        return {id_ for (id_, _), holds in zip(rows, held, strict=True) if holds}
+
+    def _with_unit(self, place: str, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
+        pool = self.candidates(query, within, sensitive=sensitive)
+        found: set[int] = set()
+        for id_, text in self.texts(self.searchable(pool)):
+            if any(holding(query, self.units(place, id_, text), self.patterns, sensitive=sensitive)):
+                found.add(id_)
+        return found
+
+    def units(self, place: str, id_: int, text: str) -> list[str]:
+        """The pieces of a text that a place names."""
+        if place == "line":
+            return lines_of(text)
+        note: Any = decode_note(self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()[0])
+        return sections_of(text, note) if place == "section" else blocks_of(text, note)
+
+
+def _restricted(found: set[int], within: set[int] | None) -> set[int]:
+    return found if within is None else found & within
+
+
+def _order(query: Query) -> tuple[int, int]:
+    """The cheapest part first, of equal ones the longest text: long words are the rarer ones."""
+    return _cost(query), -len(query.text) if isinstance(query, Term) else 0
+
+
+def _cost(query: Query) -> int:
+    """A rough order: look-ups, then what opens some texts, then what opens many or starts a process."""
+    match query:
+        case Term() | HasTag():
+            return 0
+        case HasProperty():
+            return 1
+        case Within("file" | "path"):
+            return 2
+        case Cased(_, part) | Within("content", part):
+            return 1 + _cost(part)
+        case And(parts) | Or(parts):
+            return 1 + max(map(_cost, parts))
+        case Within():
+            return 5
+        case Not(part):
+            return 6 + _cost(part)
+        case RegexTerm():
+            return 20
+        case _:
+            return 3

@@ -1,0 +1,205 @@
+"""One word or phrase of a search: how the index finds candidates, and how a text is checked.
+
+A search is for substrings of the folded text (`fold.plain`). The full-text table answers that exactly for a
+string within one word; for a string over several words it gives candidates, which are then checked against
+the text. With `match-case:` every candidate is checked, by the letters as written.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from vaultbridge.index.fold import WORD, FoldedText, composed, plain, spaced, stands_apart
+from vaultbridge.index.store.database import Terms
+
+Column = Literal["body", "path", "any"]
+
+SPANS_PER_LINE: Final = 16
+"""The most places marked in one line."""
+
+
+class Needle(Struct, frozen=True):
+    """`folded` is what is looked for unless `sensitive`, then it is `text` itself."""
+
+    text: str
+    sensitive: bool
+    folded: str
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str, *, sensitive: bool = False) -> Needle:
+        text = unicodedata.normalize("NFC", text)
+        return cls(text, sensitive, plain(text), tuple(WORD.findall(spaced(text))))
+
+    @property
+    def one_word(self) -> bool:
+        """Whether the string lies within one word, so that the word table decides."""
+        return len(self.words) == 1 and self.words[0] == self.folded and not self.sensitive
+
+    @property
+    def fold(self) -> Callable[[str], str]:
+        """The form of a text in which `wanted` is looked for."""
+        return composed if self.sensitive else plain
+
+    @property
+    def wanted(self) -> str:
+        return self.text if self.sensitive else self.folded
+
+    def occurs_in(self, text: str) -> bool:
+        # Most texts that hold it hold it as written, which spares the folding. With its case a letter must
+        # not be found in one whose accent is a character of its own.
+        return (not self.sensitive and self.text in text) or self.wanted in self.fold(text)
+
+    def spans_in(self, line: str) -> list[tuple[int, int]]:
+        """Where it stands in a line, as offsets of the line as written."""
+        return self.spans_of(FoldedText(line, self.fold))
+
+    def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
+        """The same for a line that was folded by `fold` already."""
+        spans: list[tuple[int, int]] = []
+        wanted = self.wanted
+        if not wanted:
+            return spans
+        at = folded.plain.find(wanted)
+        while at >= 0 and len(spans) < SPANS_PER_LINE:
+            end = at + len(wanted)
+            spans.append(folded.span(at, end))
+            at = folded.plain.find(wanted, end)
+        return spans
+
+    def rank_match(self) -> str:
+        """What the full-text table ranks by: the words themselves, the last one also as a beginning."""
+        if not self.words:
+            return ""
+        phrase = _quoted(" ".join(self.words))
+        return phrase if _is_whole(self.words[-1]) else phrase + " *"
+
+
+def _is_whole(word: str) -> bool:
+    """Whether no longer word can hold this one: a character that stands apart is always a word by itself."""
+    return len(word) == 1 and stands_apart(word)
+
+
+def _quoted(words: str) -> str:
+    # Words hold letters and digits only, so there is nothing to escape.
+    return f'"{words}"'
+
+
+class Lookup(Struct, frozen=True):
+    """A full-text query for candidates. When not `exact`, each candidate must be checked; without `match`,
+    every note is one."""
+
+    match: str
+    exact: bool
+
+
+def lookup(needle: Needle, terms: Terms | None, column: Column) -> Lookup:
+    """How to find what may hold the needle. `terms` must be fresh; None while a first build has not gathered
+    them yet."""
+    if not needle.words:
+        return Lookup("", exact=False)
+    match = _one_word(needle, terms) if needle.one_word else _several_words(needle, terms)
+    if match is None:
+        return Lookup("", exact=False)
+    if not match:
+        return Lookup(_NOTHING, exact=True)
+    return Lookup(_in_column(match, column), exact=needle.one_word)
+
+
+def whole_word(needle: Needle, column: Column) -> str:
+    """A full-text query for just the word of a needle of one word: part of what holds it."""
+    return _in_column(_quoted(needle.words[0]), column)
+
+
+def longer_words(needle: Needle, terms: Terms | None) -> int | None:
+    """How many other words contain a needle of one word; None when they are too many, or not known yet."""
+    if _is_whole(needle.words[0]):
+        return 0
+    found = terms.containing(needle.words[0]) if terms else None
+    return None if found is None else sum(word != needle.words[0] for word in found)
+
+
+def beginning(needle: Needle, column: Column) -> str:
+    """A full-text query for words that begin with a needle of one word: part of what holds it."""
+    return _in_column(_quoted(needle.words[0]) + " *", column)
+
+
+def _in_column(match: str, column: Column) -> str:
+    columns = "{path body}" if column == "any" else column
+    return f"{columns} : ({match})"
+
+
+_NOTHING: Final = '"\x80"'
+"""A word that no text has: control characters separate words."""
+
+
+def _one_word(needle: Needle, terms: Terms | None) -> str | None:
+    word = needle.words[0]
+    if _is_whole(word):
+        return _quoted(word)
+    found = terms.containing(word) if terms else None
+    if found is None:
+        return None
+    # Words that begin with it need not be named one by one.
+    inside = [term for term in found if not term.startswith(word)]
+    beginning = [_quoted(word) + " *"] if len(inside) < len(found) else []
+    return " OR ".join(beginning + [_quoted(term) for term in inside])
+
+
+PHRASES: Final = 32
+"""The most phrases that a phrase is expanded to: each costs the table at least one pass over its rarest
+word."""
+
+SHORT_WORD: Final = 5
+"""Letters of a word that may be common: where a longer one stands at all is near enough to check, when the
+only other word of the phrase is a beginning."""
+
+
+def _several_words(needle: Needle, terms: Terms | None) -> str | None:
+    """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of one.
+
+    A beginning (`of*`) costs the table a pass over all words that begin so, once for each phrase it stands
+    in. So the words at both ends are named one by one while that makes few phrases. Else the phrase is asked
+    for as it is, and for the longer first words by less: whatever comes too much is checked anyway."""
+    words = list(needle.words)
+    open_start = needle.folded.startswith(words[0]) and not _is_whole(words[0])
+    open_end = needle.folded.endswith(words[-1]) and not _is_whole(words[-1])
+    if len(words) == 1:
+        return _part_of_word(words[0], terms, open_start=open_start, open_end=open_end)
+    between = words[1:-1]
+    tail = " *" if open_end else ""
+    firsts = (terms.ending(words[0]) if terms else None) if open_start else words[:1]
+    lasts = (terms.starting(words[-1]) if terms else None) if open_end else words[-1:]
+    if firsts is None:
+        return _quoted(" ".join(words[1:])) + tail
+    if lasts is not None and len(firsts) * len(lasts) <= PHRASES:
+        return _any_phrase([first, *between, last] for first in firsts for last in lasts)
+    if lasts is not None and len(lasts) <= PHRASES:
+        found = [_any_phrase([*words[:-1], last] for last in lasts)]
+    else:
+        found = [_quoted(" ".join(words)) + tail]
+    others = [first for first in firsts if first != words[0]]
+    if between:
+        found += [_quoted(" ".join((first, *between))) for first in others]
+    else:
+        found += [f'"{first} {words[-1]}"{tail}' for first in others if len(first) <= SHORT_WORD]
+        found += [_quoted(first) for first in others if len(first) > SHORT_WORD]
+    return " OR ".join(found)
+
+
+def _any_phrase(phrases: Iterable[list[str]]) -> str:
+    return " OR ".join(_quoted(" ".join(words)) for words in phrases)
+
+
+def _part_of_word(word: str, terms: Terms | None, *, open_start: bool, open_end: bool) -> str | None:
+    """A word with something around it that separates words, such as `-foo`."""
+    if not open_start:
+        return _quoted(word) + (" *" if open_end else "")
+    if terms is None:
+        return None
+    found = terms.containing(word) if open_end else terms.ending(word)
+    return None if found is None else _any_phrase([one] for one in found)

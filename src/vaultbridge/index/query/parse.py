@@ -1,0 +1,405 @@
+"""Obsidian's search language, read into a tree (docs/obsidian.md 8).
+
+Words are joined by AND, `OR` binds weaker, `-` negates, parentheses group. An operator takes one word,
+phrase, regular expression or group. What the tree means is `index.query.search`'s duty; nothing here looks at
+a note. Raises only `InvalidQuery`, which says where reading stopped and what would be right.
+
+Where the app's help is silent: a word with a colon whose front is no operator is refused when that front is
+made of letters (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`;
+`[[` begins the text of a link and no property; an operator with nothing after it asks for anything.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+QUERY_CHARS: Final = 4096
+"""The longest query read: people and assistants write below 500, and every part of it costs a look-up."""
+
+QUERY_DEPTH: Final = 32
+"""The deepest nesting of groups and operators: the reader below and the evaluation recurse."""
+
+QUERY_PARTS: Final = 256
+"""The most words, phrases and tests in one query."""
+
+SHOWN_CHARS: Final = 30
+"""How much of a query is shown where it cannot be read: enough to see which place is meant."""
+
+_LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+
+Place = Literal["file", "path", "content", "line", "block", "section", "task", "task-todo", "task-done"]
+Comparison = Literal["<", ">", "<=", ">="]
+
+
+class Term(Struct, frozen=True, gc=False):
+    """A word or phrase, found anywhere, also inside of words. `quoted` matters for property values alone,
+    where a quoted value must be the whole one."""
+
+    text: str
+    quoted: bool = False
+
+
+class RegexTerm(Struct, frozen=True, gc=False):
+    """`pattern` as written between the slashes, in JavaScript's syntax."""
+
+    pattern: str
+
+
+class Anything(Struct, frozen=True, gc=False):
+    """An operator without an argument: `task-todo:` asks for notes with any open task."""
+
+
+class And(Struct, frozen=True):
+    parts: tuple[Query, ...]
+
+
+class Or(Struct, frozen=True):
+    parts: tuple[Query, ...]
+
+
+class Not(Struct, frozen=True):
+    part: Query
+
+
+class Within(Struct, frozen=True):
+    """`part` holds in the named place; for line, block, section and task within a single one of them."""
+
+    place: Place
+    part: Query
+
+
+class Cased(Struct, frozen=True):
+    """`match-case:` and `ignore-case:`."""
+
+    sensitive: bool
+    part: Query
+
+
+class HasTag(Struct, frozen=True, gc=False):
+    """`name` without `#`; tags that lie under it count as well."""
+
+    name: str
+
+
+class Compared(Struct, frozen=True, gc=False):
+    """The value is less or greater than `value`: as numbers, else as dates, else as text."""
+
+    comparison: Comparison
+    value: str
+
+
+class IsNull(Struct, frozen=True, gc=False):
+    """The property is there and has no value."""
+
+
+class HasProperty(Struct, frozen=True):
+    """A property whose name fits `name` and, unless that is Anything, whose value fits `value`."""
+
+    name: Query
+    value: Query
+
+
+Query: TypeAlias = (
+    Term | RegexTerm | Anything | And | Or | Not | Within | Cased | HasTag | Compared | IsNull | HasProperty
+)
+
+_PLACES: Final = get_args(Place)
+_OPERATORS: Final = (*_PLACES, "tag", "match-case", "ignore-case")
+_COMPARISONS: Final = ("<=", ">=", "<", ">")
+
+
+def parse_query(text: str) -> Query:
+    """The tree of a query. Raises `InvalidQuery`, also for an empty one."""
+    return _Reader(text).whole()
+
+
+def _all_of(parts: list[Query]) -> Query:
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _any_of(parts: list[Query]) -> Query:
+    return parts[0] if len(parts) == 1 else Or(tuple(parts))
+
+
+def _where(text: str, place: int) -> str:
+    """The place in a query in words, with what stands there."""
+    shown = text[place : place + SHOWN_CHARS]
+    if not shown:
+        return f"At character {place + 1}, the end of the query"
+    shown = _LONE_SURROGATE.sub("\ufffd", shown) + ("…" if place + SHOWN_CHARS < len(text) else "")
+    return f"At character {place + 1} of the query, at {shown}"
+
+
+class _Reader:
+    """Recursive descent over the text; `at` is the next character."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.depth = 0
+        self.parts = 0
+        # Inside of `[name:value]` the bracket and the first colon end a word.
+        self.ends = ""
+
+    def whole(self) -> Query:
+        if len(self.text) > QUERY_CHARS:
+            raise self.wrong(
+                f"The query has {len(self.text)} characters; at most {QUERY_CHARS} are read.", at=0
+            )
+        if (odd := _LONE_SURROGATE.search(self.text)) is not None:
+            raise self.wrong("this is no character of Unicode.", at=odd.start(), hint="Write it in UTF-8.")
+        query = self.alternatives()
+        if query is None:
+            if self.at < len(self.text):
+                raise self.wrong("')' closes no group.", hint='Quote it to search for it: ")".')
+            raise self.wrong(
+                "The query is empty.", hint='Give words, a "phrase", or an operator such as tag:#name.'
+            )
+        if self.at < len(self.text):
+            raise self.wrong("')' closes no group.", hint='Quote it to search for it: ")".')
+        return query
+
+    def wrong(self, what: str, *, at: int | None = None, hint: str = "") -> Exception:
+        from vaultbridge.errors import InvalidQuery
+
+        place = self.at if at is None else at
+        return InvalidQuery(f"{_where(self.text, place)}: {what}", position=place, hint=hint)
+
+    def blanks(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def next(self, string: str) -> bool:
+        return self.text.startswith(string, self.at)
+
+    def or_word(self) -> bool:
+        after = self.text[self.at + 2 : self.at + 3]
+        return self.next("OR") and (not after or after.isspace() or after in "()" + self.ends)
+
+    def alternatives(self) -> Query | None:
+        """Everything up to `)`, the end of a property or of the query; None when there is nothing."""
+        self.depth += 1
+        if self.depth > QUERY_DEPTH:
+            raise self.wrong(f"Groups are nested more than {QUERY_DEPTH} deep.")
+        found: list[Query] = []
+        part = self.conjunction()
+        while True:
+            self.blanks()
+            if not self.or_word():
+                break
+            if part is None:
+                raise self.wrong("OR has nothing before it.", hint='Quote it to search for it: "OR".')
+            found.append(part)
+            place = self.at
+            self.at += 2
+            part = self.conjunction()
+            if part is None:
+                raise self.wrong(
+                    "OR has nothing after it.", at=place, hint='Quote it to search for it: "OR".'
+                )
+        self.depth -= 1
+        if part is not None:
+            found.append(part)
+        return _any_of(found) if found else None
+
+    def conjunction(self) -> Query | None:
+        parts: list[Query] = []
+        while True:
+            self.blanks()
+            if self.at >= len(self.text) or self.text[self.at] == ")" or self.or_word():
+                break
+            if self.ends and self.text[self.at] in self.ends:
+                break
+            parts.append(self.negation())
+        return _all_of(parts) if parts else None
+
+    def negation(self) -> Query:
+        place = self.at
+        negated = 0
+        while self.next("-") and self.text[self.at + 1 : self.at + 2].strip() and not self.next("--"):
+            negated += 1
+            self.at += 1
+        part = self.term()
+        if part is None:
+            raise self.wrong("'-' has nothing after it.", at=place)
+        return Not(part) if negated % 2 else part
+
+    def term(self) -> Query | None:
+        """One word, phrase, pattern, group, property test or operator with its argument."""
+        if self.at >= len(self.text) or self.text[self.at].isspace():
+            return None
+        self.parts += 1
+        if self.parts > QUERY_PARTS:
+            raise self.wrong(f"The query has more than {QUERY_PARTS} parts.")
+        char = self.text[self.at]
+        if char == "(":
+            return self.group()
+        if char == '"':
+            return self.phrase()
+        if char == "/" and (regex := self.regex()) is not None:
+            return regex
+        if char == "[" and not self.ends and not self.next("[["):
+            return self.property_test()
+        if self.ends and self.next_comparison():
+            return self.compared()
+        return self.word()
+
+    def group(self) -> Query:
+        place = self.at
+        self.at += 1
+        inside = self.alternatives()
+        if not self.next(")"):
+            raise self.wrong("'(' is never closed.", at=place, hint="Close it with ')', or quote it.")
+        self.at += 1
+        return Anything() if inside is None else inside
+
+    def phrase(self) -> Query:
+        place = self.at
+        self.at += 1
+        taken: list[str] = []
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char == '"':
+                self.at += 1
+                text = "".join(taken)
+                return Term(text, quoted=True) if text else Anything()
+            if char == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\"):
+                self.at += 1
+                char = self.text[self.at]
+            taken.append(char)
+            self.at += 1
+        raise self.wrong(
+            "the quotation mark is never closed.", at=place, hint='End the phrase with ", or write \\".'
+        )
+
+    def regex(self) -> Query | None:
+        """None when no slash closes it: then it is a word such as `/path`."""
+        inside_class = False
+        at = self.at + 1
+        while at < len(self.text):
+            char = self.text[at]
+            if char == "\\":
+                at += 1
+            elif char == "[":
+                inside_class = True
+            elif char == "]":
+                inside_class = False
+            elif char == "/" and not inside_class:
+                pattern = self.text[self.at + 1 : at]
+                if not pattern:
+                    return None
+                self.at = at + 1
+                return RegexTerm(pattern)
+            at += 1
+        return None
+
+    def word(self) -> Query | None:
+        place = self.at
+        if self.next("[["):
+            close = self.text.find("]]", self.at)
+            self.at = len(self.text) if close < 0 else close + 2
+            return Term(self.text[place : self.at])
+        while self.at < len(self.text):
+            char = self.text[self.at]
+            if char.isspace() or char in '()"' or char in self.ends:
+                break
+            if char == ":" and not self.ends:
+                name = self.text[place : self.at].lower()
+                if name in _OPERATORS:
+                    self.at += 1
+                    return self.operator(name, place)
+                self.refuse_operator(name, place)
+            self.at += 1
+        return Term(self.text[place : self.at]) if self.at > place else None
+
+    def refuse_operator(self, name: str, place: int) -> None:
+        if not name.replace("-", "").replace("_", "").isalpha() or self.next("://") or not name.isascii():
+            return
+        following = self.text[self.at + 1 : self.at + 2]
+        if not following or following.isspace():
+            return
+        raise self.wrong(
+            f"{name!r} is no operator.",
+            at=place,
+            hint=f"Known are {', '.join(op + ':' for op in _OPERATORS)}; a property is [{name}:value]; "
+            f'a text with a colon is quoted: "{name}:…".',
+        )
+
+    def operator(self, name: str, place: int) -> Query:
+        self.blanks()
+        self.depth += 1
+        if self.depth > QUERY_DEPTH:
+            raise self.wrong(f"Operators are nested more than {QUERY_DEPTH} deep.")
+        ended = self.at >= len(self.text) or self.text[self.at] == ")" or self.or_word()
+        argument = None if ended else self.term()
+        self.depth -= 1
+        part: Query = Anything() if argument is None else argument
+        if name == "tag":
+            return self.tags(part, place)
+        if name in ("match-case", "ignore-case"):
+            return Cased(name == "match-case", part)
+        return Within(name, part)  # type: ignore[arg-type]
+
+    def tags(self, part: Query, place: int) -> Query:
+        match part:
+            case Term(text):
+                if name := text.removeprefix("#").rstrip("/"):
+                    return HasTag(name)
+            case And(parts):
+                return And(tuple(self.tags(each, place) for each in parts))
+            case Or(parts):
+                return Or(tuple(self.tags(each, place) for each in parts))
+            case Not(inner):
+                return Not(self.tags(inner, place))
+            case _:
+                pass
+        raise self.wrong("tag: needs the name of a tag.", at=place, hint="Write tag:#name or tag:(#a OR #b).")
+
+    def property_test(self) -> Query:
+        place = self.at
+        self.at += 1
+        self.ends = ":]"
+        name = self.alternatives()
+        if name is None:
+            raise self.wrong("'[' begins a property test, which needs a name.", at=place, hint=_PROPERTY_HINT)
+        value: Query = Anything()
+        if self.next(":"):
+            self.at += 1
+            self.ends = "]"
+            self.blanks()
+            value = self.alternatives() or Anything()
+            if isinstance(value, Term) and value.text.lower() == "null" and not value.quoted:
+                value = IsNull()
+        self.ends = ""
+        if not self.next("]"):
+            raise self.wrong(
+                "'[' begins a property test that is never closed.", at=place, hint=_PROPERTY_HINT
+            )
+        self.at += 1
+        return HasProperty(_name_words(name), value)
+
+    def next_comparison(self) -> bool:
+        return self.ends == "]" and any(self.next(sign) for sign in _COMPARISONS)
+
+    def compared(self) -> Query:
+        place = self.at
+        sign = next(sign for sign in _COMPARISONS if self.next(sign))
+        self.at += len(sign)
+        self.blanks()
+        value = self.phrase() if self.next('"') else self.word()
+        if not isinstance(value, Term):
+            raise self.wrong(f"{sign!r} needs a value after it.", at=place, hint="Write [rating:>5].")
+        return Compared(sign, value.text)  # type: ignore[arg-type]
+
+
+_PROPERTY_HINT: Final = 'Write [name] or [name:value]; quote it to search for a bracket: "[".'
+
+
+def _name_words(name: Query) -> Query:
+    """A property name of several words needs no quotes: `[due date]` is one name."""
+    if isinstance(name, And) and all(isinstance(part, Term) for part in name.parts):
+        return Term(" ".join(part.text for part in name.parts if isinstance(part, Term)))
+    return name

@@ -1,0 +1,1 @@
+"""The tables of the index and what is written to them."""

@@ -1,0 +1,296 @@
+"""What one file puts into the index: from bytes to rows, without touching the index.
+
+Runs in the worker processes of a first build and in the process itself for a few files; both must give the
+same, or an incremental index would not equal a rebuilt one. No I/O, no clock.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import astuple
+
+from vaultbridge.index.fold import WORD, spaced
+from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.links.resolve import candidate_keys, name_key
+from vaultbridge.markdown.model import (
+    Block,
+    Callout,
+    Footnote,
+    Heading,
+    InlineField,
+    Link,
+    LinkKind,
+    Note,
+    Problem,
+    Properties,
+    Tag,
+    Task,
+)
+from vaultbridge.markdown.text import decode, displayable
+
+EMBED: Final = 1
+AMBIGUOUS: Final = 8
+MARKDOWN: Final = 16
+_KIND_SHIFT: Final = 1
+_KINDS: Final[tuple[LinkKind, ...]] = ("wiki", "markdown", "property", "canvas")
+
+PROPERTY_JSON_CHARS: Final = 64 * 1024
+"""A longer property value is kept as null for queries (the note itself still has it)."""
+
+PROPERTY_DEPTH: Final = 64
+"""Deeper values of a property that must be made storable are left out: it is done by recursion."""
+
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_DATETIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+_encode_json = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Rows(Struct, array_like=True):
+    """Everything of one file, ready to insert. `body` is None when the full-text table can take `text` as it
+    is; `text` is None when the content is not kept (too large, not downloaded)."""
+
+    hash: str
+    text: str | None
+    body: str | None
+    heads: str
+    note: bytes
+    links: list[tuple[int, int, str, str, str, str | None, str | None]]
+    tags: list[tuple[str, str, int]]
+    aliases: list[tuple[str, str]]
+    properties: list[tuple[str, int, str, str, str]]
+    tasks: list[tuple[int, int, str, str, str, str, str | None]]
+    problems: list[tuple[int, int, str, str]]
+
+
+def encode_note(note: Note) -> bytes:
+    """As MessagePack without the fields' names: less than half the size."""
+    properties = None if note.properties is None else astuple(note.properties)
+    lists = (note.headings, note.tags, note.links, note.tasks, note.blocks, note.callouts, note.footnotes)
+    return _encode(
+        (
+            properties,
+            note.aliases,
+            *([astuple(item) for item in items] for items in lists),
+            [astuple(item) for item in note.fields],
+            [astuple(item) for item in note.problems],
+        )
+    )
+
+
+def decode_note(blob: bytes) -> Note:
+    properties, aliases, *lists = _decode(blob)
+    return Note(
+        Properties(*properties) if properties is not None else None,
+        tuple(Heading(*item) for item in lists[0]),
+        tuple(Tag(*item) for item in lists[1]),
+        tuple(aliases),
+        tuple(Link(*item) for item in lists[2]),
+        tuple(Task(*item) for item in lists[3]),
+        tuple(Block(*item) for item in lists[4]),
+        tuple(Callout(*item) for item in lists[5]),
+        tuple(Footnote(*item) for item in lists[6]),
+        tuple(InlineField(*item) for item in lists[7]),
+        tuple(Problem(*item) for item in lists[8]),
+    )
+
+
+def link_flags(link: Link) -> int:
+    return (
+        (EMBED if link.embed else 0)
+        | _KINDS.index(link.kind) << _KIND_SHIFT
+        | (MARKDOWN if link.markdown else 0)
+    )
+
+
+def flags_kind(flags: int) -> LinkKind:
+    return _KINDS[flags >> _KIND_SHIFT & 3]
+
+
+def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
+    """The rows of a note or canvas."""
+    if len(data) > NOTE_PARSE_BYTES:
+        message = f"The file has {len(data)} bytes; content above {NOTE_PARSE_BYTES} is not searched."
+        return rows_of(Note(problems=(Problem("too-large", message),)), None, hash_)
+    decoded = decode(data)
+    text = displayable(decoded.text)
+    if kind == "canvas":
+        from vaultbridge.canvas.parse import parse_canvas
+
+        note = parse_canvas(text)
+        return rows_of(_with_problems(note, decoded.problems), _readable_json(text), hash_)
+    else:
+        from vaultbridge.markdown.parse import parse
+
+        note = parse(text)
+    return rows_of(_with_problems(note, decoded.problems), text, hash_)
+
+
+def _with_problems(note: Note, problems: tuple[Problem, ...]) -> Note:
+    return msgspec.structs.replace(note, problems=(*problems, *note.problems)) if problems else note
+
+
+def _readable_json(text: str) -> str:
+    """A canvas as it is searched: line for line the file, with the escapes in its strings read, so that
+    words are words. A line end within a card's text becomes a blank, which keeps the lines' numbers."""
+
+    def read(match: re.Match[str]) -> str:
+        if match[1]:
+            codes = match[0].replace("\\u", " ").split()
+            units = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
+            return (
+                displayable(units.decode("utf-16-be", "surrogatepass")).replace("\n", " ").replace("\r", " ")
+            )
+        return match[0][1] if match[0][1] in '"\\/' else " "
+
+    return _JSON_ESCAPE.sub(read, text)
+
+
+_JSON_ESCAPE: Final = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\[^u\r\n]")
+
+
+def rows_of(note: Note, text: str | None, hash_: str) -> Rows:
+    try:
+        return _rows_of(note, text, hash_)
+    except (OverflowError, UnicodeEncodeError, TypeError, RecursionError):
+        # YAML can say more than MessagePack and SQLite can hold: huge numbers, lone surrogates by escapes.
+        return _rows_of(_storable_note(note), text, hash_)
+
+
+def _storable_note(note: Note) -> Note:
+    properties = note.properties
+    if properties is not None:
+        values = {displayable(str(name)): _storable(value) for name, value in properties.values.items()}
+        properties = msgspec.structs.replace(properties, values=values)
+    aliases = tuple(map(displayable, note.aliases))
+    tags = tuple(msgspec.structs.replace(tag, name=displayable(tag.name)) for tag in note.tags)
+    links = tuple(
+        msgspec.structs.replace(
+            link,
+            raw=displayable(link.raw),
+            target=displayable(link.target),
+            subpath=displayable(link.subpath),
+            display=None if link.display is None else displayable(link.display),
+            property_name=displayable(link.property_name),
+        )
+        for link in note.links
+    )
+    return msgspec.structs.replace(note, properties=properties, aliases=aliases, tags=tags, links=links)
+
+
+def _storable(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, str):
+        return displayable(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 63:
+        # Obsidian's numbers are JavaScript's.
+        return float(value) if value.bit_length() < 1024 else None
+    if depth >= PROPERTY_DEPTH:
+        return None
+    if isinstance(value, list):
+        return [_storable(item, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {displayable(str(name)): _storable(item, depth + 1) for name, item in value.items()}
+    return value if isinstance(value, bool | int | float | None) else str(value)
+
+
+def _rows_of(note: Note, text: str | None, hash_: str) -> Rows:
+    body = None if text is None or text.isascii() else spaced(text)
+    return Rows(
+        hash=hash_,
+        text=text,
+        body=body,
+        heads=heads_of(note),
+        note=encode_note(note),
+        links=[_link_row(link) for link in note.links],
+        tags=_tag_rows(note),
+        aliases=list({name_key(alias): alias for alias in reversed(note.aliases)}.items()),
+        properties=_property_rows(note),
+        tasks=_task_rows(note),
+        problems=[
+            (seq, problem.line, problem.code, displayable(problem.message))
+            for seq, problem in enumerate(note.problems)
+        ],
+    )
+
+
+def heads_of(note: Note) -> str:
+    """The words that weigh more than the body's: headings, tags and aliases."""
+    return spaced(
+        "\n".join([*(h.text for h in note.headings), *(tag.name for tag in note.tags), *note.aliases]),
+    )
+
+
+def terms_of(rows: Rows, path: str) -> set[str]:
+    """The words that these rows put into the full-text table."""
+    found = set(WORD.findall(spaced(path)))
+    found.update(WORD.findall(rows.heads))
+    if rows.text is not None:
+        found.update(WORD.findall(rows.text.lower() if rows.body is None else rows.body))
+    return found
+
+
+def _link_row(link: Link) -> tuple[int, int, str, str, str, str | None, str | None]:
+    keys = candidate_keys(link.target)
+    key = keys[-1] if keys else None
+    exact = keys[0] if len(keys) > 1 else None
+    return link.line, link_flags(link), link.raw, link.target, link.subpath, key, exact
+
+
+def _tag_rows(note: Note) -> list[tuple[str, str, int]]:
+    """One row a tag; the name is the first that the note writes."""
+    counts: dict[str, list[Any]] = {}
+    for tag in note.tags:
+        seen = counts.setdefault(name_key(tag.name), [tag.name, 0])
+        seen[1] += 1
+    return [(key, name, count) for key, (name, count) in counts.items()]
+
+
+def property_type(value: object) -> str:
+    """The type as Obsidian's property types name it; `null` and `object` are ours."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "checkbox"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, list):
+        return "list"
+    if isinstance(value, dict):
+        return "object"
+    text = str(value)
+    if _DATE.fullmatch(text):
+        return "date"
+    return "datetime" if _DATETIME.fullmatch(text) else "text"
+
+
+def _property_rows(note: Note) -> list[tuple[str, int, str, str, str]]:
+    if note.properties is None:
+        return []
+    rows: list[tuple[str, int, str, str, str]] = []
+    for seq, (name, value) in enumerate(note.properties.values.items()):
+        encoded = _encode_json(value).decode()
+        if len(encoded) > PROPERTY_JSON_CHARS:
+            encoded = "null"
+        rows.append((name_key(str(name)), seq, str(name), property_type(value), encoded))
+    return rows
+
+
+def _task_rows(note: Note) -> list[tuple[int, int, str, str, str, str, str | None]]:
+    return [
+        (
+            seq,
+            task.line,
+            task.status,
+            task.text,
+            task.description,
+            _encode_json(task.fields).decode() if task.fields else "",
+            task.fields.get("due"),
+        )
+        for seq, task in enumerate(note.tasks)
+    ]

@@ -1,0 +1,1 @@
+"""Bringing the index up to date with the disk."""

@@ -1,0 +1,371 @@
+"""Many files to rows, on all cores: children parse, the caller writes.
+
+Memory is bounded: at most two chunks per child are under way, and chunks are bounded in bytes. A child
+that dies (a note that crashes an extension module, the system's memory guard) costs a log line: its chunk is
+done in this process.
+
+Reading and parsing files into rows, in this process or in a child that does nothing else.
+
+The child speaks length-prefixed MessagePack on its own standard input and output: a chunk of files in,
+their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main
+module is run again, no threads are forked, and it ends by itself when the parent goes.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import stat
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
+from typing import BinaryIO, Final
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
+from vaultbridge.index.store.rows import Rows, parse_rows, rows_of, terms_of
+from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.markdown.model import Note, Problem
+from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.read import FileContent, Signature, read_place
+
+_HEADER: Final = 8
+"""Bytes of a message's length: more than any chunk needs, and simple to read."""
+
+
+class FileJob(Struct, array_like=True, frozen=True):
+    """One file to read. `known_hash` is what the index has: equal content is told, not parsed."""
+
+    id: int
+    path: str
+    kind: str
+    size: int
+    placeholder: bool = False
+    known_hash: str = ""
+
+
+class Chunk(Struct, array_like=True, frozen=True):
+    """Jobs of one vault. The folder goes with each chunk so that a child keeps no state. A first build
+    gathers the words from the full-text table at its end and wants no `terms`."""
+
+    folder: str
+    allow_outside_links: bool
+    jobs: list[FileJob]
+    terms: bool
+
+
+class FileResult(Struct, array_like=True):
+    """`rows` is None when the content is what the index has, or the file is gone (`gone`)."""
+
+    id: int
+    path: str
+    rows: Rows | None
+    signature: Signature | None
+    gone: bool = False
+
+
+class ChunkResult(Struct, array_like=True):
+    """`terms` are the words of all the chunk's rows together, in no order."""
+
+    results: list[FileResult]
+    terms: list[str]
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_chunk = msgspec.msgpack.Decoder(Chunk).decode
+_decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
+
+
+class _Places:
+    """Where files lie. A folder's real path is looked at once a chunk, not once a file: it is most of the
+    cost of finding a small note. Whatever is not plainly in its place is left to `Root.resolve`; and what has
+    become a link since is not followed by `read_place`."""
+
+    def __init__(self, root: Root) -> None:
+        self._root = root
+        self._prefix = str(root.folder).rstrip(os.sep) + os.sep
+        self._plain: dict[str, bool] = {}
+
+    def read(self, path: str) -> FileContent | None:
+        """None for a link to another file of the vault: that file is searched under its own path. Under the
+        link's, its text would outlive the link, and be found by somebody who may not see that file."""
+        folder = path.rpartition("/")[0]
+        plain = self._plain.get(folder)
+        if plain is None:
+            place = self._prefix + folder.replace("/", os.sep) if folder else str(self._root.folder)
+            plain = self._plain[folder] = real_path(place) == place
+        place = self._prefix + path
+        if plain and _is_ordinary(place):
+            return read_place(place, path, limit=NOTE_PARSE_BYTES)
+        found = self._root.locate(VaultPath(path))
+        real = self._root.real_place(found, path)
+        if real != found and self._root.holds(str(real)):
+            return None
+        return read_place(real, path, limit=NOTE_PARSE_BYTES)
+
+
+def _is_ordinary(place: str) -> bool:
+    """A file, not a link to one, and stored under just this name."""
+    try:
+        return stat.S_ISREG(os.lstat(place).st_mode)
+    except OSError:
+        return False
+
+
+def run_chunk(chunk: Chunk) -> ChunkResult:
+    try:
+        places = _Places(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+    except VaultNotFound:
+        # Whether the files went, or the vault with all of them, is for the writer of the rows to judge.
+        return ChunkResult([FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs], [])
+    terms: set[str] = set()
+    results: list[FileResult] = []
+    for job in chunk.jobs:
+        result = _run_job(places, job)
+        if chunk.terms and result.rows is not None:
+            terms |= terms_of(result.rows, job.path)
+        results.append(result)
+    return ChunkResult(results, list(terms))
+
+
+def _run_job(places: _Places, job: FileJob) -> FileResult:
+    if job.placeholder:
+        return _unread(
+            job, "placeholder", "The file is not downloaded: its content lies with the cloud service."
+        )
+    if job.size > NOTE_PARSE_BYTES:
+        message = f"The file has {job.size} bytes; content above {NOTE_PARSE_BYTES} is not searched."
+        return _unread(job, "too-large", message)
+    try:
+        content = places.read(job.path)
+    except (NoteNotFound, VaultNotFound):
+        return FileResult(job.id, job.path, None, None, gone=True)
+    except VaultbridgeError as error:
+        return _unread(job, "unreadable", error.message)
+    if content is None:
+        return FileResult(job.id, job.path, rows_of(Note(), None, ""), None)
+    if content.hash == job.known_hash:
+        return FileResult(job.id, job.path, None, content.signature)
+    return FileResult(job.id, job.path, parse_rows(job.kind, content.data, content.hash), content.signature)
+
+
+def _unread(job: FileJob, code: str, message: str) -> FileResult:
+    """A file that is there, with a problem in place of content."""
+    problem = msgspec.convert({"code": code, "message": message}, Problem)
+    return FileResult(job.id, job.path, rows_of(Note(problems=(problem,)), None, ""), None)
+
+
+def send(pipe: BinaryIO, message: Chunk | ChunkResult) -> None:
+    data = _encode(message)
+    pipe.write(len(data).to_bytes(_HEADER, "big") + data)
+    pipe.flush()
+
+
+def receive(pipe: BinaryIO) -> bytes | None:
+    """The next message; None at the end of the pipe."""
+    header = pipe.read(_HEADER)
+    if len(header) < _HEADER:
+        return None
+    size = int.from_bytes(header, "big")
+    data = pipe.read(size)
+    return data if len(data) == size else None
+
+
+def receive_result(pipe: BinaryIO) -> ChunkResult | None:
+    data = receive(pipe)
+    return None if data is None else _decode_result(data)
+
+
+def serve() -> None:
+    """The child's whole life. Chunks are taken in by a thread of their own, so that the parent never waits to
+    give one while we wait to give an answer: the two would wait for ever."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def take_in() -> None:
+        data: bytes | None = b""
+        while data is not None:
+            data = receive(source)
+            waiting.put(data)
+
+    threading.Thread(target=take_in, daemon=True).start()
+    while (data := waiting.get()) is not None:
+        send(sink, run_chunk(_decode_chunk(data)))
+
+
+if __name__ == "__main__":
+    serve()
+
+PARALLEL_FILES: Final = 600
+"""Fewer files than this are parsed here: starting children takes as long as parsing about that many."""
+
+CHUNK_FILES: Final = 100
+CHUNK_BYTES: Final = 1024 * 1024
+"""What one message to a child asks for: enough to make the message's cost small, little enough that
+all children end at about the same time."""
+
+CHILDREN: Final = 8
+"""The most children: beyond that the one writer is what is waited for."""
+
+CHUNKS_UNDER_WAY: Final = 2
+"""Chunks that a child has been given: one to work on and one to go on with."""
+
+CHILD_END_SECONDS: Final = 5.0
+"""How long a child that has nothing more to read may take to go before it is killed."""
+
+log = logging.getLogger(__name__)
+
+
+def parse_files(
+    root: Root, jobs: list[FileJob], *, terms: bool = True, children: int | None = None
+) -> Generator[ChunkResult, None, None]:
+    """The rows of all files, in any order, and their words if `terms`. Close the generator to stop early."""
+    chunks = list(_chunks(root, jobs, terms=terms))
+    if children is None:
+        children = min(usable_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
+    if children < 2:
+        for chunk in chunks:
+            yield run_chunk(chunk)
+    else:
+        yield from _Children(chunks, children).run()
+
+
+def usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _chunks(root: Root, jobs: Iterable[FileJob], *, terms: bool) -> Iterator[Chunk]:
+    taken: list[FileJob] = []
+    size = 0
+    for job in jobs:
+        taken.append(job)
+        size += job.size
+        if len(taken) >= CHUNK_FILES or size >= CHUNK_BYTES:
+            yield Chunk(str(root.folder), root.allow_outside_links, taken, terms)
+            taken, size = [], 0
+    if taken:
+        yield Chunk(str(root.folder), root.allow_outside_links, taken, terms)
+
+
+class _Children:
+    """The children of one build and the threads that speak with them, one each."""
+
+    def __init__(self, chunks: list[Chunk], count: int) -> None:
+        self.todo: queue.SimpleQueue[Chunk] = queue.SimpleQueue()
+        for chunk in chunks:
+            self.todo.put(chunk)
+        self.left = len(chunks)
+        # A result waits here until the writer takes it; a child that is ahead waits in turn.
+        self.done: queue.Queue[ChunkResult | BaseException] = queue.Queue(maxsize=count)
+        self.count = count
+        self.stopping = threading.Event()
+
+    def run(self) -> Iterator[ChunkResult]:
+        threads = [
+            threading.Thread(target=self._serve, name=f"index-{n}", daemon=True) for n in range(self.count)
+        ]
+        for thread in threads:
+            thread.start()
+        try:
+            while self.left:
+                result = self.done.get()
+                if isinstance(result, BaseException):
+                    raise result
+                self.left -= 1
+                yield result
+        finally:
+            self.stopping.set()
+            for thread in threads:
+                while thread.is_alive():
+                    with suppress(queue.Empty):
+                        self.done.get_nowait()
+                    thread.join(0.01)
+
+    def _serve(self) -> None:
+        """One child's work. The next chunk is sent before the answer to the last is read, so that the child
+        never waits for us; chunks under way when it dies are done here."""
+        child: subprocess.Popen[bytes] | None = None
+        under_way: deque[Chunk] = deque()
+        try:
+            while not self.stopping.is_set():
+                while len(under_way) < CHUNKS_UNDER_WAY and (chunk := self._next()) is not None:
+                    child = child or _start_child()
+                    under_way.append(chunk)
+                    _send(child, chunk)
+                if not under_way:
+                    return
+                assert child is not None
+                result = _receive(child)
+                if result is None:
+                    log.warning("A process that parses notes ended early; its notes are parsed here.")
+                    _end_child(child, unfinished=True)
+                    child = None
+                    for chunk in under_way:
+                        self.done.put(run_chunk(chunk))
+                    under_way.clear()
+                else:
+                    under_way.popleft()
+                    self.done.put(result)
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for the results
+            self.done.put(error)
+        finally:
+            if child is not None:
+                _end_child(child, unfinished=bool(under_way))
+
+    def _next(self) -> Chunk | None:
+        try:
+            return self.todo.get_nowait()
+        except queue.Empty:
+            return None
+
+
+def _start_child() -> subprocess.Popen[bytes]:
+    # The child finds the package where this process found it, however that was started.
+    setup = f"import sys; sys.path[:] = {sys.path!r}; from vaultbridge.index.sync.build import serve; serve()"
+    return subprocess.Popen(
+        [sys.executable, "-S", "-c", setup],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _send(child: subprocess.Popen[bytes], chunk: Chunk) -> None:
+    """A child that is gone is noticed when its answer is read."""
+    assert child.stdin is not None
+    with suppress(OSError):
+        send(child.stdin, chunk)  # type: ignore[arg-type]
+
+
+def _receive(child: subprocess.Popen[bytes]) -> ChunkResult | None:
+    """None when the child is gone."""
+    assert child.stdout is not None
+    try:
+        return receive_result(child.stdout)  # type: ignore[arg-type]
+    except OSError:
+        return None
+
+
+def _end_child(child: subprocess.Popen[bytes], *, unfinished: bool) -> None:
+    """A child with chunks under way is stopped at once: it only reads, and it may be waiting to give an
+    answer that nobody will take."""
+    assert child.stdin is not None and child.stdout is not None
+    if unfinished:
+        child.kill()
+    with suppress(OSError):
+        child.stdin.close()
+    try:
+        child.wait(CHILD_END_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+    child.stdout.close()

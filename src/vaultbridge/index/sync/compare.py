@@ -1,0 +1,173 @@
+"""What has changed on disk since the index last looked: by stat alone, nothing is read.
+
+A folder that cannot be listed says nothing about the files beneath it: their rows stay. A file whose time
+stamp was younger than RACY_NS when it was read may have been written again within the same tick of
+the clock, so its content is compared by hash the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from msgspec import Struct, field
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.index.store.schema import PENDING
+from vaultbridge.index.store.write import searched
+from vaultbridge.index.sync.build import FileJob
+from vaultbridge.vault import beneath
+from vaultbridge.vault.beneath import real_path
+from vaultbridge.vault.cloud import is_placeholder
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.walk import FileEntry, Found, Unreadable, kind_of, walk
+
+RACY_NS: Final = 2_000_000_000
+"""Two seconds: the coarsest time stamps in use (FAT) are that coarse."""
+
+
+class Row(Struct, frozen=True, array_like=True, gc=False):
+    """A row of `files` as it was compared."""
+
+    id: int
+    path: str
+    kind: str
+    size: int
+    mtime_ns: int
+    ino: int
+    settled: int
+    state: int
+    hash: str
+
+    def same_stamp(self, entry: FileEntry) -> bool:
+        return self.mtime_ns == entry.mtime_ns and self.size == entry.size and self.ino == entry.ino
+
+
+ROW_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, settled, state, hash"
+
+
+class Seen(Struct):
+    """A look at the disk: the files that are there, the places that could not be looked at, and temporary
+    files of ours that a writer may have left."""
+
+    entries: dict[str, FileEntry] = field(default_factory=dict)
+    unreadable: list[Unreadable] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    """Files, and folders with all that is in them, whose names no vault path can hold."""
+
+    def take(self, found: Iterable[Found]) -> None:
+        for one in found:
+            if isinstance(one, FileEntry):
+                self.entries[one.path] = one
+            elif isinstance(one, Unreadable):
+                self.unreadable.append(one)
+            elif one.why == "leftover":
+                self.leftovers.append(one.path)
+            elif one.why == "bad-name" and (one.path.endswith("/") or kind_of(one.path) != "other"):
+                # Others, such as the icons that macOS puts into folders, are nobody's notes.
+                self.left_out.append(one.path)
+
+    def unknown(self, path: str) -> bool:
+        """Whether a path that was not seen may still exist."""
+        return any(
+            not one.path or path == one.path or path.startswith(one.path + "/") for one in self.unreadable
+        )
+
+
+class Difference(Struct):
+    """`added` and `changed` have to be read (`changed` with the row they replace), `restamped` are files
+    without indexed content that look different, `gone` are rows without a file."""
+
+    added: list[FileEntry] = field(default_factory=list)
+    changed: list[tuple[Row, FileEntry]] = field(default_factory=list)
+    restamped: list[tuple[Row, FileEntry]] = field(default_factory=list)
+    gone: list[Row] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.restamped or self.gone)
+
+    def jobs(self, first_id: int) -> list[FileJob]:
+        """What has to be read. New files get ids from `first_id` on, in the order of `added`."""
+        new = [_job(first_id + at, entry) for at, entry in enumerate(self.added) if searched(entry.kind)]
+        return new + [_job(row.id, entry, row.hash) for row, entry in self.changed]
+
+
+def _job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
+    return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
+
+
+def all_rows(db: sqlite3.Connection) -> Iterator[Row]:
+    return (Row(*row) for row in db.execute(f"SELECT {ROW_COLUMNS} FROM files"))
+
+
+def rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[Row]:
+    """The row of a file, or the rows beneath a folder."""
+    rows = db.execute(
+        f"SELECT {ROW_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
+        (path, path + "/", path + "0"),
+    )
+    return (Row(*row) for row in rows)
+
+
+def compare(rows: Iterable[Row], seen: Seen) -> Difference:
+    """`rows` are all that the look was about. Files that have a row are taken out of `seen.entries`."""
+    difference = Difference()
+    entries = seen.entries
+    for row in rows:
+        entry = entries.pop(row.path, None)
+        if entry is None:
+            if not seen.unreadable or not seen.unknown(row.path):
+                difference.gone.append(row)
+        elif searched(entry.kind):
+            if not row.settled or row.state == PENDING or not row.same_stamp(entry):
+                difference.changed.append((row, entry))
+        elif not row.same_stamp(entry):
+            difference.restamped.append((row, entry))
+    difference.added = sorted(entries.values(), key=lambda entry: entry.path)
+    return difference
+
+
+def look_at_all(root: Root) -> Seen:
+    seen = Seen()
+    seen.take(walk(root))
+    return seen
+
+
+def look_at(root: Root, path: VaultPath) -> Seen:
+    """A look at one path, be it a file, a folder or nothing any more."""
+    seen = Seen()
+    if not path:
+        return look_at_all(root)
+    try:
+        place = root.locate(path)
+        if root.path_of(place) != path or _behind_loop(root, str(place.parent)):
+            return seen
+        status = beneath.status(root.real_place(place, path))
+    except (VaultbridgeError, FileNotFoundError, NotADirectoryError):
+        if why := root.absence():
+            seen.unreadable.append(Unreadable(VaultPath(""), why))
+        elif obstacle := root.obstacle(path):
+            seen.unreadable.append(Unreadable(path, os.strerror(obstacle.errno or 0)))
+        return seen
+    except OSError as error:
+        seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
+        return seen
+    if stat.S_ISDIR(status.st_mode):
+        if not place.is_symlink() or not root.holds(real_path(place)):
+            seen.take(walk(root, path))
+    elif stat.S_ISREG(status.st_mode):
+        hollow = is_placeholder(status, str(place))
+        ino = status.st_ino if os.name != "nt" else 0
+        kind = kind_of(place.name)
+        seen.entries[path] = FileEntry(path, status.st_size, status.st_mtime_ns, ino, kind, hollow)
+    return seen
+
+
+def _behind_loop(root: Root, folder: str) -> bool:
+    """Whether a folder is reached by a link back into the vault, which a walk does not follow."""
+    real = real_path(folder)
+    return real != folder and root.holds(real)

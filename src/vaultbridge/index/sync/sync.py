@@ -1,0 +1,369 @@
+"""Bringing the index up to date with the disk: all of it, or just some paths.
+
+Cost grows with the change: everything is compared by stat, only what differs is read, only what was read
+is written, and only links that a come or gone name may decide are resolved again. Small changes are one
+transaction, so that a rename never shows a moment without the file; large ones are committed in batches, so
+that readers see what is there already.
+
+Another process may write rows of the same files at the same time. Rows are compared again inside the
+transaction: whoever read the newer file wins, and a later look settles the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure
+from vaultbridge.index.store import write
+from vaultbridge.index.store.database import Index, add_meta, read_meta, read_status, write_meta
+from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
+from vaultbridge.index.sync import compare
+from vaultbridge.index.sync.build import ChunkResult, FileResult, parse_files
+from vaultbridge.index.totals import Totals
+from vaultbridge.limits import NOTE_PARSE_BYTES
+from vaultbridge.links.resolve import FileTable, file_name, name_key
+from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.walk import FileEntry, Unreadable
+
+BATCH_FILES: Final = 2000
+"""Notes in one transaction of a large change: about 6 MB of text and under a second of work, after which
+readers see them. Smaller ones cost the full-text table more pieces to merge (measured: 500 is a third
+slower)."""
+
+log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+Cancelled = Callable[[], bool]
+
+
+NAMES_TOLD: Final = 100
+"""Names that cannot be used which the index remembers: more than anybody is shown at once."""
+
+
+class SyncReport(Struct, frozen=True):
+    """What a look at the disk changed in the index. `leftovers` are temporary files of ours that were seen;
+    `left_out` are names that no vault path can hold, escaped;
+    `cancelled` says that it is unfinished."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unreadable: tuple[Unreadable, ...] = ()
+    leftovers: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    cancelled: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.changed or self.removed)
+
+
+class Synchroniser:
+    """Keeps one vault's index. Not for two threads at once; each call blocks until it is done."""
+
+    def __init__(
+        self,
+        root: Root,
+        index: Index,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        children: int | None = None,
+    ) -> None:
+        self.root = root
+        self.index = index
+        self._clock = clock
+        self._children = children
+
+    def full(self, progress: Progress | None = None, cancel: Cancelled | None = None) -> SyncReport:
+        """Compare the whole vault. `progress(done, total)` counts notes; `cancel()` is asked between
+        batches: what is in by then stays, and the next call goes on from there. Raises `VaultNotFound` or
+        `EngineFailure` when the vault's folder itself cannot be looked at; then nothing has changed."""
+        started = self._clock()
+        seen = compare.look_at_all(self.root)
+        for one in seen.unreadable:
+            if not one.path:
+                self.root.check()
+                raise EngineFailure(f"The vault's folder could not be read: {one.why}.")
+        with self.index.reading() as db:
+            status = read_status(db)
+            difference = compare.compare(compare.all_rows(db), seen)
+        report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
+        if not report.cancelled:
+            if status.state == "ready":
+                self._note_time(started, seen)
+            else:
+                self._finish(started, seen)
+        return report
+
+    def paths(self, changed: Iterable[VaultPath]) -> SyncReport:
+        """Look at these files and folders, whether they are new, changed or gone."""
+        started = self._clock()
+        difference = compare.Difference()
+        unreadable: list[Unreadable] = []
+        entries: dict[str, FileEntry] = {}
+        rows: dict[str, compare.Row] = {}
+        with self.index.reading() as db:
+            for path in dict.fromkeys(changed):
+                seen = compare.look_at(self.root, path)
+                unreadable += seen.unreadable
+                entries |= seen.entries
+                beneath = compare.rows_beneath(db, path) if path else compare.all_rows(db)
+                rows |= {row.path: row for row in beneath}
+        everything = compare.Seen(entries, unreadable)
+        difference = compare.compare(rows.values(), everything)
+        # An index that was never built stays so: its keeper builds it, with these files among the rest.
+        return self._apply(difference, everything, started, None, None, fresh=False)
+
+    def _note_time(self, started: int, seen: compare.Seen) -> None:
+        try:
+            with self.index.writing(silently=True) as db:
+                write_meta(db, checked_ns=started, left_out=_left_out(seen))
+        except EngineFailure as error:
+            if error.details.get("index_made_anew"):
+                raise
+            # A disk without room: what was compared is right all the same, only not when that was.
+            log.warning("The time of a comparison was not noted: %s", error)
+
+    def _finish(self, started: int, seen: compare.Seen) -> None:
+        with self.index.writing() as db:
+            write.end_bulk(db)
+            (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
+            write_meta(
+                db, state="ready", done=total, total=total, checked_ns=started, left_out=_left_out(seen)
+            )
+        self.index.settle()
+
+    def _apply(
+        self,
+        difference: compare.Difference,
+        seen: compare.Seen,
+        started: int,
+        progress: Progress | None,
+        cancel: Cancelled | None,
+        *,
+        fresh: bool,
+    ) -> SyncReport:
+        if not difference:
+            return SyncReport(
+                unreadable=tuple(seen.unreadable),
+                leftovers=tuple(seen.leftovers),
+                left_out=tuple(seen.left_out),
+            )
+        with self.index.reading() as db:
+            first_id = write.next_file_id(db)
+        jobs = difference.jobs(first_id)
+        change = _Change(self.root, self.index, difference, started)
+        if len(jobs) <= BATCH_FILES and not fresh:
+            results = list(parse_files(self.root, jobs, children=self._children))
+            with self.index.writing() as db:
+                change.files(db, fresh=False)
+                sum(change.contents(db, iter(results)))
+            return change.report(seen)
+        with self.index.writing() as db:
+            change.files(db, fresh=fresh)
+            if fresh:
+                (searchable,) = db.execute(
+                    "SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)
+                ).fetchone()
+                write_meta(db, state="building", total=searchable, done=searchable - len(jobs))
+        done = 0
+        cancelled = False
+        with closing(parse_files(self.root, jobs, terms=not fresh, children=self._children)) as parsed:
+            while done < len(jobs) and not cancelled:
+                # Written as it comes, so that the children need not wait for a whole batch to be written.
+                with self.index.writing() as db:
+                    for count in change.contents(db, _some(parsed, BATCH_FILES)):
+                        done += count
+                if progress is not None:
+                    progress(done, len(jobs))
+                cancelled = done < len(jobs) and cancel is not None and cancel()
+        return change.report(seen, cancelled=cancelled)
+
+
+def _left_out(seen: compare.Seen) -> str:
+    """How many names there are that no path can hold, and the first of them, for the index's own table."""
+    names = sorted(seen.left_out)[:NAMES_TOLD]
+    return msgspec.json.encode([len(seen.left_out), *names]).decode()
+
+
+def _some(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
+    """The next results, until they hold so many files."""
+    for result in results:
+        yield result
+        files -= len(result.results)
+        if files <= 0:
+            return
+
+
+class _Change:
+    """One difference being written, over one or several transactions."""
+
+    def __init__(self, root: Root, index: Index, difference: compare.Difference, started: int) -> None:
+        self.root = root
+        self.index = index
+        self.difference = difference
+        self.started = started
+        self.changed = 0
+        self.removed = 0
+        self.entries: dict[str, FileEntry] = {entry.path: entry for entry in difference.added}
+        self.entries |= {entry.path: entry for _, entry in difference.changed}
+        self.compared: dict[str, compare.Row] = {row.path: row for row, _ in difference.changed}
+        self.known: dict[str, int] = {}
+        self.version = -1
+        self.terms = write.TermWriter()
+
+    def report(self, seen: compare.Seen, *, cancelled: bool = False) -> SyncReport:
+        return SyncReport(
+            added=len(self.difference.added),
+            changed=self.changed,
+            removed=self.removed,
+            unreadable=tuple(seen.unreadable),
+            leftovers=tuple(seen.leftovers),
+            left_out=tuple(seen.left_out),
+            cancelled=cancelled,
+        )
+
+    def settled(self, mtime_ns: int) -> bool:
+        return self.started - mtime_ns > compare.RACY_NS
+
+    def files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
+        """The files that came and went, and the links that this decides."""
+        table = self.index.table(db)
+        empty = not len(table)
+        if fresh:
+            write.begin_bulk(db)
+        if self.difference.gone or self.difference.added:
+            # Others hold the shared one. A change of text alone needs no copy of every name in the vault.
+            table = table.copy()
+        totals = Totals(db)
+        gone = self._remove_gone(db, table, totals)
+        added = self._add_new(db, table, totals, empty=empty)
+        for row, entry in self.difference.restamped:
+            write.restamp(db, row.id, entry, settled=True)
+        self._keep(db, table, came_or_went=bool(gone or added))
+        if not empty:
+            self._resolve(db, table, [*gone, *added], totals)
+        totals.flush()
+
+    def _keep(self, db: sqlite3.Connection, table: FileTable, *, came_or_went: bool) -> None:
+        if came_or_went:
+            add_meta(db, files_version=1)
+        self.version = read_meta(db, "files_version")
+        self.index.keep_table(self.version, table)
+
+    def _resolve(
+        self, db: sqlite3.Connection, table: FileTable, paths: Iterable[str], totals: Totals
+    ) -> None:
+        keys = list({name_key(file_name(path)) for path in paths})
+        if keys:
+            write.resolve_again(db, keys, table, write.FileIds(db), totals)
+
+    def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
+        gone: list[str] = []
+        for row in self.difference.gone:
+            now = _current(db, row.path)
+            # Another process has seen the file come back: its row is younger than our look.
+            if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
+                continue
+            write.remove_file(db, now.id, now.path, totals)
+            table.remove(now.path)
+            gone.append(now.path)
+            self._count(db, now.kind, -1)
+        self.removed += len(gone)
+        return gone
+
+    def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
+        new = [entry for entry in self.difference.added if empty or _current(db, entry.path) is None]
+        first = write.next_file_id(db)
+        rows = [
+            write.file_row(first + at, entry, settled=not write.searched(entry.kind))
+            for at, entry in enumerate(new)
+        ]
+        write.insert_files(db, rows, totals)
+        for row in rows:
+            table.add(row[1])
+            self.known[row[1]] = row[0]
+        searched = sum(write.searched(entry.kind) for entry in new)
+        if searched:
+            add_meta(db, total=searched)
+        return [entry.path for entry in new]
+
+    def _count(self, db: sqlite3.Connection, kind: str, amount: int) -> None:
+        if write.searched(kind):
+            add_meta(db, total=amount, done=amount)
+
+    def contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
+        """Write what was read in place of what the index had; gives the number of files of each chunk."""
+        table = self.index.table(db)
+        ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
+        totals = Totals(db)
+        vanished: list[str] = []
+        fresh = 0
+        for chunk in chunks:
+            self.terms.add(db, chunk.terms)
+            for result in chunk.results:
+                row = _current(db, result.path)
+                if row is None:
+                    continue
+                if result.gone:
+                    vanished.append(result.path)
+                    write.remove_file(db, row.id, row.path, totals)
+                    self._count(db, row.kind, -1 if row.state == INDEXED else 0)
+                    continue
+                fresh += row.state == PENDING
+                self._content(db, row, result, table, ids, totals)
+            yield len(chunk.results)
+        add_meta(db, done=fresh)
+        if vanished:
+            # With the vault? Then none of this may stand.
+            self.root.check()
+            self.removed += len(vanished)
+            table = table.copy()
+            for path in vanished:
+                table.remove(path)
+                self.known.pop(path, None)
+            self._keep(db, table, came_or_went=True)
+            self._resolve(db, table, vanished, totals)
+        totals.flush()
+
+    def _content(
+        self,
+        db: sqlite3.Connection,
+        row: compare.Row,
+        result: FileResult,
+        table: FileTable,
+        ids: write.FileIds,
+        totals: Totals,
+    ) -> None:
+        entry = self.entries[result.path]
+        compared = self.compared.get(result.path)
+        mtime_ns = result.signature.mtime_ns if result.signature else entry.mtime_ns
+        if compared is not None and row.mtime_ns != compared.mtime_ns and row.mtime_ns > mtime_ns:
+            return
+        if result.signature is not None:
+            signature = result.signature
+            entry = FileEntry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
+        # Content that could not be read is tried again at every look.
+        unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
+        settled = self.settled(mtime_ns) and not unread
+        if result.rows is None or write.says_the_same(db, row.id, row.hash, result.rows):
+            write.restamp(db, row.id, entry, settled=settled)
+            return
+        if row.state == INDEXED:
+            write.remove_content(db, row.id, row.path, totals)
+            self.changed += 1
+        write.insert_content(
+            db, row.id, entry, result.rows, settled=settled, table=table, ids=ids, totals=totals
+        )
+
+
+def _current(db: sqlite3.Connection, path: str) -> compare.Row | None:
+    row = db.execute(f"SELECT {compare.ROW_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
+    return None if row is None else compare.Row(*row)

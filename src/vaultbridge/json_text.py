@@ -1,0 +1,212 @@
+"""Changes of JSON text that touch only the entries they name: set or remove members, delete entries.
+
+JSON text -> a tree in which every value knows its place in the text.
+
+Strict JSON, read in one pass without backing up. For edits that must leave every other byte alone; whoever
+needs only the values uses a decoder. Raises `BadJson` with the offset of what cannot be read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.markdown.edits.change import Change
+
+MAX_NESTING: Final = 100
+"""Arrays and objects within each other. A canvas needs four levels; the scanner recurses once per level."""
+
+_BLANKS: Final = re.compile(r"[ \t\n\r]*")
+_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*"')
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_WORDS: Final = {"true": True, "false": False, "null": None}
+
+_MAX_NUMBER_CHARS: Final = 400
+"""The longest number read: Python refuses to convert very long ones, and no coordinate is that long."""
+
+
+class BadJson(Exception):
+    """`reason` for people, `offset` where reading failed."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason, offset)
+        self.reason = reason
+        self.offset = offset
+
+
+class JsonScalar(Struct, frozen=True):
+    """A string, number, true, false or null. The span of a string covers its quotes."""
+
+    value: str | int | float | bool | None
+    start: int
+    end: int
+
+
+class JsonArray(Struct, frozen=True):
+    items: tuple[JsonValue, ...]
+    start: int
+    end: int
+
+
+class JsonMember(Struct, frozen=True):
+    """A key with its value; `key_start` is where the key's quote stands."""
+
+    key: str
+    key_start: int
+    value: JsonValue
+
+
+class JsonObject(Struct, frozen=True):
+    """Members in the order of the text. A key that stands twice: the last one counts, as everywhere."""
+
+    members: tuple[JsonMember, ...]
+    start: int
+    end: int
+
+    def get(self, key: str) -> JsonValue | None:
+        for member in reversed(self.members):
+            if member.key == key:
+                return member.value
+        return None
+
+
+JsonValue: TypeAlias = JsonScalar | JsonArray | JsonObject
+
+
+def scan_json(text: str) -> JsonValue:
+    """The value that the whole of `text` is."""
+    value, at = _value(text, _skip(text, 0), 0)
+    at = _skip(text, at)
+    if at < len(text):
+        raise BadJson("something follows the end of the JSON", at)
+    return value
+
+
+def plain_value(value: JsonValue) -> object:
+    """The value without places."""
+    match value:
+        case JsonScalar():
+            return value.value
+        case JsonArray():
+            return [plain_value(item) for item in value.items]
+        case JsonObject():
+            return {member.key: plain_value(member.value) for member in value.members}
+
+
+def _skip(text: str, at: int) -> int:
+    match = _BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _value(text: str, at: int, depth: int) -> tuple[JsonValue, int]:
+    char = text[at : at + 1]
+    if char == '"':
+        scalar = _string(text, at)
+        return scalar, scalar.end
+    if char in ("{", "["):
+        if depth >= MAX_NESTING:
+            raise BadJson(f"nested deeper than {MAX_NESTING} levels", at)
+        return _object(text, at, depth) if char == "{" else _array(text, at, depth)
+    for word, value in _WORDS.items():
+        if text.startswith(word, at):
+            return JsonScalar(value, at, at + len(word)), at + len(word)
+    match = _NUMBER.match(text, at)
+    if match is None or match.end() - at > _MAX_NUMBER_CHARS:
+        raise BadJson("a value is expected" if char else "the text ends too early", at)
+    number = float(match.group()) if match[1] or match[2] else int(match.group())
+    return JsonScalar(number, at, match.end()), match.end()
+
+
+def _string(text: str, at: int) -> JsonScalar:
+    match = _STRING.match(text, at)
+    if match is None:
+        raise BadJson("a string is expected, or this one is not closed or has a bad escape", at)
+    raw = match.group()
+    return JsonScalar(json.loads(raw) if "\\" in raw else raw[1:-1], at, match.end())
+
+
+def _array(text: str, start: int, depth: int) -> tuple[JsonArray, int]:
+    items: list[JsonValue] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("]", at):
+        if items:
+            at = _comma(text, at)
+        item, at = _value(text, at, depth + 1)
+        items.append(item)
+        at = _skip(text, at)
+    return JsonArray(tuple(items), start, at + 1), at + 1
+
+
+def _object(text: str, start: int, depth: int) -> tuple[JsonObject, int]:
+    members: list[JsonMember] = []
+    at = _skip(text, start + 1)
+    while not text.startswith("}", at):
+        if members:
+            at = _comma(text, at)
+        key = _string(text, at)
+        at = _skip(text, key.end)
+        if not text.startswith(":", at):
+            raise BadJson("a colon is expected", at)
+        value, at = _value(text, _skip(text, at + 1), depth + 1)
+        members.append(JsonMember(str(key.value), key.start, value))
+        at = _skip(text, at)
+    return JsonObject(tuple(members), start, at + 1), at + 1
+
+
+def _comma(text: str, at: int) -> int:
+    if not text.startswith(",", at):
+        raise BadJson("a comma is expected" if at < len(text) else "the text ends too early", at)
+    return _skip(text, at + 1)
+
+
+FieldValue: TypeAlias = str | int | float | None
+
+
+def json_text(value: object) -> str:
+    """Without blanks and with plain Unicode, as the app writes it."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def updated_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tuple[Change, ...]:
+    """Set each key to its value: in place where it stands, else after the last member. None removes it."""
+    changes: list[Change] = []
+    added: list[str] = []
+    removed: list[int] = []
+    for key, value in fields.items():
+        place = next((n for n, member in enumerate(entry.members) if member.key == key), -1)
+        if place < 0:
+            added.extend([] if value is None else [f",{json_text(key)}:{json_text(value)}"])
+        elif value is None:
+            removed.append(place)
+        else:
+            old = entry.members[place].value
+            changes.append(Change(old.start, old.end, json_text(value)))
+    spans = [(member.key_start, member.value.end) for member in entry.members]
+    changes.extend(cut_entries(spans, removed, entry))
+    if added:
+        end = entry.members[-1].value.end
+        changes.append(Change(end, end, "".join(added)))
+    return tuple(changes)
+
+
+def cut_entries(
+    spans: Sequence[tuple[int, int]], places: Sequence[int], whole: JsonArray | JsonObject
+) -> tuple[Change, ...]:
+    """Delete entries with the comma that goes with each. Those before the first that stays go with what
+    follows them, the others with what precedes them; so no two deletions overlap."""
+    if not places:
+        return ()
+    going = set(places)
+    staying = [place for place in range(len(spans)) if place not in going]
+    if not staying:
+        return (Change(whole.start + 1, whole.end - 1, ""),)
+    return tuple(
+        Change(spans[place][0], spans[place + 1][0], "")
+        if place < staying[0]
+        else Change(spans[place - 1][1], spans[place][1], "")
+        for place in sorted(going)
+    )

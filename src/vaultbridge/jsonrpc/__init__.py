@@ -1,0 +1,1 @@
+"""JSON-RPC 2.0 messages and sessions, without I/O."""

@@ -1,0 +1,244 @@
+"""Bytes to messages and back.
+
+`decode` takes the bytes of exactly one JSON text (a line, a frame, a body; framing is the transport's duty)
+and never raises: what cannot be read comes back as `Malformed` with the error that JSON-RPC 2.0 assigns.
+`encode` gives one line of compact JSON and never raises for a value made of JSON types: lone surrogates,
+which UTF-8 cannot carry, become U+FFFD.
+
+Decoding is strict: invalid UTF-8 and lone surrogate escapes are refused, because a replaced character
+would end up in somebody's note.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.jsonrpc.messages import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Batch,
+    ErrorObject,
+    ErrorResponse,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    RequestId,
+    Response,
+)
+
+MAX_BATCH: Final = 256
+"""Members of one batch. No client has been seen to send more than a dozen; each one may start a task."""
+
+_QUOTED_CHARS: Final = 64
+"""How much of a decoder's complaint is quoted: enough to recognise it, too little to flood a log."""
+
+_decoder = msgspec.json.Decoder()
+_encoder = msgspec.json.Encoder()
+
+
+def decode(data: bytes) -> Message | Batch | Malformed:
+    """Read one JSON text. Never raises; anything that escapes is a bug of this module."""
+    try:
+        value = _decoder.decode(data)
+    except UnicodeDecodeError as problem:
+        what = f"not UTF-8 (byte {problem.start} of a string)"
+        return _parse_error(what, _id_in(data.decode("utf-8", "replace")))
+    except RecursionError:
+        return _parse_error("nested too deeply")
+    except msgspec.MsgspecError as problem:
+        return _unreadable(data, problem)
+    if isinstance(value, dict):
+        return _message(value)
+    if isinstance(value, list):
+        return _batch(value)
+    return _invalid(None, f"a message is a JSON object, not {_kind(value)}")
+
+
+def encode(message: Message) -> bytes:
+    """One line of JSON without the line end.
+
+    Raises TypeError, ValueError, OverflowError or RecursionError only for a value that is not made of
+    JSON types.
+    """
+    return encode_value(wire_form(message))
+
+
+def encode_value(value: Any) -> bytes:
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(_without_surrogates(msgspec.to_builtins(value, str_keys=True)))
+
+
+def wire_form(message: Message) -> dict[str, Any]:
+    """The JSON object of a message. `params` is left out when empty, as most peers write it."""
+    match message:
+        case Response(id_, result):
+            return {"jsonrpc": "2.0", "id": id_, "result": result}
+        case ErrorResponse(id_, error):
+            return {"jsonrpc": "2.0", "id": id_, "error": _error_form(error)}
+        case Request(id_, method, params):
+            return {"jsonrpc": "2.0", "id": id_, "method": method, **({"params": params} if params else {})}
+        case Notification(method, params):
+            return {"jsonrpc": "2.0", "method": method, **({"params": params} if params else {})}
+
+
+def _error_form(error: ErrorObject) -> dict[str, Any]:
+    form: dict[str, Any] = {"code": error.code, "message": error.message}
+    if error.data is not msgspec.UNSET:
+        form["data"] = error.data
+    return form
+
+
+def _batch(members: list[Any]) -> Batch | Malformed:
+    if not members:
+        return _invalid(None, "a batch must not be empty")
+    if len(members) > MAX_BATCH:
+        return _invalid(None, f"a batch may have {MAX_BATCH} members, this one has {len(members)}")
+    return Batch(
+        tuple(
+            _message(member)
+            if isinstance(member, dict)
+            else _invalid(None, f"a message is a JSON object, not {_kind(member)}")
+            for member in members
+        )
+    )
+
+
+def _message(value: dict[str, Any]) -> Message | Malformed:
+    id_ = value.get("id", msgspec.UNSET)
+    known_id: RequestId | None = id_ if _is_id(id_) else None
+    if value.get("jsonrpc") != "2.0":
+        return _invalid(known_id, 'the member "jsonrpc" must be "2.0"')
+    if "method" in value:
+        return _call(value, id_, known_id)
+    if "result" in value and "error" in value:
+        return _invalid(known_id, 'an answer has "result" or "error", not both')
+    if "result" in value:
+        if known_id is None:
+            return _invalid(None, 'an answer needs the "id" of its request')
+        return Response(known_id, value["result"])
+    if "error" in value:
+        return _error_response(value["error"], known_id)
+    return _invalid(known_id, 'a message has "method", "result" or "error"')
+
+
+def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Message | Malformed:
+    method = value["method"]
+    if not isinstance(method, str):
+        return _invalid(known_id, f'"method" must be a string, not {_kind(method)}')
+    params = value.get("params")
+    if id_ is not msgspec.UNSET and known_id is None:
+        return _invalid(None, f'"id" must be a string or a number, not {_kind(id_)}')
+    if params is None or params == []:
+        # Nothing by position is nothing at all, and PHP writes an empty object so.
+        params = {}
+    elif not isinstance(params, dict):
+        if isinstance(params, list):
+            error = ErrorObject(INVALID_PARAMS, 'Invalid params: "params" must be an object, not an array')
+            return Malformed(known_id, error)
+        return _invalid(known_id, f'"params" must be an object, not {_kind(params)}')
+    if known_id is None:
+        return Notification(method, params)
+    return Request(known_id, method, params)
+
+
+def _error_response(error: Any, known_id: RequestId | None) -> ErrorResponse | Malformed:
+    if not isinstance(error, dict):
+        return _invalid(known_id, f'"error" must be an object, not {_kind(error)}')
+    code, message = error.get("code"), error.get("message")
+    if not isinstance(code, int) or isinstance(code, bool) or not isinstance(message, str):
+        return _invalid(known_id, '"error" needs an integer "code" and a string "message"')
+    return ErrorResponse(known_id, ErrorObject(code, message, error.get("data", msgspec.UNSET)))
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _kind(value: Any) -> str:
+    """What a JSON value is, in words, for a message."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case _:
+            return "an object"
+
+
+def _invalid(id_: RequestId | None, what: str) -> Malformed:
+    return Malformed(id_, ErrorObject(INVALID_REQUEST, f"Invalid Request: {what}"))
+
+
+def _parse_error(what: str, id_: RequestId | None = None) -> Malformed:
+    return Malformed(id_, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+
+
+def _unreadable(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
+    """Say what is wrong, and find the id where the text is JSON after all.
+
+    The fast decoder refuses lone surrogate escapes and numbers beyond a double; both are JSON by the
+    grammar. A JavaScript client can produce the first by cutting a string in two, and waits for an answer
+    to its id: so the slow decoder of the standard library is asked for the id, and only for that.
+    """
+    try:
+        value = _slowly_decoded(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return _parse_error(str(problem).removeprefix("JSON is malformed: "))
+    known_id = _echoed_id(value)
+    if b"\\ud" in data.lower():
+        return _invalid(known_id, "a string holds half of a surrogate pair, which is not Unicode text")
+    return _invalid(known_id, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})")
+
+
+def _id_in(text: str) -> RequestId | None:
+    """The id of a request that was read with replaced characters, for the refusal that it gets: without it
+    the sender would wait in vain."""
+    try:
+        return _echoed_id(_slowly_decoded(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _slowly_decoded(text: str) -> Any:
+    """Raises ValueError, RecursionError."""
+    import json
+
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _echoed_id(value: Any) -> RequestId | None:
+    id_ = value.get("id") if isinstance(value, dict) else None
+    return id_ if _is_id(id_) and _encodable(id_) else None
+
+
+def _encodable(id_: Any) -> bool:
+    """Whether an id can be echoed: neither infinite nor with a character that was cut or replaced."""
+    if isinstance(id_, str):
+        return not any("\ud800" <= character <= "\udfff" or character == "\ufffd" for character in id_)
+    return bool(abs(id_) < 2**63)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_surrogates(member) for member in value]
+    return value

@@ -1,0 +1,278 @@
+"""What a link to a file should say (docs/obsidian.md 4).
+
+Owns the choice of the target text by the vault's settings, with the promise that the text chosen resolves to
+the file it is for; when the preferred form does not, the next one that does is taken. Where in a note the
+text goes is `links.retarget`'s duty.
+
+The written form of a link: where in it the target, subpath and display stand, and how a Markdown
+destination spells a path.
+
+Knows nothing of files: which target a link should have is decided in `links.syntax`. A link is taken apart
+only into offsets, so that a rewrite replaces the target's characters and leaves every other one alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused, EngineFailure
+from vaultbridge.links.resolve import FileTable, Resolved, file_name, folder_of, name_key, resolve
+from vaultbridge.links.subpath import writable_subpath
+from vaultbridge.markdown.inline.links import destination, internal_target
+
+_WIKI_BREAKS: Final = re.compile(r"[#|\r\n\x00]|\[\[|\]\]|\]$|^\s|\s$")
+_ENCODED_PLAIN: Final = re.compile(r"[\s\x00-\x1f\x7f\\<>%`|]")
+_ENCODED_ANGLE: Final = re.compile(r"[\r\n\t\x00-\x1f\x7f\\<>%`|]")
+_OPENED: Final = re.compile(r"\(\s*<?")
+
+
+class WrittenLink(Struct, frozen=True):
+    """A link's raw text with the offsets of its parts in it. The subpath follows the target directly and
+    includes its `#`; both may be empty. `display` is None when there is none, else the span of the display
+    text (for an image with a size: of the text and the size)."""
+
+    raw: str
+    markdown: bool
+    embed: bool
+    target_start: int
+    target_end: int
+    subpath_end: int
+    display: tuple[int, int] | None
+    angle: bool = False
+
+    @property
+    def target(self) -> str:
+        """As written: a Markdown destination still encoded."""
+        return self.raw[self.target_start : self.target_end]
+
+    @property
+    def subpath(self) -> str:
+        return self.raw[self.target_end : self.subpath_end]
+
+    @property
+    def display_text(self) -> str | None:
+        return self.raw[self.display[0] : self.display[1]] if self.display else None
+
+
+def parse_written_link(raw: str, *, target: str | None = None) -> WrittenLink:
+    """Take a link's raw text apart. `target`, when known, is what the note's parser took as the path part:
+    it decides whether a backslash before `|` separates (in a table) or belongs to the name.
+
+    Raises EngineFailure when `raw` is no link: callers give what the parser called one."""
+    embed = raw.startswith("!")
+    opening = 1 if embed else 0
+    if raw.startswith("[[", opening) and raw.endswith("]]") and len(raw) >= opening + 4:
+        return _wiki(raw, opening + 2, embed=embed, target=target)
+    if raw.startswith("[", opening):
+        found = _markdown(raw, opening + 1, embed=embed)
+        if found is not None:
+            return found
+    raise EngineFailure(f"Not the text of a link: {raw[:80]!r}.")
+
+
+def _wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLink:
+    end = len(raw) - 2
+    bar = raw.find("|", start + 1, end)
+    inner_end = end if bar < 0 else bar
+    escaped = bar > 0 and raw[bar - 1] == "\\" and not (target or "").endswith("\\")
+    if escaped:
+        inner_end -= 1
+    hash_at = raw.find("#", start, inner_end)
+    target_end = inner_end if hash_at < 0 else hash_at
+    written = raw[start:target_end]
+    lead = len(written) - len(written.lstrip())
+    if hash_at < 0:
+        # Blanks around the name are not part of it; before a `#` they stay with the name, which is followed
+        # by the subpath directly.
+        target_end = start + len(written.rstrip()) if written.strip() else target_end
+        inner_end = max(target_end, start + lead)
+    return WrittenLink(
+        raw=raw,
+        markdown=False,
+        embed=embed,
+        target_start=min(start + lead, target_end),
+        target_end=target_end,
+        subpath_end=max(inner_end, target_end) if hash_at >= 0 else target_end,
+        display=None if bar < 0 else (bar + 1, end),
+    )
+
+
+def _markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
+    """The first `](` whose destination and title reach exactly to the end of the raw text. Brackets in the
+    link's text, code or a nested image cannot: what follows them goes on."""
+    at = raw.find("](", text_start)
+    while at >= 0:
+        found = _destination(raw, at + 1)
+        if found is not None:
+            start, end, angle = found
+            hash_at = raw.find("#", start, end)
+            display = (text_start, at) if at > text_start else None
+            return WrittenLink(
+                raw=raw,
+                markdown=True,
+                embed=embed,
+                target_start=start,
+                target_end=end if hash_at < 0 else hash_at,
+                subpath_end=end,
+                display=display,
+                angle=angle,
+            )
+        at = raw.find("](", at + 1)
+    return None
+
+
+def _destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
+    read = destination(raw, parenthesis)
+    if read is None or read[1] != len(raw):
+        return None
+    opened = _OPENED.match(raw, parenthesis)
+    start = opened.end() if opened else parenthesis + 1
+    return start, start + len(read[0]), raw[start - 1] == "<"
+
+
+def fits_wiki(target: str) -> bool:
+    """Whether a wikilink can hold this path part. Wikilinks know no escapes, so some names have no form."""
+    return bool(target) and not _WIKI_BREAKS.search(target)
+
+
+def fits_markdown(target: str) -> bool:
+    """Whether a Markdown destination can, that is, whether it is read back as the same path: `#` has no form
+    that the app decodes, and a colon makes a destination external unless it starts with a dot segment."""
+    return bool(target) and internal_target(encode_destination(target)) == (target, "")
+
+
+def encode_destination(target: str, *, angle: bool = False) -> str:
+    """A path as a Markdown destination spells it: what would end or change the destination is
+    percent-encoded, everything else stays readable."""
+    text = (_ENCODED_ANGLE if angle else _ENCODED_PLAIN).sub(_percent_encoded, target)
+    if not angle and not _balanced(text):
+        text = text.replace("(", "%28").replace(")", "%29")
+    return text
+
+
+def _percent_encoded(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+LinkFormat: TypeAlias = Literal["shortest", "relative", "absolute"]
+
+
+class LinkSettings(Struct, frozen=True):
+    """`newLinkFormat` and `useMarkdownLinks` of the vault's `app.json`, with the app's defaults."""
+
+    new_link_format: LinkFormat = "shortest"
+    use_markdown_links: bool = False
+
+
+def stem_of(path: str) -> str:
+    """The file's name as people say it: without `.md`, other extensions kept."""
+    name = file_name(path)
+    return name[:-3] if name_key(name).endswith(".md") else name
+
+
+def target_text(
+    dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool = False
+) -> str:
+    """The path part, not yet encoded, by which a link in `source` names `dest`.
+
+    `table` must hold the vault as it will be. Raises EditRefused when no text can: a name that holds `#`, or
+    one without an extension."""
+    fits = fits_markdown if markdown else fits_wiki
+    for text in _forms(dest, source, table, link_format, markdown=markdown):
+        if fits(text) and names_only(text, dest, source, table):
+            return text
+    raise EditRefused(
+        f"No link can name {dest!r}.",
+        hint="Links cannot hold '#', '|' or ']]', and a file without an extension cannot be linked to.",
+        path=dest,
+    )
+
+
+def names_only(text: str, dest: str, source: str, table: FileTable) -> bool:
+    """Whether a link with this path part means `dest` and nothing else."""
+    found = resolve(text, source, table)
+    return isinstance(found, Resolved) and found.path == dest and not found.others
+
+
+def _forms(
+    dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool
+) -> Iterator[str]:
+    """Ways to name `dest`, the preferred one first. A leading `./` keeps a relative link out of reach of a
+    file of the same path at the root; a leading `/` saves a name that starts with a blank."""
+    full = dest if markdown else _without_md(dest)
+    name = file_name(full)
+    relative = relative_path(full, source)
+    dotted = relative if relative.startswith("../") else f"./{relative}"
+    if link_format == "relative":
+        yield relative
+        yield dotted
+    elif link_format == "shortest" and len(table.paths_named(name_key(file_name(dest)))) == 1:
+        yield name
+    yield full
+    yield dest
+    yield f"/{dest}"
+    yield relative_path(dest, source) if dotted.startswith("../") else f"./{relative_path(dest, source)}"
+    yield name
+
+
+def _without_md(path: str) -> str:
+    return path[:-3] if name_key(path).endswith(".md") and len(file_name(path)) > 3 else path
+
+
+def relative_path(path: str, source: str) -> str:
+    """From the folder of `source`: no `./` for the same folder or below, `../` upward."""
+    here = folder_of(source).split("/") if folder_of(source) else []
+    there = path.split("/")
+    shared = 0
+    while shared < min(len(here), len(there) - 1) and name_key(here[shared]) == name_key(there[shared]):
+        shared += 1
+    return "/".join([".."] * (len(here) - shared) + there[shared:])
+
+
+def link_text(
+    dest: str,
+    source: str,
+    table: FileTable,
+    settings: LinkSettings,
+    *,
+    subpath: str = "",
+    display: str | None = None,
+    embed: bool = False,
+    markdown: bool | None = None,
+) -> str:
+    """A new link to `dest` as the app would write it into `source`; `table` must hold both.
+
+    `subpath` starts with `#`. `markdown` overrules the vault's setting. A wikilink that needs a path shows
+    the file's name, a Markdown link always has a text; an embed gets neither."""
+    as_markdown = settings.use_markdown_links if markdown is None else markdown
+    sub = writable_subpath(subpath)
+    to_itself = dest == source and sub != ""
+    target = (
+        "" if to_itself else target_text(dest, source, table, settings.new_link_format, markdown=as_markdown)
+    )
+    mark = "!" if embed else ""
+    if as_markdown:
+        shown = display if display is not None else ("" if embed else stem_of(dest))
+        spelled = encode_destination(target) + encode_destination(sub)
+        return f"{mark}[{_bracket_safe(shown)}]({spelled})"
+    if display is None and not embed and "/" in target:
+        display = stem_of(dest)
+    bar = "" if display is None else f"|{display}"
+    return f"{mark}[[{target}{sub}{bar}]]"
+
+
+def _bracket_safe(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")

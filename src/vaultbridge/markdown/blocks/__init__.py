@@ -1,0 +1,1 @@
+"""The block structure of a note: headings, lists, quotes, code, tasks."""

@@ -1,0 +1,202 @@
+"""The values that blocks make: headings, tasks, callouts, footnote definitions and block ids.
+
+The block scanner says where they stand; here is what they mean.
+
+A task's text: its description and the fields of the Tasks plugin at its end.
+
+Fields trail the description: they are read from the end of the text backwards until something else stands
+there, as the plugin does; tags and a block id may stand between them. What is a task at all is the block
+scanner's rule.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Final
+
+from vaultbridge.markdown.blocks.markers import BLOCK_ID, ITEM, QUOTE, Container
+from vaultbridge.markdown.inline.scan import InlineResult
+from vaultbridge.markdown.model import Block, Callout, Footnote, Heading, Problem, Task
+
+TRAILING_FIELDS = 20
+"""The most fields read from one task, as many as the plugin looks for: there are twelve kinds."""
+
+_DATES = {
+    "➕": "created",
+    "🛫": "start",
+    "⏳": "scheduled",
+    "⌛": "scheduled",
+    "📅": "due",
+    "📆": "due",
+    "🗓": "due",
+}
+_DATES |= {"✅": "done", "❌": "cancelled"}
+_PRIORITIES = {"🔺": "highest", "⏫": "high", "🔼": "medium", "🔽": "low", "⏬": "lowest"}
+_OTHER = {"🔁": "recurrence", "🆔": "id", "⛔": "depends_on"}
+SIGNS = frozenset("".join((*_DATES, *_PRIORITIES, *_OTHER)))
+
+_SELECTOR = "\ufe0f?"
+_TRAILING = re.compile(
+    rf"(?P<date>[{''.join(_DATES)}]){_SELECTOR}[ \t]*(?P<day>\d{{4}}-\d\d-\d\d)\Z"
+    rf"|(?P<priority>[{''.join(_PRIORITIES)}]){_SELECTOR}\Z"
+    rf"|🔁{_SELECTOR}[ \t]*(?P<recurrence>[A-Za-z0-9, !]+)\Z"
+    rf"|🆔{_SELECTOR}[ \t]*(?P<id>[A-Za-z0-9_-]+)\Z"
+    rf"|⛔{_SELECTOR}[ \t]*(?P<depends_on>[A-Za-z0-9_-]+(?:[ \t]*,[ \t]*[A-Za-z0-9_-]+)*)\Z"
+)
+_SIGN = re.compile(f"[{''.join(sorted(SIGNS))}]")
+_TRAILING_TAG = re.compile(r"(?:\A|[ \t])(#[^\s!@#$%^&*(),.?\":{}|<>]+)\Z")
+_TRAILING_BLOCK_ID = re.compile(r"(?:\A|[ \t])\^[A-Za-z0-9-]+\Z")
+
+
+def task_fields(text: str) -> tuple[str, dict[str, str]]:
+    """The description and the fields, in the order of the text. Priorities are given by name."""
+    if text.isascii() or not _SIGN.search(text):
+        return text, {}
+    rest = text
+    kept: list[str] = []  # tags between the fields belong to the description
+    block = _TRAILING_BLOCK_ID.search(rest)
+    if block is not None:
+        kept.append(rest[block.start() :].strip())
+        rest = rest[: block.start()].rstrip()
+    fields: dict[str, str] = {}
+    for _ in range(TRAILING_FIELDS):
+        match = _last_field(rest)
+        if match is not None:
+            name, value = match[1]
+            fields.setdefault(name, value)
+            rest = rest[: match[0]].rstrip()
+            continue
+        tag = _TRAILING_TAG.search(rest, max(0, len(rest) - 200))
+        if tag is None:
+            break
+        kept.append(tag[1])
+        rest = rest[: tag.start()].rstrip()
+    if not fields:
+        return text, {}
+    return " ".join([rest, *reversed(kept)]).strip(), dict(reversed(fields.items()))
+
+
+def _last_field(text: str) -> tuple[int, tuple[str, str]] | None:
+    at = max(map(text.rfind, SIGNS))
+    if at < 0:
+        return None
+    match = _TRAILING.match(text, at)
+    if match is None:
+        return None
+    if match["date"]:
+        return at, (_DATES[match["date"]], match["day"])
+    if match["priority"]:
+        return at, ("priority", _PRIORITIES[match["priority"]])
+    kind = str(match.lastgroup)
+    return at, (kind, match[kind].strip())
+
+
+PROBLEMS: Final = 100
+"""The most problems reported for one note: more would not be read."""
+
+_NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", "html"))
+"""The blocks that carry no id of their own, so that one on a line alone names the block above it."""
+
+
+class Blocks:
+    def __init__(self, text: str, starts: list[int], found: InlineResult) -> None:
+        self.headings: list[Heading] = []
+        self.tasks: list[Task] = []
+        self.blocks: list[Block] = []
+        self.callouts: list[Callout] = []
+        self.problems: list[Problem] = []
+        self._text = text
+        self._starts = starts
+        self._footnotes = found.footnotes
+        self._is_too_deep = False
+
+    def _line_of(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+    def heading(self, level: int, text: str, start: int, end: int) -> None:
+        self.headings.append(Heading(level, text, self._line_of(start), start, end))
+
+    def task(self, line: str, base: int, status_at: int, after: int, depth: int) -> None:
+        text = line[after:].strip()
+        description, fields = task_fields(text)
+        at = base + status_at
+        self.tasks.append(
+            Task(
+                self._line_of(at),
+                line[status_at],
+                text,
+                description,
+                at,
+                at + 1,
+                depth,
+                len(self.headings) - 1,
+                fields,
+            )
+        )
+
+    def too_deep(self, start: int, deepest: int) -> None:
+        if self._is_too_deep:
+            return
+        self._is_too_deep = True
+        line = self._line_of(start)
+        message = (
+            f"Line {line}: quotes and lists nest deeper than {deepest} levels; the rest is read as text."
+        )
+        self.problems.append(Problem("too-deep", message, line, start, start + 1))
+
+    def box_ended(self, box: Container, above: list[Container], end: int) -> None:
+        """Makes what a box's whole span is needed for: its callout or footnote, and the ids that name it."""
+        if box.title:
+            kind, text, fold = box.title
+            line = self._line_of(box.start)
+            if box.kind == QUOTE:
+                depth = 1 + sum(1 for outer in above if outer.kind == QUOTE)
+                self.callouts.append(Callout(kind, text, fold, line, depth, box.start, end))
+            else:
+                self._footnotes.append(Footnote("definition", kind, text, line, box.start, end))
+        for name, id_start, id_end in box.ids or ():
+            self._named(name, box.start, max(end, id_end), id_start)
+
+    def block_id(
+        self, start: int, last: int, end: int, box: Container, boxes: list[Container], lazy_below: int
+    ) -> None:
+        """The id at the end of a paragraph, if there is one. `last` is where its last line starts."""
+        line = self._text[last:end]
+        match = BLOCK_ID.search(line)
+        if match is None:
+            return
+        name, id_start, id_end = match[1], last + match.start(), last + match.end(1)
+        alone = not line[: match.start()].strip(" \t")
+        if alone and lazy_below >= 0:
+            # Directly below a quote or list: Markdown takes the line in, the id means the whole.
+            owner = boxes[lazy_below]
+            self._named(name, owner.list_start if owner.kind == ITEM else owner.start, id_end, id_start)
+        elif alone and last <= start and box.last_kind in _NAMED_FROM_BELOW:
+            self._named(name, box.last_start, id_end, id_start)
+        elif boxes and boxes[-1].kind in (ITEM, QUOTE):
+            at = len(boxes) - 1
+            while boxes[at].kind == QUOTE and at > 0 and boxes[at - 1].kind == QUOTE:
+                at -= 1
+            owner = boxes[at]
+            if owner.ids is None:
+                owner.ids = []
+            owner.ids.append((name, id_start, id_end))
+        else:
+            self._named(name, start, id_end, id_start)
+
+    def _named(self, name: str, start: int, end: int, id_start: int) -> None:
+        self.blocks.append(Block(name, self._line_of(id_start), start, end, id_start))
+
+    def finish(self) -> None:
+        """Puts the blocks in the order of their ids (a box's are known only when it ends) and looks for ids
+        that stand twice."""
+        self.blocks.sort(key=lambda block: block.id_start)
+        seen: set[str] = set()
+        for block in self.blocks:
+            key = block.id.lower()
+            if key in seen and len(self.problems) < PROBLEMS:
+                message = f"Line {block.line}: the block id ^{block.id} stands above already."
+                start, end = block.id_start, block.id_start + 1 + len(block.id)
+                self.problems.append(Problem("duplicate-block-id", message, block.line, start, end))
+            seen.add(key)

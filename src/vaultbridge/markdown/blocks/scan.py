@@ -1,0 +1,460 @@
+"""The blocks of a note: one pass over its lines, after CommonMark 0.31 with the app's additions.
+
+Each line first shows which open boxes (quotes, items) it stays in, then which new blocks it begins; what is
+left is text. Text is gathered per paragraph and goes to the inline scanner when the paragraph ends. Added to
+CommonMark: `%%` comments, `$$` math, tables, footnote definitions, callouts, tasks and block ids. Where the
+app departs from CommonMark, the code says so. Nesting is capped, nothing recurses, and every line is looked
+at a bounded number of times.
+
+This module holds the order of the rules; `scan_marks` knows the marks, `scan_state` what is open and
+`scan_output` the values.
+
+What is open while the lines of a note are read: boxes, a paragraph, a leaf block.
+
+Opens and closes them and hands on what they held when they end: text to the inline scanner, spans to the
+output. Which line opens or closes what is `scan`'s rule.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Final, Literal
+
+from vaultbridge.markdown.blocks import markers as marks
+from vaultbridge.markdown.blocks.markers import (
+    ITEM,
+    NOTE,
+    QUOTE,
+    ROOT,
+    Container,
+    after_quote_mark,
+    indentation,
+    match_boxes,
+)
+from vaultbridge.markdown.blocks.output import Blocks
+from vaultbridge.markdown.inline.scan import InlineResult, scan_inline
+from vaultbridge.markdown.text import BLANKS
+
+NESTING: Final = 100
+"""The deepest nesting of quotes and list items that is followed; what lies deeper is read as text. Nobody can
+read past twenty, and the cap bounds the work on a line."""
+
+Leaf = Literal["", "code", "math", "comment", "html", "table"]
+
+
+class ScanState:
+    """One text being scanned; `out` collects the values of its blocks."""
+
+    def __init__(self, text: str, lines: list[str], starts: list[int], found: InlineResult) -> None:
+        self.out = Blocks(text, starts, found)
+        self._text = text
+        self._lines = lines
+        self._starts = starts
+        self._found = found
+        self._root = Container(ROOT, 0)
+        self._boxes: list[Container] = []
+        self._para: list[tuple[int, int]] = []  # start and end of each line of the open paragraph
+        self._lazy_below = -1  # how many boxes its last line was really in, when it was a lazy one
+        self._leaf: Leaf = ""
+        self._leaf_start = 0
+        self._leaf_mark = ""  # the fence, or the kind of HTML
+        self._held: list[tuple[int, int]] = []  # the lines of an open comment
+        self._last_end = 0  # end of the last line that was not blank
+        # The line being read: its content starts at `_at`, `_indent` columns behind the innermost box.
+        self._line = ""
+        self._base = 0
+        self._at = 0
+        self._column = 0
+        self._indent = 0
+        self._matched = 0
+
+    def _box(self) -> Container:
+        return self._boxes[-1] if self._boxes else self._root
+
+    def _open_box(self, kind: int, width: int) -> Container | None:
+        """A new box at the current place; None when it would lie too deep."""
+        if self._matched >= NESTING:
+            self.out.too_deep(self._base + self._at, NESTING)
+            return None
+        self._close_boxes(self._matched)
+        box = Container(kind, self._base + self._at, width)
+        self._boxes.append(box)
+        self._matched += 1
+        return box
+
+    def _close_boxes(self, depth: int) -> None:
+        """Ends the open paragraph or leaf and every box deeper than `depth`: a new block begins there."""
+        if self._para:
+            self._end_paragraph()
+        if self._leaf:
+            self._end_leaf(self._last_end)
+        boxes = self._boxes
+        while len(boxes) > depth:
+            box = boxes.pop()
+            above = self._box()
+            if box.kind == QUOTE:
+                above.ended("quote", box.start, self._last_end)
+            elif box.kind == ITEM:
+                above.ended("list", box.list_start, self._last_end, box.mark)
+            else:
+                above.ended("other", box.start, self._last_end)
+            if box.ids or box.title:
+                self.out.box_ended(box, boxes, self._last_end)
+
+    def _open_leaf(self, leaf: Leaf, mark: str) -> None:
+        self._close_boxes(self._matched)
+        self._leaf, self._leaf_mark, self._leaf_start = leaf, mark, self._base + self._at
+
+    def _end_leaf(self, end: int) -> None:
+        leaf, self._leaf = self._leaf, ""
+        self._box().ended("other" if leaf in ("", "comment") else leaf, self._leaf_start, end)  # type: ignore[arg-type]
+        held, self._held = self._held, []
+        if leaf == "comment":
+            # Nothing inside is structure, but its links and tags count.
+            scan_inline(self._joined(held), held[0][0], self._found, in_comment=True)
+
+    def _joined(self, lines: list[tuple[int, int]]) -> str:
+        """The text of several lines with what stands between them (line ends, marks of boxes) blanked out, so
+        that an offset in it is an offset in the note."""
+        if not self._boxes or len(lines) == 1:
+            return self._text[lines[0][0] : lines[-1][1]]
+        parts: list[str] = []
+        before = -1
+        for start, end in lines:
+            if before >= 0:
+                parts.append("\n" + " " * (start - before - 1))
+            parts.append(self._text[start:end])
+            before = end
+        return "".join(parts)
+
+    def _paragraph_text(self) -> tuple[str, int]:
+        """The open paragraph without the link definitions at its start, and where it starts."""
+        part = self._joined(self._para)
+        start = self._para[0][0]
+        if part.startswith("[") and "]:" in part:
+            skipped = marks.definitions_end(part)
+            return part[skipped:], start + skipped
+        return part, start
+
+    def _end_paragraph(self) -> None:
+        part, start = self._paragraph_text()
+        last, end = self._para[-1]
+        lazy_below = self._lazy_below
+        self._para, self._lazy_below = [], -1
+        box = self._box()
+        if not part:
+            box.ended("other", start, end)
+            return
+        if "^" in part:
+            self.out.block_id(start, last, end, box, self._boxes, lazy_below)
+        box.ended("paragraph", start, end)
+        if "[" in part or "#" in part or "::" in part:
+            scan_inline(part, start, self._found)
+
+
+_SPECIAL: Final = frozenset("#>-*+0123456789`~<$%=|_[:" + BLANKS)
+"""The first characters of a line that may begin something other than text."""
+
+# What the attempt to begin a block came to.
+_TEXT: Final = 0  # nothing begins here
+_DONE: Final = 1  # the rest of the line is used up
+_INSIDE: Final = 2  # a box has been opened; look again behind its mark
+
+
+class BlockScan(ScanState):
+    """Scans one text. Call `run` once, then read `out`."""
+
+    def run(self, begin: int) -> None:
+        """Reads all lines from the offset `begin` on, which must start a line."""
+        lines, starts, boxes = self._lines, self._starts, self._boxes
+        for index in range(bisect_right(starts, begin) - 1, len(lines)):
+            line = lines[index]
+            if not boxes:
+                # Most lines are text or blank at the top level and need none of what follows.
+                if not self._leaf:
+                    if not line:
+                        if self._para:
+                            self._end_paragraph()
+                        continue
+                    if line[0] not in _SPECIAL:
+                        start = starts[index]
+                        self._para.append((start, start + len(line)))
+                        continue
+                elif self._leaf == "code" and self._leaf_mark not in line:
+                    continue
+            self._read_line(line, starts[index])
+        self._close_boxes(0)
+        self.out.finish()
+
+    def _read_line(self, line: str, base: int) -> None:
+        boxes = self._boxes
+        matched, pos, column = match_boxes(boxes, line, in_text=bool(self._para)) if boxes else (0, 0, 0)
+        at, at_column = indentation(line, pos, column)
+        if at == len(line):
+            self._blank_line(matched, base + pos)
+            return
+        self._line, self._base, self._matched = line, base, matched
+        self._at, self._column, self._indent = at, at_column, at_column - column
+        if self._leaf and self._leaf != "table" and matched == len(boxes):
+            self._leaf_line(pos)
+        else:
+            if boxes and matched == len(boxes):
+                boxes[-1].empty = False
+            if self._leaf and self._leaf != "table":
+                self._end_leaf(self._last_end)
+            self._begin_blocks()
+        self._last_end = base + len(line)
+
+    def _blank_line(self, matched: int, start: int) -> None:
+        if self._leaf and self._leaf != "table" and matched == len(self._boxes):
+            if self._leaf == "html" and marks.html_ends_blank(self._leaf_mark):
+                self._end_leaf(self._last_end)
+            return
+        if self._para:
+            self._end_paragraph()
+        if self._leaf:
+            self._end_leaf(self._last_end)
+        if matched < len(self._boxes):
+            self._close_boxes(matched)
+
+    def _begin_blocks(self) -> None:
+        while True:
+            if self._indent > 3:
+                if self._para:
+                    break  # indented code cannot interrupt a paragraph
+                self._close_boxes(self._matched)
+                start, end = self._base + self._at, self._base + len(self._line)
+                self._box().code_line(start, end)
+                return
+            begin = _BEGINNINGS.get(self._line[self._at])
+            if begin is None:
+                break
+            outcome = begin(self)
+            if outcome == _TEXT:
+                break
+            if outcome == _DONE or self._at == len(self._line):
+                return
+        self._text_line()
+
+    def _inside(self, pos: int, column: int) -> int:
+        """Goes on behind the mark of a box that was opened just now."""
+        self._at, self._column = indentation(self._line, pos, column)
+        self._indent = self._column - column
+        return _INSIDE
+
+    # Boxes.
+
+    def _quote(self) -> int:
+        box = self._open_box(QUOTE, 0)
+        if box is None:
+            return _TEXT
+        pos, column = after_quote_mark(self._line, self._at)
+        self._inside(pos, column)
+        if self._line.startswith("[!", self._at):
+            box.title = marks.callout_title(self._line, self._at)
+        return _INSIDE
+
+    def _footnote(self) -> int:
+        match = marks.FOOTNOTE.match(self._line, self._at)
+        if match is None:
+            return _TEXT
+        column = self._column + match.end() - self._at
+        box = self._open_box(NOTE, 4)
+        if box is None:
+            return _TEXT
+        box.title = (match[1], self._line[match.end() :].strip(), "")
+        return self._inside(match.end(), column)
+
+    def _item(self) -> int:
+        line = self._line
+        mark = marks.LIST_MARK.match(line, self._at)
+        if mark is None:
+            return _TEXT
+        after_mark = mark.end()
+        mark_column = self._column + after_mark - self._at
+        content, content_column = indentation(line, after_mark, mark_column)
+        blank = content == len(line)
+        if self._para and self._matched == len(self._boxes) and (blank or mark[0] not in marks.INTERRUPTING):
+            return _TEXT
+        blanks = content_column - mark_column
+        if blank or blanks > 4:
+            blanks = 1
+        box = self._open_box(ITEM, self._indent + after_mark - self._at + blanks)
+        if box is None:
+            return _TEXT
+        box.continue_list(mark[0][-1], self._boxes[-2] if len(self._boxes) > 1 else self._root)
+        if blank:
+            box.empty = True
+            return _DONE
+        pos, column = marks.skip_columns(line, after_mark, mark_column, blanks)
+        if line[content] == "[" and content_column - column < 4:
+            task = marks.TASK.match(line, content)
+            if task is not None:
+                depth = sum(1 for above in self._boxes if above.kind == ITEM) - 1
+                self.out.task(line, self._base, task.start(1), task.end(), depth)
+                self._para.append((self._base + task.end(), self._base + len(line)))
+                return _DONE
+        return self._inside(pos, column)
+
+    # Leaves: blocks that hold no others.
+
+    def _atx(self) -> int:
+        match = marks.ATX.match(self._line, self._at)
+        if match is None:
+            return _TEXT
+        self._close_boxes(self._matched)
+        start, content = marks.atx_text(self._line, match.end())
+        if not self._boxes:
+            span = (self._base + self._at, self._base + len(self._line))
+            self.out.heading(len(match[0]), content.strip(BLANKS), *span)
+        self._box().ended("other", self._base + self._at, self._base + len(self._line))
+        scan_inline(content, self._base + start, self._found, whole_lines=False)
+        return _DONE
+
+    def _setext(self) -> int:
+        # The app underlines one line only: below several, `---` is a break and `===` is text.
+        if len(self._para) != 1 or self._matched < len(self._boxes):
+            return _TEXT
+        if marks.SETEXT.match(self._line, self._at) is None:
+            return _TEXT
+        part, start = self._paragraph_text()
+        if not part:
+            self._end_paragraph()  # nothing but link definitions: there is no text to underline
+            return _TEXT
+        end = self._base + len(self._line)
+        self._para, self._lazy_below = [], -1
+        if not self._boxes:
+            self.out.heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
+        self._box().ended("other", start, end)
+        scan_inline(part, start, self._found, whole_lines=False)
+        return _DONE
+
+    def _dash(self) -> int:
+        return self._setext() or self._thematic() or self._item()
+
+    def _star(self) -> int:
+        return self._thematic() or self._item()
+
+    def _thematic(self) -> int:
+        if marks.THEMATIC.match(self._line, self._at) is None:
+            return _TEXT
+        self._close_boxes(self._matched)
+        self._box().ended("other", self._base + self._at, self._base + len(self._line))
+        return _DONE
+
+    def _fence(self) -> int:
+        match = marks.FENCE.match(self._line, self._at)
+        if match is None:
+            return _TEXT
+        self._open_leaf("code", match[0])
+        return _DONE
+
+    def _html(self) -> int:
+        kind = marks.html_start(self._line, self._at, in_paragraph=bool(self._para))
+        if kind is None:
+            return _TEXT
+        self._open_leaf("html", kind)
+        if marks.html_ends(kind, self._line, self._at):
+            self._end_leaf(self._base + len(self._line))
+        return _DONE
+
+    def _math(self) -> int:
+        return self._open_marked("math", "$$")
+
+    def _comment(self) -> int:
+        return self._open_marked("comment", "%%")
+
+    def _open_marked(self, leaf: Leaf, mark: str) -> int:
+        """A block that a line beginning with `mark` opens, up to the next `mark` or the end of its box. When
+        the mark stands twice on that line it is inline, and the line is text."""
+        line, at = self._line, self._at
+        if not line.startswith(mark, at) or line.find(mark, at + 2) >= 0:
+            return _TEXT
+        self._open_leaf(leaf, mark)
+        self._held.append((self._base + at + 2, self._base + len(line)))
+        return _DONE
+
+    def _leaf_line(self, pos: int) -> None:
+        """A further line of an open code, math, comment or HTML block."""
+        line, end = self._line, self._base + len(self._line)
+        if self._leaf == "code":
+            if self._indent < 4 and marks.closes_fence(self._leaf_mark, line, self._at):
+                self._end_leaf(end)
+        elif self._leaf == "html":
+            if marks.html_ends(self._leaf_mark, line, pos):
+                self._end_leaf(end)
+        else:
+            closing = line.find(self._leaf_mark, pos)
+            if closing < 0:
+                self._held.append((self._base + pos, end))
+                return
+            self._held.append((self._base + pos, self._base + closing))
+            self._end_leaf(self._base + closing + 2)
+            rest, _ = indentation(line, closing + 2, 0)
+            if rest < len(line):
+                self._para.append((self._base + rest, end))
+
+    # Text.
+
+    def _text_line(self) -> None:
+        start, end = self._base + self._at, self._base + len(self._line)
+        lazy = self._matched < len(self._boxes)
+        if self._leaf == "table":
+            if not lazy and not marks.BLOCK_ID.match(self._line, self._at):
+                self._row(self._line[self._at :], start)
+                return
+            self._end_leaf(self._last_end)
+        if not self._para:
+            self._close_boxes(self._matched)
+            self._para.append((start, end))
+            return
+        if not lazy and self._line[self._at] in "|-:" and self._table_head(start):
+            return
+        if not self._line[self._at :].strip(BLANKS):
+            # A line of other blanks (a no-break space is common in pasted text) ends a paragraph in the app.
+            self._end_paragraph()
+            self._close_boxes(self._matched)
+            lazy = False
+        self._lazy_below = self._matched if lazy else -1
+        self._para.append((start, end))
+
+    def _table_head(self, start: int) -> bool:
+        head_start, head_end = self._para[-1]
+        header = self._text[head_start:head_end]
+        if not marks.is_table_head(header, self._line[self._at :]):
+            return False
+        self._para.pop()
+        self._close_boxes(self._matched)
+        self._leaf, self._leaf_start = "table", head_start
+        self._row(header, head_start)
+        return True
+
+    def _row(self, row: str, start: int) -> None:
+        """A table's row. Cells are split first: a bar in a link must be escaped, or it breaks the link."""
+        if "[" not in row and "#" not in row and "::" not in row:
+            return
+        pos = 0
+        for bar in marks.CELL_BAR.finditer(row):
+            scan_inline(row[pos : bar.start()], start + pos, self._found, whole_lines=False)
+            pos = bar.end()
+        scan_inline(row[pos:], start + pos, self._found, whole_lines=False)
+
+
+_BEGINNINGS: Final[dict[str, Callable[[BlockScan], int]]] = {
+    ">": BlockScan._quote,
+    "#": BlockScan._atx,
+    "-": BlockScan._dash,
+    "=": BlockScan._setext,
+    "*": BlockScan._star,
+    "_": BlockScan._thematic,
+    "+": BlockScan._item,
+    **dict.fromkeys("0123456789", BlockScan._item),
+    "`": BlockScan._fence,
+    "~": BlockScan._fence,
+    "<": BlockScan._html,
+    "$": BlockScan._math,
+    "%": BlockScan._comment,
+    "[": BlockScan._footnote,
+}
+"""Which rule may begin a block at a character; all others begin text."""

@@ -1,0 +1,221 @@
+"""How inserted text is fitted between the lines that stand around it.
+
+Owns two rules: inserted text takes the line ends of its neighbours, and a blank line is put where the text
+would otherwise be read as part of its neighbour (or the neighbour as part of it). Nothing else is added.
+Line ends are CR LF, LF and CR alone; U+2028, form feed and the like end no line in Markdown.
+
+A text edit as values: which stretch of a text becomes what.
+
+Every edit of a note is a tuple of `Change`s against the text as it was, so that nothing is rewritten that
+the edit did not name, several edits can be shown before they happen, and each has an inverse. What an edit
+means is decided in the `*_edit` modules; writing files is not done here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused
+from vaultbridge.markdown.model import Note
+
+
+class Change(Struct, frozen=True, gc=False, order=True):
+    """The characters from `start` up to `end` become `text`. Equal offsets insert; an empty text deletes."""
+
+    start: int
+    end: int
+    text: str
+
+
+def in_order(changes: Iterable[Change], length: int) -> tuple[Change, ...]:
+    """The changes sorted by place, insertions at the same place in the order given.
+
+    Raises EditRefused when two of them touch the same characters or one lies outside a text of `length`."""
+    ordered = sorted(changes, key=lambda change: (change.start, change.end))
+    previous = 0
+    for change in ordered:
+        if not 0 <= change.start <= change.end <= length:
+            raise EditRefused(
+                f"An edit of characters {change.start} to {change.end} does not fit a text of {length}."
+            )
+        if change.start < previous:
+            raise EditRefused(
+                f"Two edits overlap at character {change.start}; make them one after the other."
+            )
+        previous = change.end
+    return tuple(ordered)
+
+
+def apply_changes(text: str, changes: Iterable[Change]) -> str:
+    """The text with all changes made. Raises EditRefused as `in_order` does."""
+    pieces: list[str] = []
+    done = 0
+    for change in in_order(changes, len(text)):
+        pieces.append(text[done : change.start])
+        pieces.append(change.text)
+        done = change.end
+    pieces.append(text[done:])
+    return "".join(pieces)
+
+
+def invert(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
+    """The changes that turn `apply_changes(text, changes)` back into `text`."""
+    shift = 0
+    inverse: list[Change] = []
+    for change in in_order(changes, len(text)):
+        start = change.start + shift
+        inverse.append(Change(start, start + len(change.text), text[change.start : change.end]))
+        shift += len(change.text) - (change.end - change.start)
+    return tuple(inverse)
+
+
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_LIST_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
+_LATER_ITEM: Final = re.compile(r"[ ]{0,3}(?!1[.)])\d{1,9}[.)][ \t]")
+_OPENS_BLOCK: Final = re.compile(
+    r"[ ]{0,3}(?:#{1,6}(?:[ \t]|$)|>|```|~~~|\$\$|%%|(?:[-*+]|\d{1,9}[.)])[ \t]"
+    r"|([-*_])[ \t]*(?:\1[ \t]*){2,}$)"
+)
+_UNDERLINE: Final = re.compile(r"[ ]{0,3}(?:=+|-+)[ \t]*$")
+_BLOCK_ID_LAST: Final = re.compile(r"(?:^|\s)\^[A-Za-z0-9-]+[ \t]*$")
+_TABLE_ROW: Final = re.compile(r"[ ]{0,3}\|")
+_CODE: Final = re.compile(r"(?: {4}| {0,3}\t)")
+_QUOTE: Final = re.compile(r"[ ]{0,3}>")
+_HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]|$)")
+
+
+def line_end_near(text: str, offset: int) -> str:
+    """The line end of the line before `offset`, else of the line at it, else LF."""
+    newline = text.rfind("\n", 0, offset)
+    carriage = text.rfind("\r", 0, offset)
+    if carriage > newline:
+        return "\r\n" if text[carriage : carriage + 2] == "\r\n" else "\r"
+    if newline >= 0:
+        return "\r\n" if newline > 0 and text[newline - 1] == "\r" else "\n"
+    after = _LINE_END.search(text, offset)
+    return after.group() if after else "\n"
+
+
+def with_line_ends(text: str, line_end: str) -> str:
+    """The text with each of its line ends written as `line_end`."""
+    return _LINE_END.sub(lambda _: line_end, text)
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines without their ends; the last one is empty when the text ends in a line end."""
+    return _LINE_END.split(text)
+
+
+def lines_with_ends(text: str) -> list[str]:
+    """The lines, each with its end; none is empty, and together they are the text."""
+    lines: list[str] = []
+    done = 0
+    for match in _LINE_END.finditer(text):
+        lines.append(text[done : match.end()])
+        done = match.end()
+    if done < len(text):
+        lines.append(text[done:])
+    return lines
+
+
+def ends_line(text: str) -> bool:
+    return text.endswith(("\n", "\r"))
+
+
+def start_of_line(text: str, offset: int) -> int:
+    """Where the line that holds `offset` begins."""
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
+def end_of_line(text: str, offset: int) -> int:
+    """Where the line that holds `offset` ends, before its line end."""
+    match = _LINE_END.search(text, offset)
+    return match.start() if match else len(text)
+
+
+def after_line(text: str, offset: int) -> int:
+    """Where the line after the one that holds `offset` begins."""
+    match = _LINE_END.search(text, offset)
+    return match.end() if match else len(text)
+
+
+def last_line(text: str, start: int, end: int) -> str:
+    """The last line before `end` (which begins a line or ends the text), without its end."""
+    stop = end
+    if text[start:stop].endswith("\r\n"):
+        stop -= 2
+    elif ends_line(text[max(start, stop - 1) : stop]):
+        stop -= 1
+    return text[max(start, start_of_line(text, stop)) : stop]
+
+
+def runs_together(above: str, below: str) -> bool:
+    """Whether two lines, one right after the other, would be read as one block although they were written as
+    two: then a blank line belongs between them.
+
+    Two lines of plain text may share a paragraph (a log grows that way), as may two items of a list, rows of
+    a table or lines of a quote. A heading above needs nothing; a heading below gets its blank line."""
+    if not above.strip() or not below.strip():
+        return False
+    if _HEADING.match(below):
+        return True
+    if _HEADING.match(above):
+        return False
+    if _UNDERLINE.match(below):
+        # Would turn the paragraph above into a heading.
+        return True
+    if _TABLE_ROW.match(above):
+        return not _TABLE_ROW.match(below)
+    if _CODE.match(below) and above[:1] not in (" ", "\t") and not _LIST_ITEM.match(above):
+        # Right under a paragraph it would be a line of it, not code.
+        return True
+    if _LATER_ITEM.match(below) and not _OPENS_BLOCK.match(above) and above[:1] not in (" ", "\t"):
+        # Of numbered items only the first may follow a paragraph at once; another would be a line of it.
+        return True
+    if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
+        # Opens a block of its own, or is indented to continue the item above on purpose.
+        return False
+    if _TABLE_ROW.match(below):
+        # A table's first row right under a paragraph would be a line of it.
+        return True
+    return bool(_QUOTE.match(above) or _LIST_ITEM.match(above) or _BLOCK_ID_LAST.search(above))
+
+
+def fitted(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
+    """What to insert at `offset`, the beginning of a line or the end of the text, so that `addition` stands
+    there as lines of its own. `floor` is where the region begins whose last line is the neighbour above.
+
+    The text's own ending is kept: when it does not end in a line end, one is put before the addition, and
+    after it only if the addition brings its own. Everywhere else the addition's last line is ended."""
+    line_end = line_end_near(text, offset)
+    body = with_line_ends(addition, line_end)
+    lines = split_lines(body)
+    unended = offset == len(text) and text != "" and not ends_line(text)
+    before = line_end if unended else ""
+    if offset > floor and runs_together(last_line(text, floor, offset), lines[0]):
+        before += line_end
+    after = "" if unended or not text or ends_line(body) else line_end
+    last = lines[-2] if lines[-1] == "" and len(lines) > 1 else lines[-1]
+    if offset < len(text) and runs_together(last, text[offset : end_of_line(text, offset)]):
+        after += line_end
+    return before + body + after
+
+
+def fitted_in(text: str, note: Note, offset: int, addition: str, *, floor: int = 0) -> str:
+    """As `fitted`, with a blank line before a heading of the note that follows."""
+    inserted = fitted(text, offset, addition, floor=floor)
+    return inserted + apart_from_heading(text, note, offset, inserted)
+
+
+def apart_from_heading(text: str, note: Note, offset: int, before: str) -> str:
+    """The line end that keeps `before` apart from a heading at `offset`, empty when there is no need. Above
+    a setext heading's text it is a must: the lines would become part of the heading."""
+    if not any(start_of_line(text, heading.start) == offset for heading in note.headings):
+        return ""
+    lines = split_lines(before)
+    ends_blank = len(lines) > 2 and not lines[-1] and not lines[-2].strip()
+    return "" if ends_blank else line_end_near(text, offset)

@@ -1,0 +1,364 @@
+"""Edits of a note's properties, by line: only the lines of the named property change (docs/obsidian.md 5).
+
+Comments, quoting, the order of keys and every other byte stay. A block that cannot be read is never
+rewritten. Each edit is checked before it is given out: the result is read again, and unless exactly the named
+property differs, and by the value asked for, the edit is refused.
+
+Keys are top-level and match as the app matches them: exactly, else but for case.
+
+Edits of one list among a note's properties, item by item, in the style the list is written in.
+
+Takes which items stay and what is put where, and gives the changes: a block list loses or gains whole lines,
+a one-line list its items with their commas. Which list is meant, and the check of the result, are
+`properties_edit`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.markdown.edits.change import Change, after_line, apply_changes, line_end_near
+from vaultbridge.markdown.model import Note, Properties
+from vaultbridge.markdown.parse import parse
+from vaultbridge.markdown.yaml.layout import Item, PropertyEntry, layout
+from vaultbridge.markdown.yaml.write import block_lines, checked, flow_text, key_text, string_text
+
+
+def list_changes(
+    text: str, entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
+) -> tuple[Change, ...]:
+    """`kept` says for each item whether it stays. `added` are values with the number of old items before
+    them, in the order they shall stand."""
+    if not any(kept):
+        values = [value for _, value in added]
+        return _anew(text, entry, values)
+    if entry.shape == "flow-list":
+        return _flow(entry, kept, added)
+    return _block(text, entry, kept, added)
+
+
+def _anew(text: str, entry: PropertyEntry, values: list[Any]) -> tuple[Change, ...]:
+    """None of the old items stays."""
+    if entry.shape == "flow-list":
+        return (Change(entry.start, entry.end, flow_text(values)),)
+    if not values:
+        removed = Change(entry.items[0].line_start, entry.next_line, "")
+        return (Change(entry.after_colon, entry.after_colon, " []"), removed)
+    first = entry.items[0]
+    lines = "".join(_item_line(text, first, value) for value in values)
+    return (Change(first.line_start, entry.next_line, lines),)
+
+
+def _flow(entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]) -> tuple[Change, ...]:
+    items = entry.items
+    changes: list[Change] = []
+    first_kept = list(kept).index(True)
+    for index, item in enumerate(items):
+        if kept[index]:
+            continue
+        # With its comma: the one before it, or for the first ones the one after.
+        if index > first_kept:
+            changes.append(Change(items[index - 1].end, item.end, ""))
+        else:
+            changes.append(Change(item.start, items[index + 1].start, ""))
+    for before, value in added:
+        if before > first_kept:
+            changes.append(Change(items[before - 1].end, items[before - 1].end, f", {flow_text(value)}"))
+        else:
+            changes.append(Change(items[first_kept].start, items[first_kept].start, f"{flow_text(value)}, "))
+    return tuple(changes)
+
+
+def _block(
+    text: str, entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
+) -> tuple[Change, ...]:
+    changes: list[Change] = []
+    for index, item in enumerate(entry.items):
+        if not kept[index]:
+            changes.append(Change(item.line_start, after_line(text, item.end), ""))
+    for before, value in added:
+        place = after_line(text, entry.items[before - 1].end) if before else entry.items[0].line_start
+        changes.append(Change(place, place, _item_line(text, entry.items[0], value)))
+    return tuple(changes)
+
+
+def _item_line(text: str, like: Item, value: Any) -> str:
+    """A line for a new item, indented and spaced as an old one."""
+    indent = text[like.line_start : like.dash]
+    blanks = text[like.dash + 1 : like.start]
+    if not blanks or blanks.strip(" "):
+        blanks = " "
+    return f"{indent}-{blanks}{flow_text(value, inside=False)}{line_end_near(text, like.start)}"
+
+
+SameItem = Callable[[Any, Any], bool]
+
+
+def find_key(properties: Properties | None, name: str) -> str | None:
+    """The key as the note writes it, for a name given in any case; None when there is none."""
+    keys = properties.values if properties else {}
+    if name in keys:
+        return name
+    return next((key for key in keys if key.lower() == name.lower()), None)
+
+
+def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, ...]:
+    """The property gets the value; it, and the block, are made when they are not there. A list keeps its
+    style, and items that stay keep their lines; a quoted string stays quoted. No change when the property
+    has the value already."""
+    wanted = checked(value)
+    properties = _editable(text, note)
+    if properties is None:
+        return _verified(text, note, _new_block(text, name, wanted), {name: wanted})
+    key = find_key(properties, name)
+    if key is None:
+        changes: tuple[Change, ...] = (_new_entry(text, properties, name, wanted),)
+        key = name
+    elif _same(properties.values[key], wanted):
+        return ()
+    else:
+        changes = _set_entry(text, _entry(text, properties, key), properties.values[key], wanted)
+    return _verified(text, note, changes, {**properties.values, key: wanted})
+
+
+def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
+    """The property and its lines go; the comments above it stay. With the last property goes the block, as
+    in the app, unless it holds comments."""
+    properties, key = _existing(text, note, name)
+    entry = _entry(text, properties, key)
+    left = {other: value for other, value in properties.values.items() if other != key}
+    body = text[properties.body_start : entry.line_start] + text[entry.next_line : properties.body_end]
+    if not left and not body.strip():
+        without = text[properties.end :]
+        if parse(without).properties is None:
+            return (Change(0, properties.end, ""),)
+    return _verified(text, note, (Change(entry.line_start, entry.next_line, ""),), left)
+
+
+def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change, ...]:
+    """Only the key's own characters change. Refused when the note has the new key already."""
+    properties, key = _existing(text, note, name)
+    taken = find_key(properties, new)
+    if taken is not None and taken != key:
+        raise EditRefused(f"The note already has a property {taken!r}.")
+    if new == key:
+        return ()
+    _check_name(new)
+    entry = _entry(text, properties, key)
+    renamed = {new if other == key else other: value for other, value in properties.values.items()}
+    return _verified(text, note, (Change(entry.key_start, entry.key_end, key_text(new)),), renamed)
+
+
+def add_to_list(
+    text: str, note: Note, name: str, value: Any, *, same: SameItem | None = None
+) -> tuple[Change, ...]:
+    """One more item at the end of a list. A single value becomes the first item of a list, an empty or
+    absent property a list of one. No change when an item equals the value (by `same`, if given)."""
+    wanted = checked(value)
+    properties = _editable(text, note)
+    key = find_key(properties, name)
+    if properties is None or key is None:
+        return set_property(text, note, name, [wanted])
+    present = properties.values[key]
+    if isinstance(present, dict):
+        raise EditRefused(f"The property {key!r} is a map, not a list.")
+    old = present if isinstance(present, list) else [] if present is None else [present]
+    if any((same or _same)(item, wanted) for item in old):
+        return ()
+    new = [*old, wanted]
+    entry = _entry(text, properties, key)
+    if entry.items:
+        changes = list_changes(text, entry, [True] * len(old), [(len(old), wanted)])
+    else:
+        changes = _set_entry(text, entry, present, new)
+    return _verified(text, note, changes, {**properties.values, key: new})
+
+
+def remove_from_list(
+    text: str, note: Note, name: str, value: Any, *, same: SameItem | None = None
+) -> tuple[Change, ...]:
+    """Every item that equals the value goes; the list stays, if need be empty. Refused when none does."""
+    properties, key = _existing(text, note, name)
+    present = properties.values[key]
+    old = present if isinstance(present, list) else [present]
+    kept = [not (same or _same)(item, value) for item in old]
+    if all(kept):
+        raise EditRefused(f"The property {key!r} holds no {value!r}.")
+    new = [item for item, stays in zip(old, kept, strict=True) if stays]
+    entry = _entry(text, properties, key)
+    if entry.items:
+        changes = list_changes(text, entry, kept, [])
+    else:
+        changes = _set_entry(text, entry, present, new)
+    return _verified(text, note, changes, {**properties.values, key: new})
+
+
+def replace_in_list(
+    text: str, note: Note, name: str, new: Callable[[Any], Any], *, same: SameItem | None = None
+) -> tuple[Change, ...]:
+    """Each item becomes what `new` gives for it; a changed one that would then stand twice goes. A single
+    value is treated as a list of one and stays single."""
+    properties, key = _existing(text, note, name)
+    present = properties.values[key]
+    if not isinstance(present, list):
+        return set_property(text, note, key, new(present))
+    equal = same or _same
+    settled = [item for item in present if _same(new(item), item)]
+    wanted: list[Any] = []
+    for item in present:
+        becomes = new(item)
+        if _same(becomes, item):
+            wanted.append(item)
+        elif not any(equal(becomes, other) for other in (*settled, *wanted)):
+            wanted.append(becomes)
+    return set_property(text, note, key, wanted)
+
+
+def _editable(text: str, note: Note) -> Properties | None:
+    """The block, or None when there is none and one may be made."""
+    for problem in note.problems:
+        if problem.code == "unclosed-properties":
+            raise EditRefused("The note begins with '---' but no line '---' ends its properties.")
+    properties = note.properties
+    if properties is not None and not properties.valid:
+        reason = next((p.message for p in note.problems if p.code in ("bad-yaml", "duplicate-key")), "")
+        raise EditRefused(
+            f"The note's properties cannot be read, so they are not rewritten. {reason}".rstrip(),
+            hint="Correct them in the note's text first.",
+        )
+    return properties
+
+
+def _existing(text: str, note: Note, name: str) -> tuple[Properties, str]:
+    properties = _editable(text, note)
+    key = find_key(properties, name)
+    if properties is None or key is None:
+        there = ", ".join(properties.values) if properties else ""
+        raise EditRefused(
+            f"The note has no property {name!r}.",
+            hint=f"It has: {there}." if there else "It has no properties.",
+        )
+    return properties, key
+
+
+def _entry(text: str, properties: Properties, key: str) -> PropertyEntry:
+    for entry in layout(text, properties):
+        if entry.key == key:
+            return entry
+    raise EditRefused(f"The property {key!r} is written in a form that cannot be edited.")
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or any(c in name for c in "\r\n\0"):
+        raise InvalidArgument("A property's name is one line of text.", argument="name")
+
+
+def _new_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
+    end = line_end_near(text, 0)
+    return (Change(0, 0, f"---{end}{_written(name, value, '', end)}---{end}"),)
+
+
+def _new_entry(text: str, properties: Properties, name: str, value: Any) -> Change:
+    """At the end of the block, indented like the other keys."""
+    entries = layout(text, properties)
+    indent = " " * entries[-1].column if entries else ""
+    at = properties.body_end
+    return Change(at, at, _written(name, value, indent, line_end_near(text, at)))
+
+
+def _written(name: str, value: Any, indent: str, line_end: str) -> str:
+    _check_name(name)
+    lines = [f"{indent}{key_text(name)}:{_beside(value)}"]
+    if _stands_below(value):
+        lines += block_lines(value, indent + "  ")
+    return "".join(line + line_end for line in lines)
+
+
+def _stands_below(value: Any) -> bool:
+    return isinstance(value, list | dict) and bool(value)
+
+
+def _beside(value: Any) -> str:
+    """What stands on the key's line; the app leaves an empty property empty."""
+    if value is None or _stands_below(value):
+        return ""
+    return f" {flow_text(value, inside=False)}"
+
+
+def _set_entry(text: str, entry: PropertyEntry, present: Any, wanted: Any) -> tuple[Change, ...]:
+    if isinstance(wanted, list) and isinstance(present, list) and entry.items:
+        return list_changes(text, entry, *_item_steps(present, wanted))
+    if entry.shape == "flow-list" and isinstance(wanted, list):
+        return (Change(entry.start, entry.end, flow_text(wanted)),)
+    if entry.shape == "flow-map" and isinstance(wanted, dict):
+        return (Change(entry.start, entry.end, flow_text(wanted)),)
+    if isinstance(wanted, str) and entry.quote:
+        return (Change(entry.start, entry.end, string_text(wanted, inside=False, quote=entry.quote)),)
+    return tuple(_value_anew(text, entry, wanted))
+
+
+def _value_anew(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change]:
+    """A value of another kind. A comment on the key's line stays there."""
+    beside = _beside(wanted)
+    if entry.on_key_line:
+        yield Change(entry.after_colon, max(entry.end, entry.after_colon), beside)
+        below = entry.next_line
+    else:
+        if beside:
+            yield Change(entry.after_colon, entry.after_colon, beside)
+        below = after_line(text, entry.after_colon)
+        if not _stands_below(wanted):
+            yield Change(below, entry.next_line, "")
+            return
+    if _stands_below(wanted):
+        line_end = line_end_near(text, entry.next_line)
+        lines = "".join(line + line_end for line in block_lines(wanted, " " * entry.column + "  "))
+        yield Change(below, entry.next_line, lines)
+
+
+def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
+    """Which old items stay, and which new ones come after how many old ones."""
+    # Imported here: few edits replace a list by another.
+    import difflib
+
+    kept = [False] * len(present)
+    added: list[tuple[int, Any]] = []
+    old, new = list(map(_identity, present)), list(map(_identity, wanted))
+    for tag, a1, a2, b1, b2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            kept[a1:a2] = [True] * (a2 - a1)
+        else:
+            added += [(a1 if tag == "insert" else a2, value) for value in wanted[b1:b2]]
+    return kept, added
+
+
+def _identity(value: Any) -> str:
+    """Equal for values that are the same in YAML: 1, 1.0, true and "1" all differ."""
+    return repr(value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return _identity(one) == _identity(other)
+
+
+def _verified(
+    text: str, note: Note, changes: Sequence[Change], expected: dict[str, Any]
+) -> tuple[Change, ...]:
+    """The changes, if the result reads as expected and the body is untouched; else EditRefused."""
+    result = apply_changes(text, changes)
+    after = parse(result).properties
+    body = text[note.properties.end if note.properties else 0 :]
+    if (
+        after is None
+        or not after.valid
+        or {key: _identity(value) for key, value in after.values.items()}
+        != {key: _identity(value) for key, value in expected.items()}
+        or result[after.end :] != body
+    ):
+        raise EditRefused(
+            "The properties are written in a way that this edit would disturb.",
+            hint="Edit them in the note's text.",
+        )
+    return tuple(changes)

@@ -1,0 +1,118 @@
+"""Values made to fit the type that the vault's `types.json` gives a property (docs/obsidian.md 5).
+
+A value that fits but is written otherwise (a number as text, one string for a list) is converted; one that
+does not is an InvalidArgument that says what would be right. Null always fits: the app shows it as empty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.edits.tags import tag_name
+from vaultbridge.markdown.yaml.core import resolve_plain
+
+PropertyType: TypeAlias = Literal[
+    "text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"
+]
+PROPERTY_TYPES: Final[tuple[str, ...]] = get_args(PropertyType)
+
+_OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
+"""Properties whose type is the app's own and no choice of the vault's."""
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")
+
+
+def type_of(name: str, types: Mapping[str, str]) -> str:
+    """The type of a property, by `types.json` (names in lower case) unless the app itself says it."""
+    return _OF_THE_APP.get(name.lower()) or types.get(name.lower(), "")
+
+
+def coerce(value: Any, kind: str) -> Any:
+    """The value as a property of this type holds it. An unknown type (a plugin's) takes any value."""
+    if value is None:
+        return None
+    match kind:
+        case "text":
+            return _text(value)
+        case "number":
+            return _number(value)
+        case "checkbox":
+            return _checkbox(value)
+        case "date":
+            return _date(value)
+        case "datetime":
+            return _datetime(value)
+        case "multitext" | "aliases":
+            return [_text(item) for item in _items(value, kind)]
+        case "tags":
+            return [tag_name(_text(item)) for item in _items(value, kind)]
+        case _:
+            return value
+
+
+def _mismatch(value: Any, what: str, hint: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{value!r} is no {what}, and the vault has that type for it.", argument="value", hint=hint
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    raise _mismatch(value, "text", "Give a string.")
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, str):
+        value = resolve_plain(value.strip()) if value.strip() else value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _mismatch(value, "number", "Give a number such as 12 or 3.5.")
+    return value
+
+
+def _checkbox(value: Any) -> bool:
+    if isinstance(value, str) and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if not isinstance(value, bool):
+        raise _mismatch(value, "checkbox value", "Give true or false.")
+    return value
+
+
+def _date(value: Any) -> str:
+    if isinstance(value, str) and _DATE.fullmatch(value.strip()) and _exists(value.strip()):
+        return value.strip()
+    raise _mismatch(value, "date", "Write it as YYYY-MM-DD.")
+
+
+def _datetime(value: Any) -> str:
+    if isinstance(value, str):
+        found = _DATETIME.fullmatch(value.strip())
+        if found:
+            text = f"{found[1]}T{found[2]}{found[3] or ':00'}"
+            if _exists(text):
+                return text
+    raise _mismatch(value, "date and time", "Write it as YYYY-MM-DDTHH:mm:ss.")
+
+
+def _exists(text: str) -> bool:
+    """Whether the calendar and the clock have it."""
+    try:
+        datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _items(value: Any, kind: str) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return list(value)
+    if isinstance(value, str):
+        return [value]
+    raise _mismatch(value, f"list of {'tags' if kind == 'tags' else 'texts'}", "Give a list of strings.")

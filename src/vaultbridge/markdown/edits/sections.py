@@ -1,0 +1,233 @@
+"""Edits of what stands under a heading or in a block with an id, and of their names.
+
+Which heading or block is meant is `markdown.sections`' rule; an edit asks for a unique one, so that a
+repeated heading is refused with its lines rather than guessed. After a rename the result is parsed again: an
+edit that would not give the heading or block asked for is refused.
+
+The section's own text is what stands between its heading and the next heading of any level; the whole
+section includes its subsections.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.markdown.edits.change import (
+    Change,
+    after_line,
+    apart_from_heading,
+    apply_changes,
+    fitted,
+    fitted_in,
+    line_end_near,
+    lines_with_ends,
+    start_of_line,
+    with_line_ends,
+)
+from vaultbridge.markdown.edits.text import append, first_content
+from vaultbridge.markdown.model import Block, Heading, Note
+from vaultbridge.markdown.sections import Section, find_block, find_section
+
+_ATX: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]+|$)")
+_ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?")
+_BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
+
+HeadingPath = str | Sequence[str]
+"""`"A#B"` or `["A", "B"]`: B somewhere beneath A."""
+
+
+def append_under_heading(
+    text: str, note: Note, heading: HeadingPath, addition: str, *, subsections: bool | None = None
+) -> tuple[Change, ...]:
+    """At the end of the section's own text, before the blank lines that end it, so that the addition belongs
+    to this heading and not to its last subsection. An addition that itself begins with a heading goes to the
+    end of the whole section. `subsections` overrules that choice: True for the whole section's end."""
+    section = find_section(text, note, heading, unique=True)
+    if not addition:
+        return ()
+    whole = bool(_ATX.match(addition.lstrip("\r\n"))) if subsections is None else subsections
+    end = section.end if whole else _own_end(text, note, section)
+    offset = _content_end(text, section.body_start, end)
+    return (
+        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+    )
+
+
+def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[Change, ...]:
+    """A new section at the end of the note, after a blank line. The heading is of the second level unless it
+    is written with its own marks. Raises EditRefused for a path, of which any part may be what is missing,
+    and for more than one line."""
+    written = heading.strip()
+    marks = len(written) - len(written.lstrip("#"))
+    name = written.lstrip("#").strip()
+    if not name or marks > 6 or "#" in name or len(name.splitlines()) > 1:
+        raise EditRefused(
+            f"A heading {heading!r} cannot be made.",
+            hint="Give the heading's text alone, such as Log or ### Log.",
+        )
+    floor = note.properties.end if note.properties else 0
+    lines = text[floor:].splitlines()
+    apart = "\n" if lines and lines[-1].strip() else ""
+    return append(text, note, f"{apart}{'#' * (marks or 2)} {name}\n\n{addition}")
+
+
+def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:
+    """Before the first line of the section that is not blank, so that the blank lines after the heading stay
+    where they are; right under the heading when its own text is empty."""
+    section = find_section(text, note, heading, unique=True)
+    if not addition:
+        return ()
+    offset = first_content(text, section.body_start, _own_end(text, note, section))
+    return (
+        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+    )
+
+
+def replace_under_heading(
+    text: str, note: Note, heading: HeadingPath, new: str, *, subsections: bool = True
+) -> tuple[Change, ...]:
+    """The body of the section, the heading and the blank lines around it staying. By default that is the
+    whole section as reading it shows it, subsections included; otherwise its own text only."""
+    section = find_section(text, note, heading, unique=True)
+    end = section.end if subsections else _own_end(text, note, section)
+    start = first_content(text, section.body_start, end)
+    stop = _content_end(text, section.body_start, end)
+    if stop <= start:
+        return (
+            (Change(start, start, fitted_in(text, note, start, new, floor=min(section.start, start))),)
+            if new
+            else ()
+        )
+    line_end = line_end_near(text, stop)
+    body = re.sub(r"(?:\r\n|\n|\r)+$", "", with_line_ends(new, line_end))
+    body = re.sub(r"^(?:[ \t]*(?:\r\n|\n|\r))+", "", body)
+    ending = re.search(r"(?:\r\n|\n|\r)?$", text[start:stop])
+    body += ending.group() if body and ending else ""
+    return (Change(start, stop, body + (apart_from_heading(text, note, stop, body) if body else "")),)
+
+
+def append_after_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
+    """On the lines after the block, its id included."""
+    block = find_block(note, block_id, unique=True)
+    if not addition:
+        return ()
+    offset = after_line(text, block.end)
+    return (Change(offset, offset, fitted(text, offset, addition)),)
+
+
+def prepend_before_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
+    """On the lines before the block."""
+    block = find_block(note, block_id, unique=True)
+    if not addition:
+        return ()
+    offset = start_of_line(text, block.start)
+    return (Change(offset, offset, fitted(text, offset, addition)),)
+
+
+def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
+    """The block's text, its id staying where it is: at the end of the text or on a line of its own. A list
+    item keeps its mark and its task box when the new text brings none."""
+    block = find_block(note, block_id, unique=True)
+    start, stop = _block_text(text, block)
+    body = with_line_ends(new, line_end_near(text, block.start)).strip("\r\n").rstrip()
+    body = re.sub(rf"[ \t\r\n]*\^{re.escape(block.id)}$", "", body, flags=re.IGNORECASE)
+    if not body:
+        raise EditRefused(f"The block ^{block.id} cannot become empty.", hint="Remove its lines instead.")
+    item = _ITEM.match(text, start, stop)
+    if item and not _ITEM.match(body):
+        start = item.end()
+    edit = (Change(start, stop, body),)
+    _must_hold_block(apply_changes(text, edit), block.id)
+    return edit
+
+
+def rename_heading(text: str, note: Note, heading: HeadingPath | Section, new: str) -> tuple[Change, ...]:
+    """The heading's text; its level, marks and closing marks stay. References to it are not changed here:
+    `links.heading_rename` plans those."""
+    section = heading if isinstance(heading, Section) else find_section(text, note, heading, unique=True)
+    wanted = new.strip()
+    if not wanted or re.search(r"[\r\n]", wanted):
+        raise InvalidArgument("A heading is one line of text.", argument="new")
+    old = note.headings[section.heading]
+    if old.text == wanted:
+        return ()
+    edit = (_heading_change(text, old, wanted),)
+    # Imported here: parsing again is needed only for this check.
+    from vaultbridge.markdown.parse import parse
+
+    after = parse(apply_changes(text, edit)).headings
+    if len(after) != len(note.headings) or after[section.heading].text != wanted:
+        raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use plainer text.")
+    return edit
+
+
+def rename_block_id(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
+    """The id itself. References to it are not changed here: `links.heading_rename` plans those."""
+    block = find_block(note, block_id, unique=True)
+    wanted = new.removeprefix("^")
+    if not _BLOCK_ID.fullmatch(wanted):
+        raise InvalidArgument(
+            f"{wanted!r} is no block id.", argument="new", hint="Use letters, digits and '-' only."
+        )
+    taken = [other for other in note.blocks if other.id.lower() == wanted.lower() and other != block]
+    if taken:
+        raise EditRefused(f"The note already has a block ^{taken[0].id}, at line {taken[0].line}.")
+    start = block.id_start + 1
+    return (Change(start, start + len(block.id), wanted),) if wanted != block.id else ()
+
+
+def _own_end(text: str, note: Note, section: Section) -> int:
+    """Where the section's own text ends: at the next heading of any level."""
+    following = section.heading + 1
+    if following >= len(note.headings):
+        return section.end
+    return min(section.end, max(section.body_start, start_of_line(text, note.headings[following].start)))
+
+
+def _content_end(text: str, start: int, end: int) -> int:
+    """After the last line that is not blank, its line end included; `start` when all are."""
+    offset = start
+    content = start
+    for line in lines_with_ends(text[start:end]):
+        offset += len(line)
+        if line.strip():
+            content = offset
+    return content
+
+
+def _block_text(text: str, block: Block) -> tuple[int, int]:
+    """The block without its id and the blanks before that."""
+    stop = block.id_start
+    while stop > block.start and text[stop - 1] in " \t\r\n":
+        stop -= 1
+    return block.start, stop
+
+
+def _heading_change(text: str, heading: Heading, wanted: str) -> Change:
+    source = text[heading.start : heading.end]
+    marks = _ATX.match(source)
+    if marks is None:
+        underline = max(source.rfind("\n"), source.rfind("\r")) + 1
+        stop = len(source[:underline].rstrip())
+        lead = len(source) - len(source.lstrip())
+        return Change(heading.start + lead, heading.start + stop, wanted)
+    if not heading.text:
+        blank = "" if marks.group().endswith((" ", "\t")) else " "
+        closing = " " if len(source.rstrip()) > marks.end() else ""
+        at = heading.start + marks.end()
+        return Change(at, at, blank + wanted + closing)
+    start = heading.start + marks.end()
+    return Change(start, start + len(heading.text), wanted)
+
+
+def _must_hold_block(text: str, block_id: str) -> None:
+    from vaultbridge.markdown.parse import parse
+
+    if not any(block.id == block_id for block in parse(text).blocks):
+        raise EditRefused(
+            f"The new text would leave ^{block_id} outside any block.",
+            hint="Give one paragraph, list item, quote or table.",
+        )

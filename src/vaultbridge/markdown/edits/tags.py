@@ -1,0 +1,178 @@
+"""Edits of a note's tags, in its properties and in its text (docs/obsidian.md 6).
+
+Owns which new names are good tags. Which runs of text are tags is the parser's rule; after an edit the result
+is parsed again and refused unless its tags are the ones asked for. Tags compare but for case; `a/b` lies
+under `a`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.markdown.edits.change import Change, after_line, apply_changes, end_of_line, start_of_line
+from vaultbridge.markdown.edits.properties import add_to_list, find_key, remove_from_list, replace_in_list
+from vaultbridge.markdown.model import Note, Tag
+from vaultbridge.markdown.parse import parse
+
+_FORBIDDEN: Final = re.compile(r"[\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]")
+
+
+def tag_name(text: str) -> str:
+    """The tag a caller means, without `#`. Raises InvalidArgument for what the app would not read as one."""
+    name = text.strip().removeprefix("#")
+    problem = ""
+    if not name:
+        problem = "is empty"
+    elif found := _FORBIDDEN.search(name):
+        problem = f"holds {found.group()!r}"
+    elif name.isdigit():
+        problem = "has only digits"
+    elif name.startswith("/") or name.endswith("/") or "//" in name:
+        problem = "has an empty part"
+    if problem:
+        raise InvalidArgument(
+            f"The tag {text!r} {problem}.",
+            argument="tag",
+            hint="A tag is letters, digits, '-', '_' and '/', with at least one that is not a digit.",
+        )
+    return name
+
+
+def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
+    """To the properties, in the style their list of tags has; no change when the note has the tag already,
+    there or in its text."""
+    name = tag_name(tag)
+    if any(there.name.lower() == name.lower() for there in note.tags):
+        return ()
+    key = find_key(note.properties, "tags")
+    value = note.properties.values[key] if note.properties and key else None
+    if isinstance(value, str) and re.search(r"\s", value.strip()):
+        raise EditRefused(
+            f"The property {key!r} holds {value!r}, which the app reads as no tag at all.",
+            hint="Make it a list first.",
+        )
+    return add_to_list(text, note, "tags", name, same=_same_tag)
+
+
+def remove_tag(
+    text: str, note: Note, tag: str, *, in_properties: bool = True, in_text: bool = True
+) -> tuple[Change, ...]:
+    """The tag itself, wherever it stands; the tags under it stay. A line of the text that held nothing else
+    goes, elsewhere one of the blanks around the tag does. Refused when the note has no such tag."""
+    name = tag.strip().removeprefix("#")
+    found = [there for there in note.tags if there.name.lower() == name.lower()]
+    body = [there for there in found if not there.in_properties] if in_text else []
+    front = in_properties and any(there.in_properties for there in found)
+    if not body and not front:
+        raise EditRefused(f"The note has no tag #{name}.", hint=_listed(note))
+    changes: tuple[Change, ...] = ()
+    if front:
+        changes = remove_from_list(text, note, "tags", name, same=_same_tag)
+    changes += tuple(_removals(text, body))
+    gone = {(there.start, there.end) for there in body}
+    expected = [
+        there.name
+        for there in note.tags
+        if (there.start, there.end) not in gone
+        and not (front and there.in_properties and there.name.lower() == name.lower())
+    ]
+    return _verified(text, changes, expected)
+
+
+def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
+    """Every occurrence, those under it too (`#a/b` follows `#a`). In the properties a tag that would then
+    stand twice stands once. No change when the note does not have the tag."""
+    before, after = old.strip().removeprefix("#"), tag_name(new)
+    rename = _renaming(before, after)
+    changes: tuple[Change, ...] = ()
+    front = [there for there in note.tags if there.in_properties]
+    if any(rename(there.name) != there.name for there in front):
+        changes = replace_in_list(
+            text, note, "tags", lambda item: _renamed_item(item, rename), same=_equal_items
+        )
+    for there in note.tags:
+        if not there.in_properties and rename(there.name) != there.name:
+            changes += (Change(there.start + 1, there.end, rename(there.name)),)
+    if not changes:
+        return ()
+    _verified_body(text, changes, [rename(t.name) for t in note.tags if not t.in_properties])
+    return changes
+
+
+def _renaming(old: str, new: str) -> Callable[[str], str]:
+    key = old.lower()
+
+    def rename(name: str) -> str:
+        lowered = name.lower()
+        if lowered == key:
+            return new
+        return new + name[len(old) :] if lowered.startswith(key + "/") else name
+
+    return rename
+
+
+def _renamed_item(item: Any, rename: Callable[[str], str]) -> Any:
+    if not isinstance(item, str):
+        return item
+    bare = item.strip()
+    mark = "#" if bare.startswith("#") else ""
+    renamed = rename(bare.removeprefix("#"))
+    return item if renamed == bare.removeprefix("#") else mark + renamed
+
+
+def _same_tag(item: Any, name: Any) -> bool:
+    return isinstance(item, str) and item.strip().removeprefix("#").lower() == str(name).lower()
+
+
+def _equal_items(one: Any, other: Any) -> bool:
+    return isinstance(other, str) and _same_tag(one, other.strip().removeprefix("#"))
+
+
+def _removals(text: str, tags: list[Tag]) -> list[Change]:
+    changes: list[Change] = []
+    by_line: dict[int, list[Tag]] = {}
+    for tag in tags:
+        by_line.setdefault(start_of_line(text, tag.start), []).append(tag)
+    for line_start, found in by_line.items():
+        line_end = end_of_line(text, line_start)
+        cuts: list[Change] = []
+        for tag in found:
+            cuts.append(_with_blank(text, tag, cuts[-1].end if cuts else line_start, line_end))
+        within = [Change(cut.start - line_start, cut.end - line_start, "") for cut in cuts]
+        if apply_changes(text[line_start:line_end], within).strip():
+            changes += cuts
+        else:
+            changes.append(Change(line_start, after_line(text, line_start), ""))
+    return changes
+
+
+def _with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
+    """The tag with the blank before it, or after it at the beginning of a line. What stands before `floor`
+    is gone already."""
+    ends_here = tag.end == line_end or text[tag.end] in " \t"
+    if tag.start > floor and text[tag.start - 1] in " \t" and ends_here:
+        return Change(tag.start - 1, tag.end, "")
+    if tag.start == start_of_line(text, tag.start) and tag.end < line_end and text[tag.end] in " \t":
+        return Change(tag.start, tag.end + 1, "")
+    return Change(tag.start, tag.end, "")
+
+
+def _verified(text: str, changes: tuple[Change, ...], expected: list[str]) -> tuple[Change, ...]:
+    after = parse(apply_changes(text, changes)).tags
+    if [tag.name for tag in after] != expected:
+        raise EditRefused("The tags stand in a way that this edit would disturb.", hint="Edit the text.")
+    return changes
+
+
+def _verified_body(text: str, changes: tuple[Change, ...], expected: list[str]) -> None:
+    after = parse(apply_changes(text, changes)).tags
+    if [tag.name for tag in after if not tag.in_properties] != expected:
+        raise EditRefused("The tags stand in a way that this edit would disturb.", hint="Edit the text.")
+
+
+def _listed(note: Note) -> str:
+    names = list(dict.fromkeys(f"#{tag.name}" for tag in note.tags))
+    return f"It has: {', '.join(names[:20])}." if names else "It has no tags."

@@ -1,0 +1,222 @@
+"""Edits of a note's text by place or by the text that stands there.
+
+Each function takes the text, its parsed note where structure matters, and gives the changes; nothing is
+written. Edits by heading or block are in `markdown.edits.sections`, of tasks in `markdown.edits.tasks`, of
+properties in
+`markdown.edits.properties`, of tags in `markdown.edits.tags`, by a diff in `markdown.edits.unified_diff`.
+
+Text given by a caller may use any line ends: it gets those of the note at that place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.markdown.edits.change import (
+    Change,
+    apply_changes,
+    ends_line,
+    fitted,
+    fitted_in,
+    in_order,
+    invert,
+    line_end_near,
+    lines_with_ends,
+    split_lines,
+    with_line_ends,
+)
+from vaultbridge.markdown.model import Note
+
+__all__ = [
+    "Change",
+    "append",
+    "apply_changes",
+    "first_content",
+    "in_order",
+    "insert_at_line",
+    "invert",
+    "prepend",
+    "replace_lines",
+    "replace_text",
+]
+
+LINES_NAMED: Final = 8
+"""How many places a refusal names: enough to tell them apart, and the message stays one line."""
+
+NEAR_MISS_CHARS: Final = 2000
+"""The longest text for which a near miss is looked for: the pattern grows with it, the use does not."""
+
+
+def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
+    """At the end of the note, on a line of its own.
+
+    A note that ended in a line end still does; one that did not gets a line end before the addition and none
+    after it unless the addition brings one. An empty note becomes the addition as given."""
+    if not addition:
+        return ()
+    floor = note.properties.end if note.properties else 0
+    return (Change(len(text), len(text), fitted(text, len(text), addition, floor=floor)),)
+
+
+def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
+    """Before the first line of the body that is not blank, so that the blank lines after the properties stay
+    where they are."""
+    if not addition:
+        return ()
+    floor = note.properties.end if note.properties else 0
+    offset = first_content(text, floor, len(text))
+    if offset == 0 and re.match(r"---[ \t]*(\r|\n|$)", addition):
+        raise EditRefused(
+            "Text that begins with '---' at the top of a note would become its properties.",
+            hint="Set the properties one by one, or begin the text with another line.",
+        )
+    return (Change(offset, offset, fitted_in(text, note, offset, addition, floor=floor)),)
+
+
+def first_content(text: str, start: int, end: int) -> int:
+    """Where the first line that is not blank begins, between `start` (the beginning of a line) and `end`;
+    `start` itself when all are blank."""
+    offset = start
+    for line in lines_with_ends(text[start:end]):
+        if line.strip():
+            return offset
+        offset += len(line)
+    return start
+
+
+def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
+    """Before the given line, counted from 1; one past the last line is the end. The addition becomes lines
+    of its own and no blank line is added: the caller named the place. Above the properties there is none:
+    they would become text."""
+    starts = _line_starts(text)
+    if not 1 <= line <= len(starts) + 1:
+        raise EditRefused(
+            f"There is no line {line}: the note has {len(starts)}.",
+            hint=f"Give a line from 1 to {len(starts) + 1}.",
+        )
+    if not addition:
+        return ()
+    if line == 1:
+        _must_have_no_properties(text, starts)
+    offset = starts[line - 1] if line <= len(starts) else len(text)
+    line_end = line_end_near(text, offset)
+    body = with_line_ends(addition, line_end)
+    if offset == len(text) and text and not ends_line(text):
+        return (Change(offset, offset, line_end + body),)
+    if text and not ends_line(body):
+        body += line_end
+    return (Change(offset, offset, body),)
+
+
+def _must_have_no_properties(text: str, starts: list[int]) -> None:
+    if not text.startswith("---"):
+        return
+    # Imported here: only a note that may have properties is parsed for this.
+    from vaultbridge.markdown.parse import parse
+
+    properties = parse(text).properties
+    if properties is None:
+        return
+    first = 1 + sum(1 for start in starts if start < properties.end)
+    raise EditRefused(
+        "Line 1 is where the note's properties begin; above it they would become text.",
+        hint=f"Give line {first} for the beginning of its text, or prepend.",
+    )
+
+
+def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, ...]:
+    """The lines from `first` to `last`, both included and counted from 1, become `new`; an empty `new`
+    deletes them. The last line keeps its line end, or its lack of one."""
+    starts = _line_starts(text)
+    if not 1 <= first <= last <= len(starts):
+        raise EditRefused(f"There are no lines {first} to {last}: the note has {len(starts)}.")
+    start = starts[first - 1]
+    end = starts[last] if last < len(starts) else len(text)
+    if not new:
+        return (Change(start, end, ""),)
+    body = with_line_ends(new, line_end_near(text, end if end < len(text) else start))
+    old = text[start:end]
+    ending = re.search(r"(\r\n|\n|\r)$", old)
+    kept = ending.group() if ending else ""
+    if ends_line(body):
+        body = re.sub(r"(\r\n|\n|\r)$", "", body)
+    return (Change(start, end, body + kept),)
+
+
+def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple[Change, ...]:
+    """The one place where `old` stands becomes `new`, or with `every` each of them.
+
+    `old` must match exactly but for its line ends, which may be LF where the note has CR LF. Raises
+    EditRefused when it stands nowhere, or more than once without `every`, and says where."""
+    if not old:
+        raise InvalidArgument("The text to replace is empty.", argument="old")
+    sought = old
+    if sought not in text and len(split_lines(old)) > 1:
+        sought = next((s for e in ("\r\n", "\n", "\r") if (s := with_line_ends(old, e)) in text), old)
+    places = _occurrences(text, sought)
+    if not places:
+        raise EditRefused("The text to replace does not occur in the note.", hint=_near_miss(text, old))
+    if not every and len(places) > 1:
+        lines = _lines_of(text, places)
+        raise EditRefused(
+            f"The text to replace occurs {len(places)} times, at lines {_listed(lines)}.",
+            hint="Give more of the text around it, or ask for all of them.",
+            lines=lines[:LINES_NAMED],
+        )
+    changes: list[Change] = []
+    for place in places:
+        if changes and place < changes[-1].end:
+            continue
+        body = with_line_ends(new, line_end_near(text, place))
+        changes.append(Change(place, place + len(sought), body))
+    return tuple(changes)
+
+
+def _occurrences(text: str, sought: str) -> list[int]:
+    """Overlapping ones too: `aa` in `aaa` names two places."""
+    places: list[int] = []
+    place = text.find(sought)
+    while place >= 0:
+        places.append(place)
+        place = text.find(sought, place + 1)
+    return places
+
+
+def _line_starts(text: str) -> list[int]:
+    starts: list[int] = []
+    offset = 0
+    for line in lines_with_ends(text):
+        starts.append(offset)
+        offset += len(line)
+    return starts
+
+
+def _lines_of(text: str, places: list[int]) -> list[int]:
+    starts = _line_starts(text)
+    lines: list[int] = []
+    line = 0
+    for place in places:
+        while line < len(starts) and starts[line] <= place:
+            line += 1
+        lines.append(line)
+    return lines
+
+
+def _listed(lines: list[int]) -> str:
+    shown = ", ".join(map(str, lines[:LINES_NAMED]))
+    return shown if len(lines) <= LINES_NAMED else f"{shown} and {len(lines) - LINES_NAMED} more"
+
+
+def _near_miss(text: str, old: str) -> str:
+    """A hint where the text stands with other blanks or another case, the usual reason for a miss."""
+    words = old.split()
+    if not words or len(old) > NEAR_MISS_CHARS:
+        return ""
+    pattern = r"\s+".join(map(re.escape, words))
+    for flags, what in ((0, "with other blanks"), (re.IGNORECASE, "in another case")):
+        found = re.search(pattern, text, flags)
+        if found:
+            return f"It stands {what} at line {_lines_of(text, [found.start()])[0]}."
+    return ""

@@ -1,0 +1,311 @@
+"""Unified diffs of one note: made for a preview, and applied as an edit.
+
+Applying is strict: the lines a hunk removes or shows as context must stand in the note exactly, where the
+hunk says or else in exactly one other place below the hunk before it. There is no fuzz, because a diff that
+almost fits would land in the wrong place. Two freedoms remain: line ends are not compared (a diff with LF
+fits a note with CR LF, whose ends the added lines take), and a diff that says nothing about the last line's
+end leaves it as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused
+from vaultbridge.markdown.edits.change import Change, line_end_near, lines_with_ends
+
+_HEADER: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_NO_END: Final = "\\ No newline at end of file"
+
+DIFFED_LINES: Final = 10_000
+"""The most differing lines, counted after the equal ones at both ends, that are matched line by line. Beyond
+that the time grows with the square and the preview shows one block replaced."""
+
+COMPARED_LINES: Final = 5_000_000
+"""The most line comparisons made in search of a hunk's place: about a second. Only a note of countless equal
+lines comes near."""
+
+CONTEXT_LINES: Final = 3
+"""As every tool that shows diffs."""
+
+Kind: TypeAlias = Literal[" ", "-", "+"]
+_KINDS: Final[dict[str, Kind]] = {" ": " ", "-": "-", "+": "+"}
+
+
+class _Line(Struct, frozen=True):
+    """`at` is its line in the diff, from 1. `ended` is False when the diff says that no line end follows."""
+
+    kind: Kind
+    text: str
+    at: int
+    ended: bool = True
+
+
+class _Hunk(Struct, frozen=True):
+    number: int
+    at: int
+    old_start: int
+    lines: tuple[_Line, ...]
+
+    @property
+    def old(self) -> list[_Line]:
+        return [line for line in self.lines if line.kind != "+"]
+
+
+def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
+    """The changes a unified diff makes. Raises EditRefused, naming the hunk and line, when the diff is
+    malformed, is for several files, or does not fit the note."""
+    lines = lines_with_ends(text)
+    bare = [line.rstrip("\r\n") for line in lines]
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    changes: list[Change] = []
+    floor = 0
+    for hunk in _hunks(diff):
+        at = _place(hunk, bare, lines, floor)
+        changes += _hunk_changes(hunk, text, starts, at)
+        floor = at + len(hunk.old)
+    if not changes:
+        raise EditRefused(
+            "The diff changes nothing.", hint="Lines to add begin with '+', to remove with '-'."
+        )
+    return tuple(changes)
+
+
+def _hunks(diff: str) -> Iterator[_Hunk]:
+    # The diff's own lines end in LF; a CR before it belongs to a line end of the note and is not compared.
+    lines = [line.removesuffix("\r") for line in diff.split("\n")]
+    if lines and lines[-1] == "":
+        lines.pop()
+    at = number = files = 0
+    while at < len(lines):
+        header = _HEADER.match(lines[at])
+        if header is None:
+            if lines[at].startswith("@@"):
+                raise _malformed(at, "has no line numbers", "A hunk begins like '@@ -3,4 +3,5 @@'.")
+            if lines[at].startswith("+++ "):
+                files += 1
+                if files > 1:
+                    raise _malformed(at, "begins a second file", "Give one diff per note.")
+            elif number and lines[at][:1] in ("+", "-", " ") and not lines[at].startswith("--- "):
+                raise _malformed(at, f"is more than hunk {number} announces", "Correct its '@@' line.")
+            at += 1
+            continue
+        number += 1
+        hunk, at = _hunk(lines, at, number, header)
+        yield hunk
+    if not number:
+        raise EditRefused("The diff has no hunk.", hint="A hunk begins like '@@ -3,4 +3,5 @@'.")
+
+
+def _hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) -> tuple[_Hunk, int]:
+    old_start = int(header[1])
+    old_left = int(header[2] or 1)
+    new_left = int(header[4] or 1)
+    found: list[_Line] = []
+    at = header_at + 1
+    while at < len(lines) and (old_left > 0 or new_left > 0 or lines[at].startswith("\\")):
+        line = lines[at]
+        if line.startswith("\\"):
+            if not found:
+                raise _malformed(at, "says that a line has no end, but there is none before it", "")
+            last = found[-1]
+            found[-1] = _Line(last.kind, last.text, last.at, ended=False)
+        else:
+            # Editors strip the blank of an empty context line.
+            kind = _KINDS.get(line[:1] or " ")
+            if kind is None:
+                break
+            found.append(_Line(kind, line[1:], at + 1))
+            old_left -= kind != "+"
+            new_left -= kind != "-"
+        at += 1
+    if old_left or new_left:
+        raise EditRefused(
+            f"Hunk {number} (line {header_at + 1} of the diff) does not have as many lines as it announces.",
+            hint="In '@@ -a,b +c,d @@', b counts its ' ' and '-' lines and d its ' ' and '+' lines.",
+        )
+    return _Hunk(number, header_at + 1, old_start, tuple(found)), at
+
+
+def _malformed(at: int, what: str, hint: str) -> EditRefused:
+    return EditRefused(f"Line {at + 1} of the diff {what}.", hint=hint)
+
+
+def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
+    """The index of the note's line where the hunk begins."""
+    old = hunk.old
+    if not old:
+        # Nothing to match: the number is "after this line".
+        if floor <= hunk.old_start <= len(bare):
+            return hunk.old_start
+        raise EditRefused(
+            f"Hunk {hunk.number} (line {hunk.at} of the diff) adds after line {hunk.old_start}, "
+            f"but the note has {len(bare)} lines.",
+        )
+    stated = hunk.old_start - 1
+    if stated >= floor and _fits(old, bare, lines, stated):
+        return stated
+    tries = [at for at in range(floor, len(bare) - len(old) + 1) if bare[at] == old[0].text]
+    if len(tries) * len(old) > COMPARED_LINES:
+        raise EditRefused(
+            f"Hunk {hunk.number} (line {hunk.at} of the diff) does not fit at line {hunk.old_start}, and the "
+            "note has too many lines like its first to look for another place.",
+            hint="Give the right line.",
+        )
+    places = [at for at in tries if _fits(old, bare, lines, at)]
+    if len(places) == 1:
+        return places[0]
+    raise _misfit(hunk, bare, stated, places)
+
+
+def _fits(old: list[_Line], bare: list[str], lines: list[str], at: int) -> bool:
+    if at + len(old) > len(bare):
+        return False
+    for offset, line in enumerate(old):
+        if bare[at + offset] != line.text:
+            return False
+        if not line.ended and lines[at + offset] != bare[at + offset]:
+            return False
+    return True
+
+
+def _misfit(hunk: _Hunk, bare: list[str], stated: int, places: list[int]) -> EditRefused:
+    where = f"Hunk {hunk.number} (line {hunk.at} of the diff)"
+    if places:
+        lines = ", ".join(str(place + 1) for place in places[:8])
+        return EditRefused(
+            f"{where} does not fit at line {hunk.old_start} and fits at several others: {lines}.",
+            hint="Give the right line, or more context.",
+        )
+    for offset, line in enumerate(hunk.old):
+        at = stated + offset
+        standing = bare[at] if 0 <= at < len(bare) else None
+        if standing != line.text:
+            found = "the note ends before it" if standing is None else f"the note has {standing[:120]!r}"
+            return EditRefused(
+                f"{where} does not fit: it expects {line.text[:120]!r} at line {at + 1}, but {found}.",
+                hint="Read the note again and make the diff from its present text.",
+            )
+    return EditRefused(f"{where} does not fit: it overlaps the hunk before it, or the note's end differs.")
+
+
+def _hunk_changes(hunk: _Hunk, text: str, starts: list[int], at: int) -> Iterator[Change]:
+    """One change per run of removed and added lines, so that context is never touched."""
+    removed: list[_Line] = []
+    added: list[_Line] = []
+    for line in (*hunk.lines, None):
+        if line is not None and line.kind == "-":
+            removed.append(line)
+        elif line is not None and line.kind == "+":
+            added.append(line)
+        else:
+            if removed or added:
+                yield from _run(removed, added, text, starts, at)
+                at += len(removed)
+            removed, added = [], []
+            at += 1
+
+
+def _run(removed: list[_Line], added: list[_Line], text: str, starts: list[int], at: int) -> Iterator[Change]:
+    start, end = starts[at], starts[at + len(removed)]
+    line_end = line_end_near(text, start)
+    new = "".join(line.text + line_end for line in added)
+    at_end = end == len(text)
+    ended = not text or text.endswith(("\n", "\r"))
+    if not at_end:
+        yield Change(start, end, new)
+        return
+    # The last line of the note: keep its ending unless the diff speaks of it.
+    if added and not added[-1].ended:
+        ended = False
+    elif any(not line.ended for line in removed):
+        ended = bool(added)
+    if not removed and text and not text.endswith(("\n", "\r")):
+        yield Change(start, end, line_end + (new if ended else new.removesuffix(line_end)))
+        return
+    if added:
+        new = new if ended or not text else new.removesuffix(line_end)
+        if not text and not added[-1].ended:
+            new = new.removesuffix(line_end)
+    yield Change(start, end, new)
+
+
+def make_diff(old: str, new: str, path: str) -> str:
+    """A unified diff that shows `new` against `old`, empty when they are equal. For a preview; applying it to
+    `old` gives `new` when both keep to one kind of line end."""
+    if old == new:
+        return ""
+    before, after = lines_with_ends(old), lines_with_ends(new)
+    head = [f"--- a/{path}\n", f"+++ b/{path}\n"]
+    return "".join(
+        head + [piece for group in _groups(before, after) for piece in _shown(group, before, after)]
+    )
+
+
+_Opcode: TypeAlias = tuple[str, int, int, int, int]
+
+
+def _groups(before: list[str], after: list[str]) -> list[list[_Opcode]]:
+    """Runs of differing lines with the context around them; runs whose contexts touch are one group."""
+    import difflib
+
+    first = 0
+    while first < min(len(before), len(after)) and before[first] == after[first]:
+        first += 1
+    last = 0
+    while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
+        last += 1
+    middle = (before[first : len(before) - last], after[first : len(after) - last])
+    if len(middle[0]) + len(middle[1]) > DIFFED_LINES:
+        codes: list[_Opcode] = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
+    else:
+        codes = list(difflib.SequenceMatcher(None, *middle, autojunk=False).get_opcodes())
+    groups: list[list[_Opcode]] = []
+    for tag, a1, a2, b1, b2 in codes:
+        if tag == "equal":
+            continue
+        code = (tag, a1 + first, a2 + first, b1 + first, b2 + first)
+        if groups and code[1] - groups[-1][-1][2] <= 2 * CONTEXT_LINES:
+            groups[-1].append(code)
+        else:
+            groups.append([code])
+    return groups
+
+
+def _shown(group: list[_Opcode], before: list[str], after: list[str]) -> Iterator[str]:
+    start = max(0, group[0][1] - CONTEXT_LINES)
+    new_start = group[0][3] - (group[0][1] - start)
+    end = min(len(before), group[-1][2] + CONTEXT_LINES)
+    new_end = group[-1][4] + (end - group[-1][2])
+    yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
+    at = start
+    for _, a1, a2, b1, b2 in group:
+        yield from _marked(" ", before[at:a1])
+        yield from _marked("-", before[a1:a2])
+        yield from _marked("+", after[b1:b2])
+        at = a2
+    yield from _marked(" ", before[at:end])
+
+
+def _marked(mark: str, lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        if line.endswith("\n"):
+            yield mark + line
+        elif line.endswith("\r"):
+            # An old Mac line end would not end the diff's own line.
+            yield f"{mark}{line[:-1]}\n"
+        else:
+            yield f"{mark}{line}\n{_NO_END}\n"
+
+
+def _range(start: int, end: int) -> str:
+    count = end - start
+    # An empty range names the line before it.
+    begin = start + 1 if count else start
+    return str(begin) if count == 1 else f"{begin},{count}"

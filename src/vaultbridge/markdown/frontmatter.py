@@ -1,0 +1,119 @@
+"""The properties of a note: where the block stands, what it says, and the tags, aliases and links in it.
+
+The block is the text between `---` at offset 0 and the next line `---`. A block that cannot be read (bad
+YAML, duplicate keys) is still the block: the body begins after it, and nobody may rewrite it. Editing
+properties is `properties_edit`'s duty; the body is the scanner's.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import Any
+
+from msgspec import Struct
+
+from vaultbridge.markdown.inline.links import property_link
+from vaultbridge.markdown.model import Link, Problem, Properties, Tag
+from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.yaml.core import Leaf, Yaml, parse_plain, parse_yaml
+
+__all__ = ["Frontmatter", "Yaml", "parse_yaml", "read_frontmatter"]
+
+_OPENING = re.compile(r"---(?:\r\n?|\n)")
+_CLOSING = re.compile(r"(?:(?<=\n)|(?<=\r))---[ \t]*(?:\r\n?|\n|\Z)")
+_KEY_FOLLOWS = re.compile(r"[ \t\r\n]*[^\s:#\[\]{}|>`*\-][^:\r\n]{0,80}:(?:[ \t\r\n]|\Z)")
+_WHITESPACE = re.compile(r"\s")
+
+
+class Frontmatter(Struct, frozen=True):
+    """`end` is where the body begins; 0 without a block."""
+
+    properties: Properties | None = None
+    tags: tuple[Tag, ...] = ()
+    aliases: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    end: int = 0
+
+
+_NONE = Frontmatter()
+
+
+def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
+    """Never raises. Without a block the answer is empty, with a problem when one seems to be meant.
+    `starts` are the text's line starts (`positions.split_lines`)."""
+    if not text.startswith("---"):
+        return _NONE
+    opening = _OPENING.match(text)
+    if opening is None:
+        return _NONE
+    body_start = opening.end()
+    closing = _CLOSING.search(text, body_start)
+    if closing is None:
+        if _KEY_FOLLOWS.match(text, body_start):
+            message = "Line 1: the properties begin here, but no line --- ends them; they are read as text."
+            return Frontmatter(problems=(Problem("unclosed-properties", message, 1, 0, 3),))
+        return _NONE
+    body = text[body_start : closing.start()]
+    yaml = parse_plain(body)
+    if yaml is None:
+        yaml = parse_yaml(displayable(body))
+    return _meaning(yaml, text, starts, body_start, closing.start(), closing.end())
+
+
+def _meaning(
+    yaml: Yaml, text: str, starts: list[int], body_start: int, body_end: int, end: int
+) -> Frontmatter:
+    problem, values = yaml.problem, yaml.value
+    if problem is not None:
+        message = re.sub(r"\ALine \d+", f"Line {problem.line + 1}", problem.message)
+        problem = Problem(
+            problem.code, message, problem.line + 1, problem.start + body_start, problem.end + body_start
+        )
+    elif values is not None and type(values) is not dict:
+        message = "Line 2: the properties are not a list of `key: value`."
+        problem = Problem("bad-yaml", message, 2, body_start, body_end)
+    if problem is not None:
+        unusable = Properties({}, 0, end, body_start, body_end, valid=False)
+        return Frontmatter(unusable, problems=(problem,), end=end)
+    read: dict[str, Any] = values or {}
+    tags, aliases, links = _leaves(yaml.leaves, read, text, starts, body_start)
+    return Frontmatter(Properties(read, 0, end, body_start, body_end), tags, aliases, links, (), end)
+
+
+def _leaves(
+    leaves: tuple[Leaf, ...], values: dict[str, Any], text: str, starts: list[int], offset: int
+) -> tuple[tuple[Tag, ...], tuple[str, ...], tuple[Link, ...]]:
+    tags: list[Tag] = []
+    aliases: list[str] = []
+    links: list[Link] = []
+    for leaf in leaves:
+        value = leaf.value.strip()
+        special = leaf.key.lower() if len(leaf.key) in (4, 7) and _direct(leaf, values) else ""
+        if special == "aliases" and value:
+            aliases.append(value)
+        elif special == "tags":
+            name = value[1:] if value.startswith("#") else value
+            if name and not _WHITESPACE.search(name):
+                start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
+                tags.append(Tag(name, bisect_right(starts, start), start, end, in_properties=True))
+        if value.endswith(("]]", ")")):
+            start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
+            link = property_link(value, text[start:end], leaf.key, bisect_right(starts, start), start)
+            if link is not None:
+                links.append(link)
+    return tuple(tags), tuple(aliases), tuple(links)
+
+
+def _direct(leaf: Leaf, values: dict[str, Any]) -> bool:
+    """True for the key's own value or an item of its list, not for a value of a map beneath it."""
+    return leaf.depth == 0 or (leaf.depth == 1 and type(values[leaf.key]) is list)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

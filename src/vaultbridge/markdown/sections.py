@@ -1,0 +1,193 @@
+"""The outline of a note, and finding the part of it that somebody names.
+
+Owns the heading-match rule that links, readers and edits share. Changes nothing: an edit takes the spans
+from here.
+
+A section runs from the start of its heading's line to the start of the line of the next heading of the same
+or a higher level, or to the end of the note; subsections and all blank lines before that heading belong to
+it. `content_end` leaves the trailing blank lines out, for edits that append.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused
+from vaultbridge.markdown.model import Block, Heading, Note
+from vaultbridge.markdown.positions import Positions
+
+LISTED_NAMES = 40
+"""The most headings or block ids an error names: enough to choose from, short enough to read."""
+
+_IGNORED = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
+
+
+class Section(Struct, frozen=True):
+    """`heading` is the index in `Note.headings`; `path` holds the texts of the headings above and its own.
+    `body_start` is where the first line after the heading begins; `end_line` is the last line inside."""
+
+    heading: int
+    level: int
+    text: str
+    path: tuple[str, ...]
+    start: int
+    body_start: int
+    content_end: int
+    end: int
+    line: int
+    end_line: int
+
+
+def heading_key(text: str) -> str:
+    """What two headings are compared by: punctuation (but not `-`, `_`, `'`) and blanks count as one space,
+    case does not count."""
+    return _IGNORED.sub(" ", text).strip().lower()
+
+
+def outline(note: Note, text: str) -> tuple[Section, ...]:
+    """Every section, in the order of the text; a subsection lies within the span of its parent."""
+    positions = Positions(text)
+    headings = note.headings
+    ends = [len(text)] * len(headings)
+    open_at: list[int] = []
+    paths: list[tuple[str, ...]] = []
+    for index, heading in enumerate(headings):
+        while open_at and headings[open_at[-1]].level >= heading.level:
+            ends[open_at.pop()] = positions.offset_of_line(heading.line)
+        parent = paths[open_at[-1]] if open_at else ()
+        paths.append((*parent, heading.text))
+        open_at.append(index)
+    return tuple(
+        _section(text, positions, index, heading, paths[index], ends[index])
+        for index, heading in enumerate(headings)
+    )
+
+
+def _section(
+    text: str, positions: Positions, index: int, heading: Heading, path: tuple[str, ...], end: int
+) -> Section:
+    body_start = min(positions.offset_of_line(positions.line_of(heading.end) + 1), end)
+    content_end = end
+    while content_end > heading.end and text[content_end - 1] in " \t\r\n":
+        content_end -= 1
+    return Section(
+        heading=index,
+        level=heading.level,
+        text=heading.text,
+        path=path,
+        start=positions.offset_of_line(heading.line),
+        body_start=body_start,
+        content_end=content_end,
+        end=end,
+        line=heading.line,
+        end_line=max(heading.line, positions.line_of(end - 1)),
+    )
+
+
+def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique: bool = False) -> Section:
+    """The section that `heading` names: a text, a path `A#B` (B somewhere beneath A), or the path as a list.
+
+    The first match wins, as in the app, unless `unique` is set: then several matches are refused, because an
+    edit must not guess. Raises EditRefused, saying which headings there are.
+    """
+    sections = outline(note, text)
+    found: list[Section] = []
+    for wanted in _readings(heading):
+        found = [section for section in sections if _leads_to(wanted, section)]
+        if found:
+            break
+    if not found:
+        raise _no_such_heading(heading, sections)
+    if unique and len(found) > 1:
+        exact = [section for section in found if section.text == _last_part(heading)]
+        if len(exact) != 1:
+            raise _ambiguous_heading(heading, found)
+        found = exact
+    return found[0]
+
+
+def has_section(text: str, note: Note, heading: str) -> bool:
+    """Whether `find_section` would find one."""
+    sections = outline(note, text)
+    return any(_leads_to(wanted, section) for wanted in _readings(heading) for section in sections)
+
+
+def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
+    """The block with this id, `^` optional and case not counting. Raises EditRefused, naming the ids there
+    are; with `unique`, also when two blocks carry the id."""
+    wanted = block_id.lstrip("#").removeprefix("^").lower()
+    found = [block for block in note.blocks if block.id.lower() == wanted]
+    if not found:
+        ids = [f"^{block.id}" for block in note.blocks]
+        listed = f"The note has: {_listed(ids)}." if ids else "The note has no block ids."
+        raise EditRefused(
+            f"No block with the id ^{wanted}.", hint=listed, block=wanted, blocks=ids[:LISTED_NAMES]
+        )
+    if unique and len(found) > 1:
+        lines = [block.line for block in found]
+        raise EditRefused(
+            f"The block id ^{wanted} stands more than once: on lines {', '.join(map(str, lines))}.",
+            hint="Block ids must differ; edit by line or give one of them another id.",
+            block=wanted,
+            lines=lines,
+        )
+    return found[0]
+
+
+def _readings(heading: str | Sequence[str]) -> list[list[str]]:
+    """The ways to read what was asked for, best first. A heading may itself contain `#` (as in "C# notes"),
+    so a text that does not fit as a path is tried as one heading."""
+    if not isinstance(heading, str):
+        return [[heading_key(part) for part in heading]]
+    path = [key for part in heading.split("#") if (key := heading_key(part))]
+    whole = heading_key(heading)
+    return [path] if [whole] == path else [path, [whole]]
+
+
+def _last_part(heading: str | Sequence[str]) -> str:
+    if not isinstance(heading, str):
+        return heading[-1].strip()
+    return heading.rpartition("#")[2].strip()
+
+
+def _leads_to(wanted: list[str], section: Section) -> bool:
+    if not wanted or heading_key(section.text) != wanted[-1]:
+        return False
+    above = iter(section.path[:-1])
+    return all(any(heading_key(text) == key for text in above) for key in wanted[:-1])
+
+
+def _shown(heading: str | Sequence[str]) -> str:
+    return heading if isinstance(heading, str) else "#".join(heading)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - LISTED_NAMES
+    return "; ".join(names[:LISTED_NAMES]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _no_such_heading(heading: str | Sequence[str], sections: tuple[Section, ...]) -> EditRefused:
+    paths = ["#".join(section.path) for section in sections]
+    hint = f"The note has: {_listed(paths)}." if paths else "The note has no headings."
+    return EditRefused(
+        f"No heading {_shown(heading)!r}.", hint=hint, heading=_shown(heading), headings=paths[:LISTED_NAMES]
+    )
+
+
+def _ambiguous_heading(heading: str | Sequence[str], found: list[Section]) -> EditRefused:
+    places = [f"{'#'.join(section.path)} (line {section.line})" for section in found]
+    alike = len({tuple(section.path) for section in found}) < len(found)
+    return EditRefused(
+        f"{len(found)} headings fit {_shown(heading)!r}: {_listed(places)}.",
+        hint=(
+            "Some have the same headings above them: only lines tell them apart. "
+            "Insert at a line, or apply a diff."
+            if alike
+            else "Name the heading with those above it, as in A#B, or edit by line."
+        ),
+        heading=_shown(heading),
+        headings=places[:LISTED_NAMES],
+    )

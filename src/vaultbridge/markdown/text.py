@@ -1,0 +1,72 @@
+"""Bytes of a note to text and back, without loss.
+
+A BOM is left out of the text and remembered; bytes that are not UTF-8 are carried as lone surrogates, so
+that `encode` gives back the identical bytes. Line ends are left as they stand. What the text means is the
+parser's duty; reading and writing files is the vault's.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from vaultbridge.markdown.model import Problem
+
+BOM = b"\xef\xbb\xbf"
+BLANKS = (
+    " \t\n\r\x0b\x0c\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What JavaScript's `trim` and `\\s` take for blank, and so the app; Python's own idea is another."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+class Decoded(Struct, frozen=True):
+    """`text` has no BOM; `bom` says that the bytes began with one."""
+
+    text: str
+    bom: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+def is_text(data: bytes) -> bool:
+    """Whether bytes are UTF-8 text, with or without a BOM. A NUL stands in no text that a person wrote."""
+    if b"\0" in data:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def decode(data: bytes) -> Decoded:
+    """Never fails. Text with an `invalid-utf8` problem must pass `displayable` before it leaves us."""
+    bom = data.startswith(BOM)
+    body = data[3:] if bom else data
+    try:
+        return Decoded(body.decode("utf-8"), bom)
+    except UnicodeDecodeError:
+        text = body.decode("utf-8", "surrogateescape")
+    first = _SURROGATE.search(text)
+    assert first is not None
+    line = 1 + sum(1 for _ in _LINE_END.finditer(text, 0, first.start()))
+    byte = ord(text[first.start()]) - 0xDC00
+    message = f"Line {line}: byte 0x{byte:02x} is not UTF-8. It is kept as it is and shown as U+FFFD."
+    return Decoded(text, bom, (Problem("invalid-utf8", message, line, first.start(), first.end()),))
+
+
+def encode(text: str, *, bom: bool) -> bytes:
+    """The bytes of a file. Raises UnicodeEncodeError only for surrogates that `decode` never makes."""
+    data = text.encode("utf-8", "surrogateescape")
+    return BOM + data if bom else data
+
+
+def displayable(text: str) -> str:
+    """The same text, as many characters long, with each lone surrogate shown as U+FFFD."""
+    if text.isascii():
+        return text
+    return _SURROGATE.sub("\ufffd", text)

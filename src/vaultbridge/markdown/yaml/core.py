@@ -1,0 +1,395 @@
+"""The plain shapes that nearly all properties have, read without a YAML parser.
+
+A C loader takes a hundred microseconds for what a few regular expressions do in ten, and importing it costs
+more than a small vault's search. This reader knows `key: scalar`, one-line quoted strings without
+escapes, one-line lists and indented lists of those; anything else makes it decline, and `yaml_core` decides.
+It must decline whenever it is not certain: where it answers, both give the same (a property test holds it).
+
+YAML 1.2 core, from text to plain JSON-safe values with the place of every string.
+
+Works on parse events rather than a loader's tree, because a loader recurses over the input's nesting and
+expands aliases without a bound. Dates, times and `yes/no/on/off` stay strings and `010` is ten, as YAML 1.2
+has it; `<<` is a key like any other, because merging is not part of the core schema. Duplicate keys are
+refused. Which block of a note is YAML, and what its keys mean, is `frontmatter`'s duty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from vaultbridge.markdown.model import Problem, ProblemCode
+
+if TYPE_CHECKING:
+    from yaml.events import Event, ScalarEvent
+
+YAML_CHARS = 1024 * 1024
+"""The longest YAML that is read: a thousand times a large set of properties."""
+
+YAML_DEPTH = 64
+"""The deepest nesting of lists and maps. Nobody writes six levels; exporters reach a dozen."""
+
+YAML_VALUES = 50_000
+"""The most values after aliases are expanded, so that a few lines cannot grow into gigabytes."""
+
+_NUMBER = re.compile(
+    r"(?P<int>[-+]?[0-9]+)\Z|(?P<oct>0o[0-7]+)\Z|(?P<hex>0x[0-9a-fA-F]+)\Z"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)\Z"
+    r"|(?P<inf>[-+]?\.(?:inf|Inf|INF))\Z|(?P<nan>\.(?:nan|NaN|NAN))\Z"
+)
+_WORDS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_NUMBER_STARTS = frozenset("0123456789+-.")
+_INT_BITS = 63
+_CORE_TAG = "tag:yaml.org,2002:"
+
+
+class Leaf(Struct, frozen=True, gc=False):
+    """A string and where it stands: `key` is the top-level key above it, `depth` 0 for that key's own value
+    and 1 for an item of its list. The span covers the text as written, without quotes."""
+
+    key: str
+    value: str
+    start: int
+    end: int
+    depth: int
+
+
+class Yaml(Struct, frozen=True):
+    """What a YAML text says. With a `problem`, `value` is None and there are no leaves."""
+
+    value: Any = None
+    leaves: tuple[Leaf, ...] = ()
+    problem: Problem | None = None
+
+
+class _Unusable(Exception):
+    """Reading cannot go on; carries the problem out of the reader."""
+
+    def __init__(self, code: ProblemCode, message: str, line: int, start: int, end: int) -> None:
+        super().__init__(message)
+        self.problem = Problem(code, f"Line {line}: {message}", line, start, end)
+
+
+class _Frame:
+    """A list or map being read. `key` is None while a map waits for its next key."""
+
+    __slots__ = ("anchor", "container", "first_leaf", "key", "start", "values_before")
+
+    def __init__(self, container: Any, anchor: str | None, start: int, first_leaf: int, values: int) -> None:
+        self.container = container
+        self.anchor = anchor
+        self.start = start
+        self.first_leaf = first_leaf
+        self.values_before = values
+        self.key: str | None = None
+
+
+class _Anchored(Struct, frozen=True):
+    value: Any
+    weight: int
+    depth: int
+    leaves: tuple[Leaf, ...]
+
+
+def resolve_plain(text: str) -> str | int | float | bool | None:
+    """The value of an unquoted scalar under the core schema. An integer that does not fit 64 bits becomes a
+    float, as it does in the app and in every JSON reader we answer to."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_STARTS:
+        return text
+    match = _NUMBER.match(text)
+    if match is None:
+        return text
+    kind = match.lastgroup
+    if kind in ("int", "oct", "hex"):
+        if len(text) > 400:
+            return float("-inf") if text[0] == "-" else float("inf")
+        number = int(text) if kind == "int" else int(text, 0)
+        return number if number.bit_length() <= _INT_BITS else _as_float(number)
+    if kind == "nan":
+        return float("nan")
+    return float(text.replace(".", "", 1)) if kind == "inf" else float(text)
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf") if number > 0 else float("-inf")
+
+
+def parse_yaml(text: str) -> Yaml:
+    """Reads one YAML document. Never raises; offsets and lines are those of `text`, lines from 1."""
+    if len(text) > YAML_CHARS:
+        return Yaml(problem=Problem("bad-yaml", f"Line 1: more than {YAML_CHARS} characters of YAML."))
+    import yaml
+
+    reader = _Reader(text)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return reader.read(yaml.parse(text, Loader=loader))
+    except _Unusable as unusable:
+        return Yaml(problem=unusable.problem)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line, index = (mark.line + 1, mark.index) if mark else (1, 0)
+        message = error.problem or error.context or "not YAML"
+    except yaml.YAMLError as error:
+        index = min(int(getattr(error, "position", 0) or 0), len(text))
+        line = 1 + text.count("\n", 0, index)
+        message = str(getattr(error, "reason", "") or "not YAML")
+    return Yaml(problem=Problem("bad-yaml", f"Line {line}: {message}.", line, index, index))
+
+
+class _Reader:
+    """Builds the value bottom up from events, with an explicit stack."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._frames: list[_Frame] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._leaves: list[Leaf] = []
+        self._values = 0
+        self._top_key = ""
+        self._result: Any = None
+        self._documents = 0
+
+    def read(self, events: Iterator[Event]) -> Yaml:
+        from yaml import events as kinds
+
+        for event in events:
+            kind = type(event)
+            if kind is kinds.ScalarEvent:
+                self._scalar(event)  # type: ignore[arg-type]
+            elif kind is kinds.SequenceStartEvent:
+                self._open([], event)
+            elif kind is kinds.MappingStartEvent:
+                self._open({}, event)
+            elif kind in (kinds.SequenceEndEvent, kinds.MappingEndEvent):
+                self._close(event)
+            elif kind is kinds.AliasEvent:
+                self._alias(event)
+            elif kind is kinds.DocumentStartEvent:
+                self._documents += 1
+                if self._documents > 1:
+                    raise self._unusable("bad-yaml", "a second document begins here; one is allowed.", event)
+        return Yaml(self._result, tuple(self._leaves))
+
+    def _scalar(self, event: ScalarEvent) -> None:
+        text = event.value
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and frame.key is None and type(frame.container) is dict:
+            self._set_key(frame, text, event)
+            return
+        tag = event.tag or ""
+        plain = not event.style and event.implicit[0]
+        typed = tag.startswith(_CORE_TAG) and tag != _CORE_TAG + "str"
+        value: Any = resolve_plain(text) if plain or typed else text
+        leaf = self._leaf(event) if type(value) is str else None
+        if leaf is not None:
+            self._leaves.append(leaf)
+        if event.anchor:
+            self._anchors[event.anchor] = _Anchored(value, 1, self._depth(), (leaf,) if leaf else ())
+        self._put(value, 1, event)
+
+    def _leaf(self, event: ScalarEvent) -> Leaf:
+        start, end = _span(event)
+        value = event.value
+        if event.style in ("'", '"') and event.anchor is None and event.tag is None:
+            start, end = start + 1, end - 1
+        elif event.style or event.anchor is not None or event.tag is not None:
+            at = self._text.find(value.strip(), start, end)
+            if at >= 0:
+                start, end = at, at + len(value.strip())
+        return Leaf(self._top_key, value, start, end, self._depth())
+
+    def _depth(self) -> int:
+        return max(len(self._frames) - 1, 0)
+
+    def _open(self, container: Any, event: Event) -> None:
+        if len(self._frames) >= YAML_DEPTH:
+            raise self._unusable(
+                "bad-yaml", f"lists and maps are nested deeper than {YAML_DEPTH} levels.", event
+            )
+        anchor = getattr(event, "anchor", None)
+        if anchor:
+            self._anchors.pop(anchor, None)
+        self._frames.append(_Frame(container, anchor, _span(event)[0], len(self._leaves), self._values))
+
+    def _close(self, event: Event) -> None:
+        frame = self._frames.pop()
+        if frame.anchor:
+            leaves = tuple(self._leaves[frame.first_leaf :])
+            weight = self._values - frame.values_before + 1
+            self._anchors[frame.anchor] = _Anchored(frame.container, weight, self._depth(), leaves)
+        above = self._frames[-1] if self._frames else None
+        if above is not None and above.key is None and type(above.container) is dict:
+            # A list or map as a key has no place in JSON: its source stands for it.
+            del self._leaves[frame.first_leaf :]
+            self._set_key(above, self._text[frame.start : _span(event)[1]].strip(), event)
+            return
+        self._put(frame.container, 1, event)
+
+    def _alias(self, event: Event) -> None:
+        name: str = getattr(event, "anchor", "")
+        anchored = self._anchors.get(name)
+        if anchored is None:
+            raise self._unusable("bad-yaml", f"the alias *{name} has no finished anchor above it.", event)
+        frame = self._frames[-1] if self._frames else None
+        if frame is not None and frame.key is None and type(frame.container) is dict:
+            self._set_key(frame, f"*{name}" if type(anchored.value) is not str else anchored.value, event)
+            return
+        deeper = self._depth() - anchored.depth
+        self._leaves.extend(
+            Leaf(self._top_key, leaf.value, leaf.start, leaf.end, leaf.depth + deeper)
+            for leaf in anchored.leaves
+        )
+        if len(self._leaves) > YAML_VALUES:
+            raise self._unusable("bad-yaml", f"aliases expand to more than {YAML_VALUES} values.", event)
+        self._put(anchored.value, anchored.weight, event)
+
+    def _set_key(self, frame: _Frame, key: str, event: Event) -> None:
+        if key in frame.container:
+            raise self._unusable("duplicate-key", f"the key {key!r} stands more than once.", event)
+        frame.key = key
+        if len(self._frames) == 1:
+            self._top_key = key
+
+    def _put(self, value: Any, weight: int, event: Event) -> None:
+        self._values += weight
+        if self._values > YAML_VALUES:
+            raise self._unusable("bad-yaml", f"there are more than {YAML_VALUES} values.", event)
+        if not self._frames:
+            self._result = value
+            return
+        frame = self._frames[-1]
+        if frame.key is None:
+            frame.container.append(value)
+        else:
+            frame.container[frame.key] = value
+            frame.key = None
+
+    def _unusable(self, code: ProblemCode, message: str, event: Event) -> _Unusable:
+        start, end = _span(event)
+        return _Unusable(code, message, 1 + self._text.count("\n", 0, start), start, end)
+
+
+def _span(event: Event) -> tuple[int, int]:
+    first, last = event.start_mark, event.end_mark
+    assert first is not None and last is not None
+    return first.index, last.index
+
+
+KEY_CHARS = 100
+"""Longer keys are left to the parser, which refuses simple keys beyond 1,024 characters."""
+
+_UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
+# An unquoted scalar in block context: no indicator first, no ": ", no " #", nothing that could end it.
+_PLAIN = (
+    rf"(?:[^\s\-?:,\[\]{{}}#&*!|>'\"%@`{_UNSAFE}]|-(?=[\w.]))"
+    rf"[^:#{_UNSAFE}]*+(?:(?::(?=[^\s:{_UNSAFE}])|(?<=[^\s])\#)[^:#{_UNSAFE}]*+)*"
+)
+_QUOTED = rf"\"[^\"\\{_UNSAFE}]*\"|'[^'{_UNSAFE}]*'"
+_VALUE = rf"(?:(?P<flow>\[[^\[\]{{}}:#?{_UNSAFE}]*\])|(?P<quoted>{_QUOTED})|(?P<plain>{_PLAIN}))"
+_KEY_LINE = re.compile(rf"(?P<key>[^\W\d][\w-]*(?:\ [\w-]+)*):(?:\ +{_VALUE})?\ *\Z")
+_ITEM_LINE = re.compile(rf"(?P<indent>\ *)-(?:\ +(?:(?P<quoted>{_QUOTED})|(?P<plain>{_PLAIN})))?\ *\Z")
+_SKIPPED_LINE = re.compile(rf"\ *(?:\#[^{_UNSAFE}]*)?\Z")
+_FLOW_ITEM = re.compile(
+    rf"(?P<quoted>{_QUOTED})\Z|(?P<plain>[^\s\-?:,\[\]{{}}#&*!|>'\"%@`{_UNSAFE}][^,\[\]{{}}:#?{_UNSAFE}]*)\Z"
+)
+
+
+def parse_plain(text: str) -> Yaml | None:
+    """The same as `parse_yaml` for the shapes above, or None: then ask that."""
+    if len(text) > YAML_CHARS:
+        return None
+    values: dict[str, Any] = {}
+    leaves: list[Leaf] = []
+    items: list[Any] | None = None  # the list that an indented item may extend
+    key = indent = ""
+    at = 0
+    for line in text.split("\n"):
+        start, at = at, at + len(line) + 1
+        if line.endswith("\r"):
+            line = line[:-1]
+        match = _KEY_LINE.match(line)
+        if match is not None:
+            key = match["key"]
+            if key in values or len(key) > KEY_CHARS:
+                return None
+            kind = match.lastgroup
+            if kind == "plain":
+                # The scalar may be followed by blanks that are not part of it.
+                value: Any = _plain(key, match["plain"], start + match.start("plain"), 0, leaves)
+            elif kind == "quoted":
+                value = _quoted(key, match["quoted"], start + match.start("quoted"), 0, leaves)
+            elif kind == "flow":
+                value = _flow(key, match["flow"], start + match.start("flow"), leaves)
+                if value is None:
+                    return None
+            else:
+                value, indent = None, ""
+            values[key] = value
+            items = [] if kind == "key" else None
+            continue
+        match = _ITEM_LINE.match(line)
+        if match is not None:
+            if items is None:
+                return None
+            if not items:
+                indent = match["indent"]
+                values[key] = items
+            elif match["indent"] != indent:
+                return None
+            if match["plain"] is not None:
+                items.append(_plain(key, match["plain"], start + match.start("plain"), 1, leaves))
+            elif match["quoted"] is not None:
+                items.append(_quoted(key, match["quoted"], start + match.start("quoted"), 1, leaves))
+            else:
+                items.append(None)
+            continue
+        if _SKIPPED_LINE.match(line) is None:
+            return None
+    return Yaml(values or None, tuple(leaves))
+
+
+def _plain(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> Any:
+    written = written.rstrip(" ")
+    value = resolve_plain(written)
+    if type(value) is str:
+        leaves.append(Leaf(key, value, start, start + len(value), depth))
+    return value
+
+
+def _quoted(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> str:
+    value = written[1:-1]
+    leaves.append(Leaf(key, value, start + 1, start + 1 + len(value), depth))
+    return value
+
+
+def _flow(key: str, written: str, start: int, leaves: list[Leaf]) -> list[Any] | None:
+    inside = written[1:-1]
+    if not inside.strip(" "):
+        return []
+    values: list[Any] = []
+    at = start + 1
+    for piece in inside.split(","):
+        item = piece.strip(" ")
+        where = at + len(piece) - len(piece.lstrip(" "))
+        at += len(piece) + 1
+        match = _FLOW_ITEM.match(item)
+        if match is None:
+            return None
+        if match.lastgroup == "quoted":
+            values.append(_quoted(key, item, where, 1, leaves))
+        else:
+            values.append(_plain(key, item, where, 1, leaves))
+    return values

@@ -1,0 +1,112 @@
+"""Values as YAML text that reads back as the same values.
+
+A string is quoted exactly when it would otherwise be read as something else; `parse_yaml` is the judge of
+that, so the rule cannot drift from the reader's. Strings are quoted with `"` as the app does, or with `'`
+when that spares escapes. Where in a note the text goes is `properties_edit`'s duty.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.yaml.core import parse_yaml
+
+VALUE_DEPTH: Final = 16
+"""The deepest nesting of a value that is written: the app's own editor offers one level."""
+
+_WORDS: Final = frozenset(("null", "true", "false"))
+_SURELY_PLAIN: Final = re.compile(r"[^\W\d_][\w-]*(?:[ /][\w-]+)*", re.ASCII)
+_NEVER_PLAIN: Final = re.compile(
+    r"^-|^[\s\-?:,\[\]{}#&*!|>'\"%@`]|\s$|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+)
+_NEVER_SINGLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def checked(value: Any, *, depth: int = 0) -> Any:
+    """The value with tuples made lists, if a property can hold it; else InvalidArgument."""
+    if depth > VALUE_DEPTH:
+        raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [checked(item, depth=depth + 1) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: checked(item, depth=depth + 1) for key, item in value.items()}
+    raise InvalidArgument(
+        f"A property cannot hold a {type(value).__name__}.",
+        argument="value",
+        hint="Use text, numbers, true or false, null, lists and maps of those.",
+    )
+
+
+def flow_text(value: Any, *, inside: bool = True) -> str:
+    """The value on one line. `inside` says that it stands within `[ ]` or `{ }`, where commas and brackets
+    end a plain string."""
+    match value:
+        case str():
+            return string_text(value, inside=inside)
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case float():
+            return _float_text(value)
+        case list():
+            return f"[{', '.join(map(flow_text, value))}]"
+        case _:
+            pairs = (f"{string_text(key)}: {flow_text(item)}" for key, item in value.items())
+            return f"{{{', '.join(pairs)}}}"
+
+
+def string_text(text: str, *, inside: bool = True, quote: str = "") -> str:
+    """The string, quoted if need be; `quote` asks for that kind of quotes where they can hold it."""
+    if not quote and _reads_plain(text, inside=inside):
+        return text
+    single = "'" not in text and not _NEVER_SINGLE.search(text)
+    if quote == "'":
+        single = not _NEVER_SINGLE.search(text)
+    elif quote == '"' or not ('"' in text or "\\" in text):
+        single = False
+    if single:
+        return "'" + text.replace("'", "''") + "'"
+    return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def key_text(name: str) -> str:
+    """A key as it stands before its colon."""
+    if _SURELY_PLAIN.fullmatch(name):
+        return name
+    if not _NEVER_PLAIN.search(name) and parse_yaml(f"{name}: x").value == {name: "x"}:
+        return name
+    return string_text(name, quote='"')
+
+
+def block_lines(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
+    """The lines, without ends, of a list or map that stands under its key. What nests deeper is written on
+    one line."""
+    if isinstance(value, list):
+        return [f"{indent}{item_lead}{flow_text(item, inside=False)}" for item in value]
+    return [f"{indent}{key_text(key)}: {flow_text(item, inside=False)}" for key, item in value.items()]
+
+
+def _reads_plain(text: str, *, inside: bool) -> bool:
+    if _SURELY_PLAIN.fullmatch(text):
+        return text.lower() not in _WORDS
+    if not text or _NEVER_PLAIN.search(text):
+        return False
+    written = f"[{text}]" if inside else f"- {text}"
+    return bool(parse_yaml(written).value == [text])
+
+
+def _float_text(value: float) -> str:
+    if value != value:
+        return ".nan"
+    if value in (float("inf"), float("-inf")):
+        return ".inf" if value > 0 else "-.inf"
+    return repr(value)

@@ -1,0 +1,261 @@
+"""Tools from the person's own files and from installed packages: loaded, reloaded, taken away.
+
+Files lie in `tools/` of the config folder, never in a vault, where an assistant could write one. A file that
+cannot be loaded harms nobody: the tools it had stay as they were, the fault is logged and kept in `problems`.
+The caller decides when to look (`refresh`) and from which thread; how a file becomes tools is
+`plugin_loading`'s duty, what a tool is made of `plugin_tool`'s.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+from vaultbridge.plugins.loading import (
+    LOAD_SECONDS,
+    Siblings,
+    described,
+    file_tools,
+    module_name,
+    package_tools,
+    within,
+)
+from vaultbridge.system import Stamp, stamp_of
+from vaultbridge.tools.base.catalog import Catalog
+from vaultbridge.tools.base.tool import AnyTool, ForeignTool
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+FOLDER: Final = "tools"
+ENTRY_POINTS: Final = "vaultbridge.tools"
+
+FILES: Final = 100
+"""The most files that are loaded; they are one person's."""
+
+FILE_BYTES: Final = 1024 * 1024
+"""The largest file that is loaded: it is source code."""
+
+MOST_TOOLS: Final = 400
+"""The most tools of all files and packages together: with ours they fit into the catalog, and an assistant
+that has to choose among more chooses badly."""
+
+IN_A_VAULT: Final = "it leads into a vault, where an assistant could write"
+
+log = logging.getLogger("vaultbridge.plugins")
+
+
+class PluginTools:
+    """`reserved` are the names and groups of the other tools. `switch` decides, before a tool is added,
+    whether it is on."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        folder: Path,
+        *,
+        vaults: Iterable[Path],
+        reserved: frozenset[str],
+        switch: Callable[[AnyTool], None],
+        load_seconds: float = LOAD_SECONDS,
+    ) -> None:
+        self._catalog = catalog
+        self._folder = folder
+        self._vaults = _real(vaults)
+        self._reserved = reserved
+        self._switch = switch
+        self._load_seconds = load_seconds
+        self._siblings = Siblings(folder, self._fault)
+        self._seen: dict[str, Stamp] = {}
+        self._tools: dict[str, tuple[ForeignTool, ...]] = {}
+        self._waiting: dict[str, list[ForeignTool]] = {}
+        """Loaded and refused, because a name was taken or there were too many."""
+        self.problems: dict[str, str] = {}
+        """By file or entry point, what is wrong with it, for people at this machine."""
+
+    def tools(self) -> tuple[ForeignTool, ...]:
+        return tuple(tool for tools in self._tools.values() for tool in tools)
+
+    def refresh(self) -> None:
+        """Load what is new or changed in the folder, take away what is gone."""
+        found = {file.name: file for file in self._files()}
+        before = self._tools.copy()
+        if self._siblings.changed():
+            self._look_again()
+        for name in [name for name in self._seen if name not in found]:
+            self._forget(name)
+        for name, file in found.items():
+            self._look_at(name, file)
+        if self._tools != before:
+            # What was taken may be free now.
+            for name, fresh in list(self._waiting.items()):
+                self._admit(name, fresh)
+
+    def load_packages(self) -> None:
+        """Tools that installed packages bring by entry point. Once: packages do not change while we run."""
+        from importlib.metadata import entry_points
+
+        for point in entry_points(group=ENTRY_POINTS):
+            self._load(_source(point), partial(package_tools, point))
+
+    def guard(self, vaults: Iterable[Path]) -> None:
+        """These are the vaults now: whatever lies in one is no longer loaded."""
+        now = _real(vaults)
+        if now != self._vaults:
+            self._vaults = now
+            self._look_again()
+
+    def clear(self) -> None:
+        """Take away what the files brought; packages keep theirs."""
+        for name in list(self._seen):
+            self._forget(name)
+        self._siblings.withdraw()
+        self.problems.pop(FOLDER, None)
+
+    def _look_again(self) -> None:
+        """Load every file anew with the next look."""
+        self._siblings.forget()
+        self._seen = dict.fromkeys(self._seen, (0, 0, 0))
+
+    def _files(self) -> list[Path]:
+        if not self._may_be_used():
+            self._siblings.withdraw()
+            return []
+        self._siblings.offer()
+        files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
+        return files[:FILES]
+
+    def _may_be_used(self) -> bool:
+        """Whether the folder is there, and nobody else may write into it."""
+        try:
+            mode = self._folder.stat().st_mode
+        except OSError:
+            return False
+        if not stat.S_ISDIR(mode):
+            return False
+        if self._is_in_a_vault(self._folder):
+            self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
+            return False
+        if _open_to_all(mode):
+            self._problem(FOLDER, "everybody on this machine may write into it")
+            return False
+        self.problems.pop(FOLDER, None)
+        return True
+
+    def _fault(self, file: Path) -> str:
+        """Why a file that is there may not be run; "" when it may. Raises OSError when it has gone."""
+        status = file.stat()
+        if self._is_in_a_vault(file):
+            return IN_A_VAULT
+        if not stat.S_ISREG(status.st_mode):
+            return "it is no file"
+        if _open_to_all(status.st_mode):
+            return "everybody on this machine may write it"
+        return f"it has more than {FILE_BYTES} bytes" if status.st_size > FILE_BYTES else ""
+
+    def _is_in_a_vault(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        return any(real.is_relative_to(vault) for vault in self._vaults)
+
+    def _look_at(self, name: str, file: Path) -> None:
+        signature = stamp_of(file)
+        if signature is None:
+            # Gone between the listing and now, or a link that leads nowhere.
+            self._forget(name)
+            return
+        if self._seen.get(name) == signature:
+            return
+        self._seen[name] = signature
+        if not (fault := self._fault(file)):
+            self._load(name, lambda: file_tools(file))
+            return
+        if fault == IN_A_VAULT:
+            self._withdraw(name)
+        self._problem(name, fault)
+
+    def _load(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
+        """Put what `load` gives in the place of what `name` gave before, or leave that."""
+        self._waiting.pop(name, None)
+        try:
+            fresh = within(self._load_seconds, load)
+        except VaultbridgeError as error:
+            self._problem(name, str(error))
+        except BaseException as error:
+            # Raised in a thread of its own: even a KeyboardInterrupt is not meant for us.
+            self._problem(name, described(error, self._folder / name))
+            log.debug("loading %s failed", name, exc_info=True)
+        else:
+            self._admit(name, fresh)
+
+    def _admit(self, name: str, fresh: list[ForeignTool]) -> None:
+        try:
+            self._check(name, fresh)
+        except InvalidArgument as error:
+            self._waiting[name] = fresh
+            self._problem(name, str(error))
+            return
+        self._waiting.pop(name, None)
+        self.problems.pop(name, None)
+        for tool in fresh:
+            self._switch(tool)
+        self._catalog.exchange([tool.name for tool in self._tools.get(name, ())], fresh)
+        self._tools[name] = tuple(fresh)
+        log.info("%s brings %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
+
+    def _check(self, name: str, fresh: list[ForeignTool]) -> None:
+        kept = [tool for source, tools in self._tools.items() if source != name for tool in tools]
+        if len(kept) + len(fresh) > MOST_TOOLS:
+            raise InvalidArgument(f"It has {len(fresh)} tools; all plugins together may have {MOST_TOOLS}.")
+        others = {tool.name for tool in kept}
+        taken: set[str] = set()
+        for tool in fresh:
+            # A group's name must not be another tool's: both are switched and removed by the same word.
+            groups = {one.group for one in (*kept, *fresh) if one is not tool}
+            if tool.name in groups:
+                raise InvalidArgument(
+                    f"The tool {tool.name!r} is named like a group with other tools in it.",
+                    hint="Rename one, or say @tool(group=…).",
+                )
+            if tool.name in self._reserved | others | taken:
+                raise InvalidArgument(f"The name {tool.name!r} is taken.", hint="Give the tool another one.")
+            if tool.group in self._reserved | others:
+                raise InvalidArgument(
+                    f"The group {tool.group!r} is taken.", hint="Give another one, or rename."
+                )
+            taken.add(tool.name)
+
+    def _forget(self, name: str) -> None:
+        self._seen.pop(name, None)
+        self.problems.pop(name, None)
+        self._withdraw(name)
+        sys.modules.pop(module_name(name), None)
+
+    def _withdraw(self, name: str) -> None:
+        self._waiting.pop(name, None)
+        if gone := self._tools.pop(name, ()):
+            self._catalog.exchange([tool.name for tool in gone], ())
+
+    def _problem(self, name: str, what: str) -> None:
+        if self.problems.get(name) != what:
+            log.warning("The tools of %s are not loaded: %s", name, what)
+        self.problems[name] = what
+
+
+def _real(vaults: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(Path(os.path.realpath(vault)) for vault in vaults)
+
+
+def _open_to_all(mode: int) -> bool:
+    return os.name == "posix" and bool(mode & stat.S_IWOTH)
+
+
+def _source(point: EntryPoint) -> str:
+    """Two packages may call their entry points alike."""
+    return f"{point.dist.name}:{point.name}" if point.dist is not None else point.name

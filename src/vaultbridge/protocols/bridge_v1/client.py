@@ -1,0 +1,200 @@
+"""The other side of Bridge v1: what a client asks, and what each answer and each failure means.
+
+Works with any server of the protocol, ours or another's, so everything that comes back is checked. Polling
+and MCP are `bridge`'s duty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, address, request
+
+BASE: Final = "/bridge/v1"
+
+LIST_SECONDS: Final = 10.0
+"""How long a list of tools may take: it is ready on the other side, or that one is not well."""
+
+TEXT_CHARS: Final = 500
+"""How much of a foreign error message is repeated."""
+
+
+class RemoteTool(msgspec.Struct, frozen=True):
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+class RemoteTools(msgspec.Struct, frozen=True):
+    """`hash` is the server's own; two lists with the same one are the same."""
+
+    hash: str
+    tools: tuple[RemoteTool, ...]
+
+
+class RemoteResult(msgspec.Struct, frozen=True):
+    """`content` as it came."""
+
+    content: tuple[dict[str, Any], ...]
+    is_error: bool
+
+
+class BridgeClient:
+    """`key` is sent as a bearer token with every request, or not at all: no answer of the other side makes
+    us send less than we were told to."""
+
+    def __init__(
+        self, url: str, *, key: str = "", call_seconds: float = CALL_SECONDS, plain_http: bool = False
+    ) -> None:
+        """Raises InvalidArgument. `plain_http` allows a key to travel unencrypted to another machine."""
+        # The document calls the address with its path the base, so people give either.
+        self.address: Address = address(url.rstrip("/").removesuffix(BASE))
+        self.call_seconds = call_seconds
+        self._headers = {
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "User-Agent": "vaultbridge",
+        }
+        if key:
+            if not key.isascii() or not key.isprintable() or " " in key:
+                raise InvalidArgument("The API key holds characters that no key has.", argument="key")
+            if not (self.address.secure or self.address.is_loopback or plain_http):
+                raise InvalidArgument(
+                    "The API key would travel unencrypted to another machine.",
+                    argument="url",
+                    hint="Use https, or say --plain-http if the network is yours alone.",
+                )
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._known: RemoteTools | None = None
+        self._etag = ""
+
+    async def tools(self) -> RemoteTools:
+        """The tools of now; the very same object as before while nothing has changed. Raises EngineFailure,
+        TimedOut, PermissionDenied."""
+        headers = {**self._headers, **({"If-None-Match": self._etag} if self._etag and self._known else {})}
+        answer = await request(self.address, "GET", f"{BASE}/tools", headers=headers, seconds=LIST_SECONDS)
+        if answer.status == 304 and self._known is not None:
+            return self._known
+        if answer.status != 200:
+            raise self._failure(answer)
+        found = self._read_tools(answer)
+        self._etag = answer.headers.get("etag", "")
+        if self._known is None or found.hash != self._known.hash:
+            self._known = found
+        return self._known
+
+    async def call(self, name: str, arguments: dict[str, Any]) -> RemoteResult:
+        """Raises EngineFailure, TimedOut, PermissionDenied, NoteNotFound for a tool that is not there."""
+        from urllib.parse import quote
+
+        answer = await request(
+            self.address,
+            "POST",
+            f"{BASE}/tools/{quote(name, safe='')}/call",
+            headers={**self._headers, "Content-Type": "application/json"},
+            body=msgspec.json.encode({"arguments": arguments}),
+            seconds=self.call_seconds,
+        )
+        if answer.status == 404 and self._word(answer, "error") == "Tool not found":
+            raise NoteNotFound(name, what="tool")
+        if answer.status != 200:
+            raise self._failure(answer)
+        form = self._json(answer)
+        content, success = form.get("content"), form.get("success")
+        if not isinstance(success, bool) or not isinstance(content, list) or not all(map(_is_block, content)):
+            raise self._strange(answer)
+        return RemoteResult(tuple(content), not success or form.get("isError") is True)
+
+    def _read_tools(self, answer: HttpAnswer) -> RemoteTools:
+        form = self._json(answer)
+        listed = form.get("tools")
+        if not isinstance(listed, list):
+            raise self._strange(answer)
+        tools = []
+        for one in listed:
+            if not isinstance(one, dict) or not isinstance(one.get("name"), str) or not one["name"]:
+                raise self._strange(answer)
+            about = one.get("description")
+            tools.append(
+                RemoteTool(
+                    one["name"],
+                    about if isinstance(about, str) else "",
+                    _object_schema(one.get("inputSchema")),
+                )
+            )
+        hash_ = form.get("hash")
+        if not isinstance(hash_, str) or not hash_:
+            import hashlib
+
+            hash_ = hashlib.sha256(answer.body).hexdigest()
+        return RemoteTools(hash_, tuple(tools))
+
+    def _json(self, answer: HttpAnswer) -> dict[str, Any]:
+        try:
+            form = _decoded(answer.body)
+        except (ValueError, RecursionError):
+            raise self._strange(answer) from None
+        if not isinstance(form, dict):
+            raise self._strange(answer)
+        return form
+
+    def _strange(self, answer: HttpAnswer) -> EngineFailure:
+        return EngineFailure(
+            f"{self.address} does not speak Bridge v1: its answer (status {answer.status}) cannot be read.",
+            hint="Is another program listening on that port?",
+        )
+
+    def _failure(self, answer: HttpAnswer) -> EngineFailure | PermissionDenied:
+        said = ". ".join(
+            word.rstrip(".") for key in ("error", "message", "details") if (word := self._word(answer, key))
+        )
+        what = f"{self.address} answered {answer.status}{f': {said}' if said else ''}."
+        if answer.status in (401, 403):
+            given = "Authorization" in self._headers
+            hint = (
+                "It refuses the API key." if given else "Set OBSIDIAN_MCP_API_KEY to a token of that server."
+            )
+            return PermissionDenied(what, hint=hint, status=answer.status)
+        if 300 <= answer.status < 400:
+            return EngineFailure(what, hint="Redirects are not followed: give the real address.")
+        hints = {404: "Is another program listening on that port?", 413: "Give less at once."}
+        return EngineFailure(
+            what,
+            hint=hints.get(answer.status, "It is there, but did not do it; its own log may say why."),
+            status=answer.status,
+        )
+
+    def _word(self, answer: HttpAnswer, key: str) -> str:
+        try:
+            form = msgspec.json.decode(answer.body)
+        except JSON_FAULTS:
+            return ""
+        word = form.get(key) if isinstance(form, dict) else None
+        return word[:TEXT_CHARS] if isinstance(word, str) else ""
+
+
+def _decoded(body: bytes) -> Any:
+    """Raises ValueError, RecursionError."""
+    try:
+        return msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        # JavaScript writes half a character where it cut a string inside one. What can be said of it in
+        # Unicode is that something is missing; the rest of the answer is good.
+        import json
+
+        text = json.dumps(json.loads(body), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _object_schema(given: Any) -> dict[str, Any]:
+    """MCP demands that a tool's arguments are an object and say so; a client may refuse a whole list over
+    one that does not."""
+    return {**given, "type": "object"} if isinstance(given, dict) else {"type": "object"}
+
+
+def _is_block(value: Any) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("type"), str)

@@ -1,0 +1,338 @@
+"""Bridge v1: what its three endpoints mean, over any MCP server. Knows no HTTP library.
+
+    bridge = BridgeV1(server)
+    listing = await bridge.listing()                # GET /tools: bytes, hash, names
+    body = await bridge.call("read_note", body)     # POST /tools/read_note/call
+
+One catalog, two ways to name it: what MCP shows as `obsidian_read_note` is `read_note` here. A failed tool is
+an ordinary answer with `success: false`; a request that is wrong raises `HttpFailure`, which the transport
+writes out with its status.
+
+The hash over a list of tools, exactly as a JavaScript program would make it from the same list.
+
+Bridge v1: the tools are sorted by name, their name, description and inputSchema are deep-sorted by object
+key, the result is stringified as JSON and hashed with SHA-256. "Stringified" is ECMAScript's
+`JSON.stringify`, so its rules for numbers, escapes and the order of keys count, not Python's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import hashlib
+import json
+import logging
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NoReturn
+
+import msgspec
+
+from vaultbridge import __version__
+from vaultbridge.errors import EngineFailure, VaultbridgeError
+from vaultbridge.limits import CALL_SECONDS, MIB
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.values import Elicited, InputRequest, LogLevel, ToolInfo, ToolResult
+
+ARRAY_INDEX_LIMIT: Final = 2**32 - 1
+"""ECMAScript: a key that is a whole number below this is an array index, and an object lists those first."""
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def tools_hash(tools: Iterable[Mapping[str, Any]]) -> str:
+    """`tools` as `GET /tools` lists them."""
+    kept = [
+        {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool} for tool in tools
+    ]
+    kept.sort(key=lambda tool: _code_units(str(tool["name"])))
+    return hashlib.sha256(stringify(kept).encode()).hexdigest()
+
+
+def stringify(value: Any) -> str:
+    """What `JSON.stringify` gives for a value whose objects were rebuilt with their keys sorted."""
+    match value:
+        case None | True | False:
+            return {None: "null", True: "true", False: "false"}[value]
+        case str():
+            return _string(value)
+        case int() | float():
+            return _number(value)
+        case list() | tuple():
+            return f"[{','.join(map(stringify, value))}]"
+        case dict():
+            members = (f"{_string(key)}:{stringify(value[key])}" for key in sorted(value, key=_key_order))
+            return f"{{{','.join(members)}}}"
+        case _:
+            raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+def _key_order(key: str) -> tuple[int, int, bytes]:
+    """Sorted by code units; but however they were put in, an object lists its array indices first."""
+    if _INDEX.fullmatch(key) and int(key) < ARRAY_INDEX_LIMIT:
+        return (0, int(key), b"")
+    return (1, 0, _code_units(key))
+
+
+def _code_units(text: str) -> bytes:
+    """ECMAScript compares strings by UTF-16 code unit, which differs above U+FFFF."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _string(text: str) -> str:
+    # Python escapes exactly what ECMAScript does, but for lone surrogates.
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
+
+
+def _number(value: float) -> str:
+    """ECMAScript's Number::toString for the double that JSON.parse would make of it."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return "null"
+    if not math.isfinite(number):
+        return "null"
+    if number == 0:
+        return "0"
+    sign = "-" if number < 0 else ""
+    mantissa, _, exponent = f"{abs(number)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    return sign + _placed(digits, point)
+
+
+def _placed(digits: str, point: int) -> str:
+    """`digits` are the shortest that give the number, the decimal point stands after `point` of them."""
+    count = len(digits)
+    if count <= point <= 21:
+        return digits + "0" * (point - count)
+    if 0 < point <= 21:
+        return f"{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    power = point - 1
+    written = f"e{'+' if power > 0 else '-'}{abs(power)}"
+    return (digits if count == 1 else f"{digits[0]}.{digits[1:]}") + written
+
+
+PROTOCOL_VERSION: Final = "1"
+
+BODY_BYTES: Final = MIB
+"""The document: "Max body size: 1 MiB", counted in bytes."""
+
+MCP_PREFIX: Final = "obsidian_"
+
+COMPARED_CHARS: Final = 100
+"""The longest unknown name that is compared with those there are: a tool's has at most 64."""
+
+INTERNAL: Final = "Internal server error"
+
+log = logging.getLogger("vaultbridge.bridge")
+
+
+class HttpFailure(Exception):
+    """A request that no tool has seen: the document's error body and its status."""
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        message: str,
+        *,
+        details: str = "",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.details = details
+        self.headers = dict(headers or {})
+
+    def body(self) -> bytes:
+        form = {"error": self.error, "message": self.message}
+        if self.details:
+            form["details"] = self.details
+        return msgspec.json.encode(form)
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """`body` is the whole answer to GET /tools; `names` maps each bare name to the server's own."""
+
+    body: bytes
+    hash: str
+    names: dict[str, str]
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.hash}"'
+
+
+class BridgeV1:
+    """`principal` is not needed here: a server already is what its principal may use."""
+
+    def __init__(self, server: McpServer, *, call_seconds: float = CALL_SECONDS) -> None:
+        self._server = server
+        self._call_seconds = call_seconds
+        self._listed: dict[str, ToolInfo] | None = None
+        self._listing: Listing | None = None
+
+    async def listing(self) -> Listing:
+        """Made once for each set of tools. Raises HttpFailure 500 when there is no server behind us."""
+        try:
+            tools = await self._server.tools()
+        except VaultbridgeError as error:
+            raise HttpFailure(500, INTERNAL, "The tools are not available.", details=str(error)) from error
+        # The server gives the same object until its tools change.
+        if self._listing is None or tools is not self._listed:
+            self._listing = _listing(tools)
+            self._listed = tools
+        return self._listing
+
+    async def call(self, name: str, body: bytes) -> bytes:
+        """The answer's body, for a good call and for a failed tool alike. Raises HttpFailure."""
+        names = (await self.listing()).names
+        known = names.get(name)
+        if known is None and await (await self._server.provider()).withholds(name):
+            known = name
+        if known is None:
+            what = f"There is no tool named {name!r}."
+            raise HttpFailure(404, "Tool not found", what, details=await self._nearest(name, names))
+        arguments = read_arguments(body)
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                provider = await self._server.provider()
+                result = await provider.call_tool(known, arguments, _PlainContext())
+        except TimeoutError:
+            return _failed(f"{name} did not finish within {self._call_seconds:g} s.")
+        except VaultbridgeError as error:
+            return _failed(str(error))
+        except Exception:
+            log.exception("tool %s failed", name)
+            return _failed(f"{name} failed inside the server; its log says why.")
+        return _answered(result)
+
+    async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
+        """What may have been meant: MCP's name of a tool, another server's, or one that was mistyped."""
+        if len(name) > COMPARED_CHARS:
+            return ""
+        from vaultbridge.protocols.mcp.methods import harmless
+        from vaultbridge.tools.suggestions import suggest_tool
+
+        tools = await self._server.tools()
+        return suggest_tool(name, {bare: harmless(tools[own]) for bare, own in names.items() if own in tools})
+
+
+def health() -> bytes:
+    return msgspec.json.encode({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})
+
+
+def read_arguments(body: bytes) -> dict[str, Any]:
+    """The arguments of a call's body. Raises HttpFailure 400 that says which rule it breaks. A byte order
+    mark, which some shells and editors put before what they send, is passed over (RFC 8259 8.1)."""
+    try:
+        value = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
+    except msgspec.DecodeError as error:
+        _invalid("The body is not valid JSON.", _mistake(body) or str(error))
+    except UnicodeDecodeError:
+        _invalid("The body is not valid JSON.", "It is not UTF-8.")
+    except RecursionError:
+        _invalid("The body cannot be read.", "Its arrays and objects are nested too deeply.")
+    if not isinstance(value, dict):
+        _invalid("The body must be a JSON object.", f"It is {_kind(value)}.")
+    if "arguments" not in value:
+        _invalid("The body must have an `arguments` field.", 'Without arguments: {"arguments": {}}')
+    arguments = value["arguments"]
+    if not isinstance(arguments, dict):
+        _invalid("`arguments` must be an object.", f"It is {_kind(arguments)}.")
+    return arguments
+
+
+def _mistake(body: bytes) -> str:
+    """What is told better than the decoder does: what people send by oversight."""
+    return "" if body.removeprefix(codecs.BOM_UTF8).strip() else "It is empty."
+
+
+def _invalid(message: str, details: str) -> NoReturn:
+    raise HttpFailure(400, "Invalid request body", message, details=details)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "a boolean", str: "a string", list: "an array"}
+    return kinds.get(type(value), "a number")
+
+
+def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
+    names: dict[str, str] = {}
+    for name in tools:
+        names.setdefault(name.removeprefix(MCP_PREFIX), name)
+    listed = [
+        {
+            "name": bare,
+            "description": tools[name].description,
+            "inputSchema": tools[name].input_schema,
+        }
+        for bare, name in names.items()
+    ]
+    digest = tools_hash(listed)
+    return Listing(msgspec.json.encode({"tools": listed, "hash": digest}), digest, names)
+
+
+def _answered(result: ToolResult) -> bytes:
+    """Content goes out as it is; a result of data alone is said in text, because there is no other place."""
+    content: Any = result.content
+    if not content and result.structured is not msgspec.UNSET:
+        content = [{"type": "text", "text": msgspec.json.encode(result.structured).decode()}]
+    form: dict[str, Any] = {"success": not result.is_error, "content": content}
+    if result.is_error:
+        form["isError"] = True
+    return msgspec.json.encode(form)
+
+
+def _failed(why: str) -> bytes:
+    content = [{"type": "text", "text": f"Error: {why}"}]
+    return msgspec.json.encode({"success": False, "content": content, "isError": True})
+
+
+class _PlainContext:
+    """A call that nobody watches: there is one answer and no way to ask the caller anything."""
+
+    client_name = "bridge-v1"
+    principal = ""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return {}
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        pass
+
+    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
+        pass
+
+    def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
+        return False
+
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+        raise _cannot_ask()
+
+    async def ask(
+        self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        raise _cannot_ask()
+
+    def release_stream(self) -> None:
+        pass
+
+
+def _cannot_ask() -> EngineFailure:
+    return EngineFailure(
+        "This tool has to ask a person, which Bridge v1 cannot do.", hint="Call it over MCP."
+    )

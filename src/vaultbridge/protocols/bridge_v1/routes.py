@@ -1,0 +1,405 @@
+"""Bridge v1 on an aiohttp application: paths, methods, headers, bodies and their bounds.
+
+    add_bridge_routes(app, guard=HostGuard(), authorize=authorize)
+
+`authorize` is the same as for MCP (`mcp_http.Authorize`): it looks at each request after the Host and Origin
+rules and gives the server it may speak to, or raises an aiohttp HTTPException. What the endpoints mean is
+`protocols.bridge_v1.endpoints`; this module only carries it.
+
+The OpenAPI description of Bridge v1, as the server itself serves it at `/bridge/v1/openapi.json`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, Final
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+import msgspec
+from aiohttp import web
+from multidict import CIMultiDict
+
+from vaultbridge import __version__
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols.bridge_v1.endpoints import (
+    BODY_BYTES,
+    INTERNAL,
+    PROTOCOL_VERSION,
+    BridgeV1,
+    HttpFailure,
+    health,
+)
+from vaultbridge.protocols.http.body import BodyRefused, end_if_unread, no_leave_yet, read_body
+from vaultbridge.protocols.http.guard import HostGuard, called_host
+from vaultbridge.protocols.mcp.http.endpoint import Authorize
+from vaultbridge.protocols.mcp.server import McpServer
+
+
+def openapi() -> dict[str, Any]:
+    """For OpenAPI 3.1. Paths are relative to `/bridge/v1`."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Bridge v1",
+            "version": PROTOCOL_VERSION,
+            "description": f"The tools of an Obsidian vault as JSON over HTTP, by vaultbridge {__version__}.",
+        },
+        "servers": [{"url": "/bridge/v1"}],
+        "security": [{}, {"token": []}],
+        "paths": {
+            "/health": {
+                "get": {
+                    "operationId": "health",
+                    "summary": "Whether the server is there, and which protocol it speaks.",
+                    "responses": {"200": _answer("It is.", "Health"), **_failures("403")},
+                }
+            },
+            "/tools": {
+                "get": {
+                    "operationId": "tools",
+                    "summary": "All tools, and a hash that changes when they do.",
+                    "parameters": [
+                        {
+                            "name": "If-None-Match",
+                            "in": "header",
+                            "schema": {"type": "string"},
+                            "description": "The ETag of an earlier answer.",
+                        }
+                    ],
+                    "responses": {
+                        "200": {
+                            **_answer("The tools.", "Tools"),
+                            "headers": {"ETag": {"schema": {"type": "string"}, "required": True}},
+                        },
+                        "304": {
+                            "description": "Nothing has changed.",
+                            "headers": {"ETag": {"schema": {"type": "string"}, "required": True}},
+                        },
+                        **_failures("401", "403", "500"),
+                    },
+                }
+            },
+            "/tools/{name}/call": {
+                "post": {
+                    "operationId": "call",
+                    "summary": "Call a tool. A tool that fails is answered with 200 and success: false.",
+                    "parameters": [
+                        {
+                            "name": "name",
+                            "in": "path",
+                            "required": True,
+                            "schema": {"type": "string", "minLength": 1},
+                            "description": "The tool's name, URL-encoded.",
+                        }
+                    ],
+                    "requestBody": {
+                        "required": True,
+                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Call"}}},
+                    },
+                    "responses": {
+                        "200": _answer("What the tool answered.", "Result"),
+                        **_failures("400", "401", "403", "404", "408", "413", "500"),
+                    },
+                }
+            },
+        },
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": _SCHEMAS,
+        },
+    }
+
+
+_REASONS = {
+    "400": "The body breaks a rule.",
+    "401": "A token is needed, or the one given is not valid.",
+    "403": "The Host or Origin may not use this server.",
+    "404": "There is no such tool.",
+    "408": "The body did not arrive in time.",
+    "413": "The body has more than 1 MiB.",
+    "500": "The server failed.",
+}
+
+
+def _answer(description: str, schema: str) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{schema}"}
+    return {"description": description, "content": {"application/json": {"schema": reference}}}
+
+
+def _failures(*codes: str) -> dict[str, Any]:
+    return {code: _answer(_REASONS[code], "Failure") for code in codes}
+
+
+def _object(required: list[str], properties: dict[str, Any], *, closed: bool = True) -> dict[str, Any]:
+    shape: dict[str, Any] = {"type": "object", "required": required, "properties": properties}
+    return {**shape, "additionalProperties": False} if closed else shape
+
+
+_TEXT = {"type": "string"}
+
+_CONTENT = {
+    "description": "A content block of MCP, as it is.",
+    **_object(["type"], {"type": _TEXT}, closed=False),
+}
+
+_SCHEMAS: dict[str, Any] = {
+    "Health": _object(
+        ["status", "version", "protocolVersion"],
+        {"status": {"const": "ok"}, "version": _TEXT, "protocolVersion": {"const": PROTOCOL_VERSION}},
+    ),
+    "Tools": _object(
+        ["tools", "hash"],
+        {
+            "tools": {
+                "type": "array",
+                "items": _object(
+                    ["name", "description", "inputSchema"],
+                    {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
+                ),
+            },
+            "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        },
+    ),
+    "Call": _object(["arguments"], {"arguments": {"type": "object"}}, closed=False),
+    "Content": _CONTENT,
+    "Result": {
+        "oneOf": [
+            _object(
+                ["success", "content"],
+                {
+                    "success": {"const": True},
+                    "content": {"type": "array", "items": {"$ref": "#/components/schemas/Content"}},
+                },
+            ),
+            _object(
+                ["success", "content", "isError"],
+                {
+                    "success": {"const": False},
+                    "content": {"type": "array", "items": {"$ref": "#/components/schemas/Content"}},
+                    "isError": {"const": True},
+                },
+            ),
+        ]
+    },
+    "Failure": _object(["error", "message"], {"error": _TEXT, "message": _TEXT, "details": _TEXT}),
+}
+
+BASE: Final = "/bridge/v1"
+
+BODY_SECONDS: Final = 20.0
+"""How long a body of at most 1 MiB may take: a caller is on this machine or near it, and one that sends a
+byte a second must not hold a place for ever."""
+
+CORS: Final = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+"""The document's headers, for those whom the guard lets in."""
+
+_READY: Final = CIMultiDict({**CORS, "Content-Type": "application/json"})
+
+BODY_ERRORS: Final = {
+    400: "Invalid request body",
+    408: "Request timeout",
+    413: "Request body too large",
+    415: "Unsupported media type",
+}
+"""The document's words for what can be wrong with a body before it is read."""
+
+ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
+"""Headers that a preflight gets on request, because a token and an ETag travel in them."""
+
+log = logging.getLogger("vaultbridge.bridge")
+
+_Endpoint = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def add_bridge_routes(
+    app: web.Application,
+    *,
+    guard: HostGuard,
+    authorize: Authorize,
+    call_seconds: float = CALL_SECONDS,
+    body_seconds: float = BODY_SECONDS,
+) -> None:
+    """Serve everything below `/bridge`."""
+    endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
+    # A pattern that takes line breaks too: a name may hold any character.
+    for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
+        app.router.add_route("*", path, endpoint.handle, expect_handler=no_leave_yet)
+
+
+class BridgeEndpoint:
+    def __init__(
+        self, guard: HostGuard, authorize: Authorize, *, call_seconds: float, body_seconds: float
+    ) -> None:
+        self._guard = guard
+        self._authorize = authorize
+        self._call_seconds = call_seconds
+        self._body_seconds = body_seconds
+        self._bridges: WeakKeyDictionary[McpServer, BridgeV1] = WeakKeyDictionary()
+        self._description = msgspec.json.encode(openapi())
+
+    async def handle(self, request: web.Request) -> web.Response:
+        response = await self._answer(request)
+        end_if_unread(request, response)
+        return response
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        """The one place where a failure becomes a response."""
+        try:
+            self._check_caller(request)
+        except HttpFailure as failure:
+            # Without CORS headers: whoever may not come may not read why, either.
+            return _failed(failure, {})
+        try:
+            return await self._route(request)
+        except HttpFailure as failure:
+            return _failed(failure, CORS)
+        except web.HTTPException as refusal:
+            return _failed(_of_refusal(refusal), CORS)
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
+
+    def _check_caller(self, request: web.Request) -> None:
+        refusal = self._guard.refusal(called_host(request), request.headers.get("Origin"))
+        if refusal is None and self._is_foreign_page(request):
+            refusal = (
+                "Pages of another site may not use this server. Its owner can allow every site with "
+                "`vaultbridge serve --cors any`."
+            )
+        if refusal is not None:
+            raise HttpFailure(403, "Forbidden", refusal)
+
+    def _is_foreign_page(self, request: web.Request) -> bool:
+        """Whether a browser says that a page of another site made this request. It sends no Origin with an
+        image, a script or a link."""
+        if request.headers.get("Sec-Fetch-Site") != "cross-site" or "Origin" in request.headers:
+            return False
+        # Which site it was is not said, so only a guard that lets every site in lets this one in.
+        return not self._guard.allows_origin("https://another.site.invalid")
+
+    async def _route(self, request: web.Request) -> web.Response:
+        try:
+            # Taken apart before it is decoded: an encoded slash belongs to a name.
+            parts = [unquote(part, errors="strict") for part in request.rel_url.raw_path.split("/")[1:]]
+        except UnicodeDecodeError:
+            raise _not_found() from None
+        # People and programs put a slash behind an address; none of ours means anything else with one.
+        while parts and not parts[-1]:
+            parts.pop()
+        match parts:
+            case ["bridge", "v1", "tools", name, "call"] if name:
+                return await self._serve(request, "POST", partial(self._call, name))
+            case ["bridge", "v1", "tools"]:
+                return await self._serve(request, "GET", self._tools)
+            case ["bridge", "v1", "health"]:
+                return await self._serve(request, "GET", self._health)
+            case ["bridge", "v1", "openapi.json"]:
+                return await self._serve(request, "GET", self._openapi)
+            case _:
+                raise _not_found()
+
+    async def _serve(self, request: web.Request, method: str, endpoint: _Endpoint) -> web.Response:
+        if request.method == method:
+            return await endpoint(request)
+        allow = f"{method}, HEAD, OPTIONS" if method == "GET" else f"{method}, OPTIONS"
+        if request.method == "OPTIONS":
+            return web.Response(status=204, headers={**CORS, **_preflight(request), "Allow": allow})
+        if (method, request.method) != ("GET", "HEAD"):
+            raise HttpFailure(
+                405,
+                "Method not allowed",
+                f"{request.method} is not possible here.",
+                details=f"Allowed are: {allow}",
+                headers={"Allow": allow},
+            )
+        return await endpoint(request)
+
+    async def _health(self, request: web.Request) -> web.Response:
+        return _json(health())
+
+    async def _openapi(self, request: web.Request) -> web.Response:
+        return _json(self._description)
+
+    async def _tools(self, request: web.Request) -> web.Response:
+        listing = await (await self._bridge(request)).listing()
+        headers = {"ETag": listing.etag, "Cache-Control": "no-cache"}
+        if _matches(request.headers.getall("If-None-Match", []), listing.etag):
+            return web.Response(status=304, headers={**CORS, **headers})
+        return _json(listing.body, headers)
+
+    async def _call(self, name: str, request: web.Request) -> web.Response:
+        bridge = await self._bridge(request)
+        return _json(await bridge.call(name, await self._body(request)))
+
+    async def _bridge(self, request: web.Request) -> BridgeV1:
+        server = (await self._authorize(request)).server
+        bridge = self._bridges.get(server)
+        if bridge is None:
+            bridge = self._bridges[server] = BridgeV1(server, call_seconds=self._call_seconds)
+        return bridge
+
+    async def _body(self, request: web.Request) -> bytes:
+        try:
+            return await read_body(request, most=BODY_BYTES, seconds=self._body_seconds)
+        except BodyRefused as refusal:
+            raise HttpFailure(
+                refusal.status, BODY_ERRORS[refusal.status], refusal.why, headers={"Connection": "close"}
+            ) from None
+
+
+def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
+    # A copy of ready headers: aiohttp takes a dict of its own kind as it is, and adds to it.
+    ready = _READY.copy()
+    if headers:
+        ready.update(headers)
+    return web.Response(body=body, headers=ready)
+
+
+def _failed(failure: HttpFailure, cors: dict[str, str]) -> web.Response:
+    response = web.Response(
+        status=failure.status,
+        body=failure.body(),
+        content_type="application/json",
+        headers={**cors, **failure.headers},
+    )
+    if failure.headers.get("Connection") == "close":
+        response.force_close()
+    return response
+
+
+def _not_found() -> HttpFailure:
+    return HttpFailure(
+        404,
+        "Not found",
+        "There is nothing at this address.",
+        details=f"{BASE}/health, {BASE}/tools, {BASE}/tools/{{name}}/call, {BASE}/openapi.json",
+    )
+
+
+def _of_refusal(refusal: web.HTTPException) -> HttpFailure:
+    """What `authorize` raised, in the document's form."""
+    kept = {
+        name: refusal.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in refusal.headers
+    }
+    return HttpFailure(refusal.status, refusal.reason, refusal.text or refusal.reason, headers=kept)
+
+
+def _preflight(request: web.Request) -> dict[str, str]:
+    asked = {
+        name.strip().lower() for name in request.headers.get("Access-Control-Request-Headers", "").split(",")
+    }
+    also = [name for name in ALSO_ALLOWED if name.lower() in asked]
+    return {"Access-Control-Allow-Headers": ", ".join(["Content-Type", *also])} if also else {}
+
+
+def _matches(given: list[str], etag: str) -> bool:
+    """If-None-Match compares weakly (RFC 9110 13.1.2). A list may stand on several lines."""
+    tags = [tag.strip().removeprefix("W/") for line in given for tag in line.split(",")]
+    return etag in tags or tags == ["*"]

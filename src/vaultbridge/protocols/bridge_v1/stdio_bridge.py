@@ -1,0 +1,214 @@
+"""The stdio bridge: an MCP provider whose tools live on a Bridge v1 server that may come and go.
+
+`initialize` is answered without it. The tools are polled by hash; while the other side is away the last known
+ones stay listed, and each call says what is wrong. Before it was ever seen there is one tool, which says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, Final, cast
+
+from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
+from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTools
+from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.mcp.provider import Context, EmptyProvider
+from vaultbridge.protocols.mcp.values import (
+    Change,
+    Content,
+    TextContent,
+    ToolAnnotations,
+    ToolInfo,
+    ToolResult,
+    ToolsChanged,
+)
+
+POLL_SECONDS: Final = 2.0
+"""How often the tools are compared while all is well: an answer is a header line when nothing changed."""
+
+FIRST_WAIT_SECONDS: Final = 0.25
+"""The first wait after a failure; each further one is twice as long."""
+
+LONGEST_WAIT_SECONDS: Final = 15.0
+"""The longest wait: nobody should have to restart a client because Obsidian was closed over lunch."""
+
+FIRST_LIST_SECONDS: Final = 1.5
+"""How long the first list of tools waits for the other side, before it is told without."""
+
+STATUS_TOOL: Final = "bridge_status"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+log = logging.getLogger("vaultbridge.bridge")
+
+
+class BridgeProvider(EmptyProvider):
+    """Call `start` in the event loop."""
+
+    def __init__(self, client: BridgeClient, *, poll_seconds: float = POLL_SECONDS) -> None:
+        self._client = client
+        self._poll_seconds = poll_seconds
+        self._known: RemoteTools | None = None
+        self._names: dict[str, str] = {}
+        self._listed: tuple[ToolInfo, ...] = (self._status_tool(),)
+        self._shown: tuple[ToolInfo, ...] | None = None
+        """What was listed last; a list that nobody has seen need not be announced."""
+        self._problem: VaultbridgeError | None = None
+        self._tried = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._listeners: list[Callable[[Change], None]] = []
+        self._polling: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._polling = asyncio.create_task(self._poll())
+
+    async def list_tools(self) -> Sequence[ToolInfo]:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FIRST_LIST_SECONDS):
+                await self._tried.wait()
+        self._shown = self._listed
+        return self._listed
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        if name == STATUS_TOOL and STATUS_TOOL not in self._names:
+            return await self._status()
+        remote = self._names.get(name)
+        if remote is None:
+            if self.is_away:
+                self._hurry.set()
+                raise _told(self._problem or EngineFailure(f"{self._client.address} has not answered yet."))
+            raise NoteNotFound(name, what="tool")
+        try:
+            result = await self._client.call(remote, arguments)
+        except NoteNotFound:
+            # The list has changed under the caller's hands.
+            self._hurry.set()
+            raise
+        except VaultbridgeError as error:
+            self._hurry.set()
+            raise _told(error) from error
+        if self._problem is not None:
+            self._hurry.set()
+        return ToolResult(
+            # Blocks of kinds that we do not know pass through as they are.
+            tuple(cast(Content, block) for block in result.content),
+            is_error=result.is_error,
+        )
+
+    @property
+    def is_away(self) -> bool:
+        """Whether nobody can say which tools there are now."""
+        return self._known is None or self._problem is not None
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def close(self) -> None:
+        if self._polling is not None:
+            await ended(self._polling)
+
+    async def _poll(self) -> None:
+        wait = FIRST_WAIT_SECONDS
+        while True:
+            self._hurry.clear()
+            try:
+                self._take(await self._client.tools())
+            except VaultbridgeError as error:
+                self._away(error)
+                pause, wait = wait, min(wait * 2, LONGEST_WAIT_SECONDS)
+            else:
+                if self._problem is not None:
+                    log.info("%s is there again", self._client.address)
+                self._problem = None
+                pause, wait = self._poll_seconds, FIRST_WAIT_SECONDS
+            self._tried.set()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._hurry.wait()
+
+    def _away(self, error: VaultbridgeError) -> None:
+        if self._problem is None:
+            log.warning("%s", error)
+        self._problem = error
+
+    def _take(self, tools: RemoteTools) -> None:
+        if tools is self._known:
+            return
+        self._known = tools
+        self._names = mcp_names([tool.name for tool in tools.tools])
+        remote = {tool.name: tool for tool in tools.tools}
+        self._listed = tuple(
+            ToolInfo(name=name, description=remote[own].description, input_schema=remote[own].input_schema)
+            for name, own in self._names.items()
+        )
+        if self._shown is not None and self._shown != self._listed:
+            self._shown = None
+            for listener in tuple(self._listeners):
+                listener(ToolsChanged())
+
+    def _status_tool(self) -> ToolInfo:
+        return ToolInfo(
+            name=STATUS_TOOL,
+            title="Bridge status",
+            description=f"The Obsidian bridge at {self._client.address} has not been reached yet. Says why; "
+            "its tools appear here as soon as it is there.",
+            input_schema={"type": "object", "properties": {}},
+            annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        )
+
+    async def _status(self) -> ToolResult:
+        """Look now, whatever the waits say."""
+        try:
+            tools = await self._client.tools()
+        except VaultbridgeError as error:
+            self._away(error)
+            raise _told(error) from error
+        self._take(tools)
+        return ToolResult(
+            (TextContent(text=f"{self._client.address} is there with {len(tools.tools)} tools."),)
+        )
+
+
+class UnlistedTools:
+    """Names that may be called though no list has them: the status, and every name while the other side is
+    away. Nothing is known of its tools then, and the call says so, where "unknown tool" would send a model
+    looking for another name."""
+
+    def __init__(self) -> None:
+        self.provider: BridgeProvider | None = None
+
+    def __contains__(self, name: object) -> bool:
+        return name == STATUS_TOOL or (self.provider is not None and self.provider.is_away)
+
+
+def mcp_names(names: Sequence[str]) -> dict[str, str]:
+    """A name that MCP clients accept for each of the other side's, by the first; the same on every call.
+
+    A foreign server may name its tools as it likes; model APIs take letters, digits, `_` and `-`, at most 64.
+    """
+    found = {name: name for name in names if _NAME.fullmatch(name)}
+    for name in dict.fromkeys(names):
+        if name in found:
+            continue
+        plain = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:60].strip("_") or "tool"
+        candidate, number = plain, 2
+        while candidate in found:
+            candidate, number = f"{plain}_{number}", number + 1
+        found[candidate] = name
+    return found
+
+
+def _told(error: VaultbridgeError) -> VaultbridgeError:
+    """The same, with what a model can do about a server that is not there."""
+    if isinstance(error, EngineFailure) and not error.hint:
+        return EngineFailure(
+            error.message,
+            hint="Is Obsidian with its bridge, or `vaultbridge serve`, running there?",
+            **error.details,
+        )
+    return error

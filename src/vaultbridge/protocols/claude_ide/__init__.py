@@ -1,0 +1,1 @@
+"""Claude Code's IDE socket: lock files, handshake, methods, tools, notifications."""

@@ -1,0 +1,357 @@
+"""Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools, and notifications to the client.
+
+    ide = ClaudeIde(view, desk, server)
+    connection = Connection(ide.dialect(name), socket)      # one per client
+
+Every connection has a seat at the desk: what the person does in an editor reaches the client from there.
+What MCP says is left to `mcp`; the shapes of this protocol are in `claude_ide_wire`, its tools in
+`claude_ide_tools`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from vaultbridge.editor.feed import NoFocus, Told
+from vaultbridge.editor.hub import EditorHub
+from vaultbridge.editor.model import Mention, VaultView
+from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.jsonrpc.messages import (
+    INTERNAL_ERROR,
+    ErrorObject,
+    Notification,
+    PeerFailed,
+    PeerGone,
+    Request,
+)
+from vaultbridge.limits import MIB
+from vaultbridge.protocols import failures
+from vaultbridge.protocols.claude_ide import wire
+from vaultbridge.protocols.claude_ide.paths import IdePaths, path_in
+from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
+from vaultbridge.protocols.dialect import Call, Dialect, Handler, Peer, Succeeded
+from vaultbridge.protocols.mcp import wire as mcp_wire
+from vaultbridge.protocols.mcp.dialect import McpDialect
+from vaultbridge.protocols.mcp.params import mapping, optional_text, text
+from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.versions import V2024_11_05
+from vaultbridge.vault.absolute import innermost
+
+LAST_MESSAGES: Final = 20
+"""Messages remembered per client for `status`: names and times only."""
+
+ROOTS_SECONDS: Final = 5.0
+"""How long the client may take to say where it runs. Without it, paths with spaces are sent as they are."""
+
+ANSWER_BYTES: Final = 10 * MIB - 1024
+"""Seed 000's limit of a message, with room for what stands around the text."""
+
+SURELY_SENDABLE: Final = 1 * MIB
+"""Characters that fit whatever they are: JSON writes a character as six bytes at most."""
+
+log = logging.getLogger("vaultbridge.ide")
+
+
+class IdeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`relative_paths` gives the seed's form of `filePath`. `quote_mentions` turns `wire.quoted_path` on."""
+
+    relative_paths: bool = False
+    quote_mentions: bool = True
+
+
+class ClientRecord(msgspec.Struct):
+    """What `status` shows of one client. `messages` are (seconds since the epoch, direction, name)."""
+
+    name: str
+    since: float
+    software: str = ""
+    pid: int = 0
+    folder: str = ""
+    messages: deque[tuple[float, str, str]] = msgspec.field(
+        default_factory=lambda: deque(maxlen=LAST_MESSAGES)
+    )
+
+
+class ClaudeIde:
+    """What all IDE connections share. `server` brings the vault's own tools, resources and prompts to
+    clients that list them; without one there are only the IDE's tools."""
+
+    def __init__(
+        self,
+        view: VaultView,
+        desk: EditorHub,
+        server: McpServer | None = None,
+        options: IdeOptions | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        options = options or IdeOptions()
+        self.view = view
+        self.desk = desk
+        self.server = server or McpServer(Offer(resources=True, logging=False), _nothing)
+        self.options = options
+        self.paths = IdePaths(view, relative=options.relative_paths)
+        self.clock = clock
+        self.others: tuple[ClaudeIde, ...] = ()
+        """The other vaults of the same bridge. A connection begins here, and goes on at the one in whose
+        folder the client runs."""
+        self._clients: dict[str, ClientRecord] = {}
+
+    def dialect(self, name: str) -> Callable[[Peer], Dialect]:
+        """The dialect of the connection called `name`."""
+        return lambda peer: _IdeDialect(self, peer, self.take_in(ClientRecord(name, self.clock())))
+
+    def clients(self) -> tuple[ClientRecord, ...]:
+        return tuple(self._clients.values())
+
+    def take_in(self, record: ClientRecord) -> ClientRecord:
+        self._clients[record.name] = record
+        return record
+
+    def serving(self, folder: str) -> ClaudeIde:
+        """The vault whose folder holds `folder`, the closest one; this one when none does."""
+        return self.holding(os.path.realpath(folder))
+
+    def holding(self, path: str) -> ClaudeIde:
+        """The vault that an absolute path lies in, the innermost; this one for every other path."""
+        ides = {ide.view.folder: ide for ide in self.all}
+        folder = innermost(path, ides)
+        return self if folder is None else ides[folder]
+
+    @property
+    def all(self) -> tuple[ClaudeIde, ...]:
+        return (self, *self.others)
+
+    def gone(self, name: str) -> None:
+        self._clients.pop(name, None)
+
+
+class _IdeDialect:
+    in_order = McpDialect.in_order | {
+        # Answered from memory at once: a task of their own would cost more than they do.
+        "ping",
+        "initialized",
+        "getOpenFiles",
+        "getCurrentFile",
+        "workspace/selection",
+    }
+
+    def __init__(self, ide: ClaudeIde, peer: Peer, record: ClientRecord) -> None:
+        self._ide = ide
+        self._peer = peer
+        self._record = record
+        self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
+        self._seat = ide.desk.sit(record.name, self._tell)
+        self._asking = False
+        self._methods: dict[str, Handler] = {
+            "files/read": self._read_file,
+            "readFile": self._read_file,
+            "writeFile": self._write_file,
+            "listFiles": self._list_files,
+            "getWorkspaceInfo": self._workspace_info,
+            "getOpenFiles": self._open_files,
+            "getCurrentFile": self._current_file,
+            "workspace/selection": self._selection,
+            "initialized": self._initialized,
+            "tools/list": self._list_tools,
+        }
+
+    # Dialect
+
+    def handler(self, request: Request) -> Handler:
+        self._note("<", request.method)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Parsed message: request %s from %s", request.method, self._record.name)
+        own = self._methods.get(request.method)
+        if own is not None:
+            return own
+        if request.method == "tools/call" and request.params.get("name") in TOOLS:
+            return self._mcp.completed(request, self._call_ide_tool)
+        if request.method == "initialize" and "protocolVersion" not in request.params:
+            # Seed 000 shows no parameters at all; its time had one version.
+            request.params["protocolVersion"] = V2024_11_05.name
+        if request.method == "resources/list" and not self._ide.server.offer.resources:
+            return self._mcp.completed(request, self._no_resources)
+        return self._mcp.handler(request)
+
+    def notified(self, notification: Notification) -> None:
+        method = notification.method
+        self._note("<", method)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Parsed message: notification %s from %s", method, self._record.name)
+        self._mcp.notified(notification)
+        if method in ("notifications/initialized", "initialized"):
+            self._greet(ask=bool(self._ide.others))
+        elif method == wire.IDE_CONNECTED:
+            pid = notification.params.get("pid")
+            self._record.pid = pid if isinstance(pid, int) else 0
+            self._greet(ask=True)
+
+    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+        verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
+        if verb is None or not isinstance(error, VaultbridgeError) or isinstance(error, InvalidArgument):
+            return self._mcp.failed(error, call)
+        # Seed 001 gives a failed file operation this code and this form of words.
+        why = "File not found" if isinstance(error, NoteNotFound) else str(error)
+        return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.error_data(error))
+
+    def time_limit(self, method: str, seconds: float) -> float | None:
+        return self._mcp.time_limit(method, seconds)
+
+    def ending(self) -> None:
+        self._close_diffs()
+        self._mcp.ending()
+
+    def _close_diffs(self) -> None:
+        """Also those of notes in the other vaults."""
+        for ide in self._ide.all:
+            ide.desk.diffs.close_all(self._record.name)
+
+    async def closed(self) -> None:
+        self._close_diffs()
+        self._seat.leave()
+        self._ide.gone(self._record.name)
+        await self._mcp.closed()
+
+    # what the person did, to the client
+
+    def _tell(self, told: Told) -> None:
+        if isinstance(told, Mention):
+            folder = self._record.folder if self._ide.options.quote_mentions else ""
+            self._send(wire.AT_MENTIONED, wire.at_mentioned(told, self._ide.paths, client_folder=folder))
+            log.info("Sent at-mention to %s: %s", self._record.name, told.path)
+        else:
+            focus = None if isinstance(told, NoFocus) else told
+            self._send(wire.SELECTION_CHANGED, wire.selection_changed(focus, self._ide.paths))
+
+    def _greet(self, *, ask: bool) -> None:
+        """With one vault at once; with several, when it is known which one is meant."""
+        if not self._ide.others:
+            self._seat.greeted()
+        if ask:
+            self._peer.spawn(self._settle())
+
+    async def _settle(self) -> None:
+        if self._asking:
+            return  # `initialized` asked already, and will settle it with the answer
+        if not self._record.folder:
+            self._asking = True
+            await self._ask_folder()
+            self._asking = False
+        if not self._ide.others:
+            return
+        ide = self._ide.serving(self._record.folder) if self._record.folder else self._ide
+        if ide is not self._ide:
+            self._ide.gone(self._record.name)
+            self._seat.leave()
+            self._ide = ide
+            ide.take_in(self._record)
+            self._seat = ide.desk.sit(self._record.name, self._tell)
+        self._seat.greeted()
+
+    def _send(self, method: str, params: dict[str, Any]) -> None:
+        self._note(">", method)
+        self._peer.notify(method, params)
+
+    async def _ask_folder(self) -> None:
+        """Where the client runs: its only root. Needed for quoting mentions, nice to have in `status`."""
+        if "roots" not in self._mcp.client.capabilities:
+            return
+        try:
+            answer = await self._peer.request("roots/list", {}, seconds=ROOTS_SECONDS)
+        except (VaultbridgeError, PeerFailed, PeerGone):
+            return
+        roots = answer.get("roots") if isinstance(answer, dict) else None
+        uri = (
+            roots[0].get("uri") if isinstance(roots, list) and roots and isinstance(roots[0], dict) else None
+        )
+        if isinstance(uri, str) and uri.startswith("file://"):
+            self._record.folder = unquote(urlsplit(uri).path)
+
+    # the seeds' methods
+
+    async def _read_file(self, call: Call) -> str:
+        given = text(call.params, "path")
+        ide = self._ide.holding(given)
+        path = ide.paths.lenient(given)
+        content = await ide.view.read_text(path)
+        if len(content) > SURELY_SENDABLE and len(msgspec.json.encode(content)) > ANSWER_BYTES:
+            raise EngineFailure(f"{path} is too large for one message of {ANSWER_BYTES} bytes.")
+        return content
+
+    async def _write_file(self, call: Call) -> dict[str, Any]:
+        given = text(call.params, "path")
+        ide = self._ide.holding(given)
+        path = ide.paths.to_write(given)
+        actor = f"ide:{self._mcp.client.name or 'client'}"
+        stored = await ide.view.write_text(path, text(call.params, "content"), actor=actor)
+        return {"success": True, "path": stored}
+
+    async def _list_files(self, call: Call) -> list[str]:
+        return list(await self._ide.view.list_files(optional_text(call.params, "pattern")))
+
+    async def _workspace_info(self, call: Call) -> dict[str, Any]:
+        view = self._ide.view
+        return {
+            "name": view.name,
+            "path": str(view.folder),
+            "fileCount": await view.file_count(),
+            "type": "obsidian-vault",
+        }
+
+    async def _open_files(self, call: Call) -> list[str]:
+        return [file.path for file in self._ide.desk.state.open_files()]
+
+    async def _current_file(self, call: Call) -> str | None:
+        focus = self._ide.desk.state.focus()
+        return None if focus is None else focus.path
+
+    async def _selection(self, call: Call) -> dict[str, Any]:
+        return wire.workspace_selection(self._ide.desk.state.focus(), self._ide.paths)
+
+    async def _initialized(self, call: Call) -> dict[str, Any]:
+        """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
+        self._mcp.notified(Notification("initialized", {}))
+        self._greet(ask=bool(self._ide.others))
+        return {}
+
+    async def _no_resources(self, call: Call) -> dict[str, Any]:
+        return {"resources": []}
+
+    # MCP, with the IDE's tools among the others
+
+    async def _list_tools(self, call: Call) -> dict[str, Any]:
+        listed: Awaitable[dict[str, Any]] = self._mcp.handler(call.request)(call)
+        result = await listed
+        version = self._mcp.version_of(call.request)
+        own = [mcp_wire.listed(info, version) for info, _ in TOOLS.values()]
+        result["tools"] = own + [tool for tool in result["tools"] if tool["name"] not in TOOLS]
+        return result
+
+    async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
+        _, tool = TOOLS[call.params["name"]]
+        self._note("<", call.params["name"])
+        arguments = mapping(call.params, "arguments")
+        named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
+        ide = self._ide.holding(path_in(named))
+        desks = tuple(one.desk for one in self._ide.all)
+        blocks = await tool(ToolCall(arguments, call, self._seat, ide.desk, desks, ide.view, ide.paths))
+        return {"content": [{"type": "text", "text": block} for block in blocks]}
+
+    def _note(self, direction: str, name: str) -> None:
+        self._record.messages.append((self._ide.clock(), direction, name[:100]))
+        if not self._record.software:
+            self._record.software = self._mcp.client.name
+
+
+async def _nothing() -> Provider:
+    return EmptyProvider()

@@ -1,0 +1,268 @@
+"""Why does Claude Code not connect? Every check of seed 001's list, and what the real client has taught us.
+
+Reads lock files and tries the port as a client would; changes nothing. Each check says what was found
+and what to do. Secrets never appear in the findings.
+
+The values of a diagnosis: what was looked at, how it stands, and what to do about it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import JSON_FAULTS
+from vaultbridge.protocols.claude_ide.lock_files import lock_files, scanned_folders
+from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER
+from vaultbridge.system import is_alive, read_private
+
+Standing = Literal["good", "warning", "bad", "unknown"]
+
+
+class Check(Struct, frozen=True):
+    """`advice` is empty when nothing has to be done."""
+
+    name: str
+    standing: Standing
+    found: str
+    advice: str = ""
+
+
+CONNECT_SECONDS: Final = 2.0
+"""How long a listening port on this machine may take to answer."""
+
+_KEY: Final = "dmF1bHRicmlkZ2UtZG9jdA=="
+"""Any sixteen bytes in base64 will do."""
+
+Lock = dict[str, Any]
+
+
+def diagnose(
+    vault: Path, port: int, *, environ: Mapping[str, str], home: Path, working_folder: Path | None = None
+) -> list[Check]:
+    """All checks for the bridge of `vault` on `port`, in the order a person should read them.
+    `working_folder` is where Claude Code is started, when that is known."""
+    folders = scanned_folders(environ, home)
+    locks = {folder / f"{port}.lock": _read(folder / f"{port}.lock") for folder in folders}
+    found = {file: lock for file, lock in locks.items() if isinstance(lock, dict)}
+    checks = [
+        _lock_exists(locks, scanned_folders(environ, home, older=False)),
+        *(_lock_content(file, lock, port, vault) for file, lock in found.items()),
+        *(_private(file) for file in found),
+        _listens(port),
+        _only_loopback(port),
+        _answers(port, next((lock.get("authToken") for lock in found.values()), None)),
+        _stale(folders),
+        _only_match(folders, vault, port),
+        _environment(environ),
+    ]
+    if working_folder is not None:
+        checks.append(_working_folder(working_folder, vault))
+    return checks
+
+
+def _lock_exists(locks: Mapping[Path, Lock | str], scanned: Sequence[Path]) -> Check:
+    name = "lock file in the folder Claude Code scans"
+    there = [file for file, lock in locks.items() if lock != "missing"]
+    if not there:
+        found = f"{next(iter(locks))} is missing"
+        return Check(name, "bad", found, "Start `vaultbridge serve`; look at its log for the reason.")
+    broken = [file for file, lock in locks.items() if lock == "broken"]
+    if broken:
+        found = f"{broken[0]} is not readable as JSON"
+        return Check(name, "bad", found, "Restart `vaultbridge serve`: it writes the lock anew.")
+    listed = [file for file in there if file.parent in scanned]
+    if len(listed) > 1:
+        found = (
+            f"{len(listed)} locks of this bridge: Claude Code lists it twice and does not connect by itself"
+        )
+        return Check(name, "warning", found, f"Remove {listed[-1]}.")
+    return Check(name, "good", f"found in {there[0].parent}")
+
+
+def _lock_content(file: Path, lock: Lock, port: int, vault: Path) -> Check:
+    name = f"content of {file.parent.parent.name}/{file.parent.name}/{file.name}"
+    wrong = []
+    if lock.get("transport") != "ws":
+        wrong.append('"transport" is not "ws"')
+    if not isinstance(lock.get("pid"), int) or not is_alive(lock["pid"]):
+        wrong.append('"pid" names no living process: the client deletes such a lock')
+    if not isinstance(lock.get("authToken"), str) or not lock["authToken"]:
+        wrong.append('"authToken" is missing')
+    if lock.get("port", port) != port:
+        wrong.append('"port" differs from the file\'s name')
+    folders = lock.get("workspaceFolders")
+    listed = [folder for folder in folders if isinstance(folder, str)] if isinstance(folders, list) else []
+    if not listed:
+        wrong.append('"workspaceFolders" is empty')
+    elif not all(Path(folder).is_absolute() for folder in listed):
+        wrong.append('"workspaceFolders" holds a relative path')
+    elif os.path.realpath(vault) not in listed:
+        wrong.append('"workspaceFolders" does not name the vault\'s real folder')
+    if wrong:
+        return Check(name, "bad", "; ".join(wrong), "Restart `vaultbridge serve`: it writes the lock anew.")
+    return Check(name, "good", "complete, and named by its port")
+
+
+def _private(file: Path) -> Check:
+    name = f"privacy of {file.name}"
+    if os.name != "posix":
+        return Check(name, "unknown", "cannot be told on this system")
+    modes = stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)
+    if modes[0] & 0o077 or modes[1] & 0o077:
+        advice = f"Run: chmod 700 {file.parent} && chmod 600 {file}"
+        return Check(
+            name, "warning", f"modes {modes[0]:o} and {modes[1]:o}: others can read the token", advice
+        )
+    return Check(name, "good", "file 600, folder 700")
+
+
+def _listens(port: int) -> Check:
+    name = "server is listening"
+    try:
+        socket.create_connection(("127.0.0.1", port), CONNECT_SECONDS).close()
+    except OSError as error:
+        advice = "Start `vaultbridge serve`. If it runs, security software may block loopback connections."
+        return Check(name, "bad", f"nothing accepts on 127.0.0.1:{port}: {error.strerror or error}", advice)
+    return Check(name, "good", f"127.0.0.1:{port} accepts connections")
+
+
+def _only_loopback(port: int) -> Check:
+    """Tried, not read from a table: whether this machine's own outer address accepts too."""
+    name = "bound to loopback only"
+    for address in _outer_addresses():
+        try:
+            socket.create_connection((address, port), CONNECT_SECONDS).close()
+        except OSError:
+            continue
+        advice = "Bind to 127.0.0.1 (the default) unless others must reach the bridge."
+        return Check(name, "warning", f"also reachable at {address}", advice)
+    return Check(name, "good", "no outer address accepts")
+
+
+def _outer_addresses() -> list[str]:
+    try:
+        entries = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET, socket.SOCK_STREAM)
+    except OSError:
+        return []
+    addresses = {str(entry[4][0]) for entry in entries}
+    return sorted(address for address in addresses if not address.startswith("127."))
+
+
+def _answers(port: int, token: object) -> Check:
+    """What seed 001 tries with curl: an upgrade, once without the token and once with it."""
+    name = "WebSocket handshake"
+    try:
+        without = _upgrade(port, None)
+        with_token = _upgrade(port, token) if isinstance(token, str) else None
+    except OSError as error:
+        return Check(name, "bad", f"no answer: {error.strerror or error}", "Start `vaultbridge serve`.")
+    if without != 401:
+        found = f"an upgrade without a token was answered {without}, not 401"
+        return Check(
+            name, "bad", found, f"Another program listens on port {port}: choose another with --port."
+        )
+    if with_token == 503:
+        return Check(name, "warning", "all connections are taken", "Close some Claude Code sessions.")
+    if with_token is not None and with_token != 101:
+        found = f"the lock's token was answered {with_token}"
+        return Check(name, "bad", found, "The lock is older than the server: restart `vaultbridge serve`.")
+    return Check(name, "good", "refused without the token, accepted with it")
+
+
+def _upgrade(port: int, token: str | None) -> int:
+    lines = [
+        "GET / HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        f"Sec-WebSocket-Key: {_KEY}",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Protocol: mcp",
+        *([f"{IDE_TOKEN_HEADER}: {token}"] if token else []),
+    ]
+    with socket.create_connection(("127.0.0.1", port), CONNECT_SECONDS) as connection:
+        connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        words = connection.recv(64).decode("latin-1").split()
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+
+
+def _stale(folders: Sequence[Path]) -> Check:
+    name = "locks of dead processes"
+    dead = [file for folder in folders for file in lock_files(folder) if _is_dead(file)]
+    if dead:
+        listed = ", ".join(str(file) for file in dead[:5])
+        return Check(
+            name, "warning", f"{len(dead)}: {listed}", "They are removed when `vaultbridge serve` starts."
+        )
+    return Check(name, "good", "none")
+
+
+def _is_dead(file: Path) -> bool:
+    lock = _read(file)
+    return isinstance(lock, dict) and isinstance(lock.get("pid"), int) and not is_alive(lock["pid"])
+
+
+def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
+    """Auto-connect needs exactly one lock that fits the working directory."""
+    name = "no other editor claims the vault"
+    real = _norm(os.path.realpath(vault))
+    rivals = set()
+    for folder in folders:
+        for file in lock_files(folder):
+            lock = _read(file)
+            if file.stem == str(port) or not isinstance(lock, dict) or _is_dead(file):
+                continue
+            claimed = [_norm(one) for one in lock.get("workspaceFolders") or [] if isinstance(one, str)]
+            if any(real == one or real.startswith(one.rstrip("/") + "/") for one in claimed):
+                rivals.add(f"{lock.get('ideName', 'an editor')} on port {file.stem}")
+    if rivals:
+        advice = "With several matches Claude Code does not connect by itself: choose with /ide."
+        return Check(name, "warning", ", ".join(sorted(rivals)), advice)
+    return Check(name, "good", "this bridge is the only one")
+
+
+def _environment(environ: Mapping[str, str]) -> Check:
+    name = "environment"
+    if environ.get("CLAUDE_CODE_SSE_PORT"):
+        found = f"CLAUDE_CODE_SSE_PORT={environ['CLAUDE_CODE_SSE_PORT']} makes clients use that port alone"
+        return Check(name, "warning", found, "Unset it where Claude Code is started, or set it to this port.")
+    chosen = environ.get("CLAUDE_CONFIG_DIR")
+    if chosen and not Path(chosen).is_absolute():
+        advice = "Give an absolute path: the server and the client may run in different folders."
+        return Check(name, "warning", "CLAUDE_CONFIG_DIR is a relative path", advice)
+    where = f"CLAUDE_CONFIG_DIR={chosen}" if chosen else "no CLAUDE_CONFIG_DIR: ~/.claude is used"
+    return Check(name, "good", where)
+
+
+def _working_folder(working: Path, vault: Path) -> Check:
+    name = "Claude Code's working directory"
+    here, real = _norm(os.path.realpath(working)), _norm(os.path.realpath(vault))
+    if here == real or here.startswith(real.rstrip("/") + "/"):
+        return Check(name, "good", "inside the vault")
+    advice = "Start Claude Code in the vault, or set CLAUDE_CODE_SSE_PORT to the bridge's port."
+    return Check(name, "warning", "outside the vault: /ide does not list the bridge there", advice)
+
+
+def _read(file: Path) -> Lock | str:
+    """The lock, or "missing" or "broken"."""
+    data = read_private(file)
+    if data is None:
+        return "missing"
+    try:
+        value = msgspec.json.decode(data)
+    except JSON_FAULTS:
+        return "broken"
+    return value if isinstance(value, dict) else "broken"
+
+
+def _norm(path: str) -> str:
+    return unicodedata.normalize("NFC", path)

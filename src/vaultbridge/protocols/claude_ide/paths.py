@@ -1,0 +1,78 @@
+"""Paths as Claude Code writes them, to and from vault paths.
+
+Its client sends and wants absolute paths; the seeds' clients send paths relative to the vault, with or
+without a leading slash. Both are understood; `vault.absolute` has the rule. Whether a path in the vault leads
+out of it again is the vault's own question (`locate`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+from urllib.parse import unquote
+
+from vaultbridge.editor.model import VaultView
+from vaultbridge.errors import InvalidPath
+from vaultbridge.vault.absolute import below, is_absolute
+from vaultbridge.vault.paths import VaultPath, vault_path
+
+FILE_URI: Final = "file://"
+
+
+class IdePaths:
+    def __init__(self, view: VaultView, *, relative: bool = False) -> None:
+        self._view = view
+        self._relative = relative
+
+    def shown(self, path: VaultPath) -> str:
+        """As a client is told: absolute, or the seed's relative form when the person chose that."""
+        return path if self._relative else self.absolute(path)
+
+    def absolute(self, path: VaultPath) -> str:
+        return str(self._view.locate(path))
+
+    def url(self, path: VaultPath) -> str:
+        """A proper file URL, percent-encoded."""
+        return self._view.locate(path).as_uri()
+
+    def raw_uri(self, path: VaultPath) -> str:
+        """`file://` and the bare path: the form Claude Code itself uses for diagnostics."""
+        return FILE_URI + self.absolute(path)
+
+    def inside(self, text: str, *, argument: str = "filePath") -> VaultPath:
+        """A path that must be absolute and in the vault, or relative. Raises InvalidPath."""
+        inner = below(text, self._view.folder)
+        if inner is None and is_absolute(text):
+            raise InvalidPath(
+                "The file is not in this vault.",
+                argument=argument,
+                hint="Give a path under the vault's folder.",
+            )
+        return vault_path(text if inner is None else inner)
+
+    def lenient(self, text: str) -> VaultPath:
+        """Like `inside`, but a leading slash may also mean the top of the vault, as seed 000 writes it."""
+        inner = below(text, self._view.folder)
+        return vault_path(text if inner is None else inner)
+
+    def to_write(self, text: str) -> VaultPath:
+        """Like `lenient`, for a file that is replaced or made: a new one outside is not made inside."""
+        return vault_path(self._view.from_top(text))
+
+    def from_uri(self, uri: str, *, argument: str = "filePath") -> VaultPath:
+        """A `file://` URI, percent-encoded or not, or a plain path. Raises InvalidPath."""
+        return self.inside(path_in(uri), argument=argument)
+
+
+def path_in(uri: str) -> str:
+    """The path of a `file://` URI; anything else as it is."""
+    if not uri.startswith(FILE_URI):
+        return uri
+    raw = uri.removeprefix(FILE_URI)
+    # Windows: file:///C:/x. The client writes `file://` before whatever path it has.
+    if os.name == "nt" and raw.startswith("/"):
+        raw = raw[1:]
+    # As it is, if there is such a file; a name may hold a percent sign.
+    if "%" in raw and "\0" not in raw and not os.path.lexists(raw):
+        return unquote(raw)
+    return raw

@@ -1,0 +1,146 @@
+"""A bridge's place on this machine: its port, its token, its lock files, from start to end.
+
+    presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
+    … web.SockSite(runner, presence.socket) …
+    presence.take_in(other_cache, other_vault)
+    presence.announce([vault, other_vault])     # now listening; again whenever the vaults change
+    presence.withdraw()                         # at a clean end
+
+After `kill -9` nothing needs repair: the next `claim` takes the remembered port and token again, sweeps the
+dead lock and `announce` writes a living one.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, lock_for, scanned_folders
+from vaultbridge.protocols.claude_ide.server import listening_socket
+from vaultbridge.protocols.editor.endpoint_file import (
+    Endpoint,
+    be_guest,
+    guest_no_more,
+    new_token,
+    recall,
+    remember,
+    stopped,
+)
+from vaultbridge.system import is_alive
+
+DEFAULT_PORT: Final = 3000
+
+
+EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses to listen on that nobody is called by, and what reaches them from this machine."""
+
+
+class Presence:
+    """`certificate` is the fingerprint of the one that is shown, `name` what people call the server."""
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        token: str,
+        cache: Path,
+        locks: LockFiles,
+        *,
+        ide_name: str,
+        certificate: str = "",
+        name: str = "",
+    ) -> None:
+        self.socket = listening
+        self.token = token
+        self._cache = cache
+        self._locks = locks
+        self._ide_name = ide_name
+        self._certificate = certificate
+        self._name = name
+        self._guests: list[Path] = []
+
+    @property
+    def port(self) -> int:
+        port: int = self.socket.getsockname()[1]
+        return port
+
+    @property
+    def host(self) -> str:
+        """The address at which this machine reaches us."""
+        bound: str = self.socket.getsockname()[0]
+        return EVERYWHERE.get(bound, bound)
+
+    @property
+    def link(self) -> str:
+        """The address that people are told."""
+        return self._remembered(None).link
+
+    @property
+    def fits_claude_code(self) -> bool:
+        """Claude Code dials ws://127.0.0.1, and nothing else."""
+        dialled = ("127.0.0.1", "0.0.0.0")
+        return self.socket.getsockname()[0] in dialled and not self._certificate
+
+    @classmethod
+    def claim(
+        cls,
+        cache: Path,
+        folders: Sequence[Path],
+        *,
+        environ: Mapping[str, str],
+        home: Path,
+        host: str = "127.0.0.1",
+        port: int | None = None,
+        ide_name: str = "Obsidian",
+        certificate: str = "",
+        name: str = "",
+    ) -> Presence:
+        """Open the port and remember it. `cache` is the vault's cache folder. A `port` that was asked for is
+        taken or nothing (0: any free one); else the remembered one, the default, or any free one, in this
+        order. Raises EngineFailure."""
+        known = recall(cache)
+        remembered = [known.port] if known is not None else []
+        wanted = [*remembered, DEFAULT_PORT, 0] if port is None else [port]
+        if port == 0:
+            wanted = [*remembered, 0]
+        listening = listening_socket(host, wanted)
+        token = known.token if known is not None else new_token()
+        locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
+        presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
+        # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
+        # We are found when it has ended.
+        if known is None or known.port == presence.port or not is_alive(known.pid):
+            remember(cache, presence._remembered(folders[0] if folders else None))
+        elif folders:
+            presence.take_in(cache, folders[0])
+        return presence
+
+    def announce(self, folders: Sequence[Path]) -> tuple[Path, ...]:
+        """Sweep dead locks and write ours; gives the files written. Call it when the port is served."""
+        self._locks.sweep()
+        return self._locks.write(lock_for(self.port, self.token, folders, ide_name=self._ide_name))
+
+    def take_in(self, cache: Path, folder: Path) -> None:
+        """This bridge serves another vault too: commands that name it find us. Raises EngineFailure."""
+        be_guest(cache, self._remembered(folder))
+        self._guests.append(cache)
+
+    def withdraw(self) -> None:
+        """Remove our locks; port and token stay remembered."""
+        self._locks.remove()
+        for cache in self._guests:
+            guest_no_more(cache, os.getpid())
+        stopped(self._cache, os.getpid())
+
+    def _remembered(self, folder: Path | None) -> Endpoint:
+        return Endpoint(
+            port=self.port,
+            token=self.token,
+            pid=os.getpid(),
+            vault=os.path.realpath(folder) if folder is not None else "",
+            host=self.host,
+            certificate=self._certificate,
+            name=self._name,
+        )

@@ -1,0 +1,181 @@
+"""The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
+
+Joins doors, connections and dialects, and knows the rules that differ between the two. Whoever builds the
+server gives it an aiohttp application; nothing here opens a port, except `listening_socket` for the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, Protocol
+
+from aiohttp import hdrs, web
+
+from vaultbridge.errors import EngineFailure
+from vaultbridge.jsonrpc import codec
+from vaultbridge.jsonrpc.messages import Malformed
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols.connection import Connection, ended
+from vaultbridge.protocols.dialect import Dialect, Peer
+from vaultbridge.protocols.http.guard import HostGuard, called_host
+from vaultbridge.protocols.websocket.endpoint import (
+    PING_SECONDS,
+    EndpointRules,
+    WebSocketEndpoint,
+    any_origin_is_refused,
+    is_upgrade,
+    token_fits,
+)
+from vaultbridge.protocols.websocket.socket import WebSocket
+
+EDITOR_CONNECTIONS: Final = 32
+"""Editors at once: each open page is one, and a command line call is one for a moment."""
+
+BAD_MESSAGES: Final = 64
+"""Messages in a row that cannot be read before a connection is closed. Each of them was answered with what is
+wrong; a program that sends so many does not read the answers."""
+
+EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
+
+MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
+"""A connection's name to its dialect's factory."""
+
+
+class MakeEditorDialect(Protocol):
+    """The same, told whether the right token came with the upgrade already. `greeted` is to be called when
+    the token came in a message."""
+
+    def __call__(
+        self, name: str, *, token_came: bool, greeted: Callable[[], None]
+    ) -> Callable[[Peer], Dialect]: ...
+
+
+Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class IdeServer:
+    """`start` the health checks when the application runs, and `stop` before it ends. `guard` judges the Host
+    of both sockets and the Origin of editors; Claude Code's socket refuses every Origin."""
+
+    def __init__(
+        self,
+        token: str,
+        ide: MakeDialect,
+        editor: MakeEditorDialect,
+        *,
+        guard: HostGuard | None = None,
+        ping_seconds: float = PING_SECONDS,
+        call_seconds: float = CALL_SECONDS,
+    ) -> None:
+        self._call_seconds = call_seconds
+        judge = guard or HostGuard()
+        self._token = token
+        self._ide_dialect = ide
+        self._editor_dialect = editor
+        self.ide = WebSocketEndpoint(
+            EndpointRules(
+                name="claude",
+                origin_refused=lambda request: (
+                    any_origin_is_refused(request) or judge.host_refusal(called_host(request))
+                ),
+                token=token,
+                ping_seconds=ping_seconds,
+            ),
+            self._serve_ide,
+        )
+        self.editor = WebSocketEndpoint(
+            EndpointRules(
+                name="editor",
+                origin_refused=lambda request: judge.refusal(
+                    called_host(request), request.headers.get(hdrs.ORIGIN)
+                ),
+                trusts=lambda request: token_fits(request, token),
+                protocols=(EDITOR_PROTOCOL,),
+                connections=EDITOR_CONNECTIONS,
+                ping_seconds=ping_seconds,
+            ),
+            self._serve_editor,
+        )
+        self._health: list[asyncio.Task[None]] = []
+
+    def add_routes(self, app: web.Application, *, page: Page | None = None) -> None:
+        """`/` upgrades to the IDE socket; any other GET of it is the page's, when there is one."""
+
+        async def front(request: web.Request) -> web.StreamResponse:
+            if page is not None and not is_upgrade(request):
+                return await page(request)
+            return await self.ide.request_handler(request)
+
+        app.router.add_get("/", front)
+        app.router.add_get("/editor", self.editor.request_handler)
+
+    def start(self) -> None:
+        self._health = [asyncio.create_task(door.keep_healthy()) for door in (self.ide, self.editor)]
+
+    async def stop(self) -> None:
+        """Say goodbye to everybody (1001) and stop the health checks."""
+        for task in self._health:
+            await ended(task)
+        self._health = []
+        await asyncio.gather(self.ide.shut(), self.editor.shut())
+
+    async def _serve_ide(self, socket: WebSocket, request: web.Request) -> None:
+        await self._converse(socket, self._ide_dialect(socket.name), "ide")
+
+    async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
+        dialect = self._editor_dialect(socket.name, token_came=socket.trusted, greeted=socket.trust)
+        await self._converse(socket, dialect, "editor")
+
+    async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
+        """Run one connection until the peer goes or the dialect ends it."""
+        connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
+        ended = asyncio.ensure_future(_close_when_ended(connection, socket))
+        try:
+            bad = 0
+            while (data := await socket.receive()) is not None:
+                message = codec.decode(data)
+                await connection.receive_message(message)
+                bad = bad + 1 if isinstance(message, Malformed) else 0
+                if bad >= BAD_MESSAGES:
+                    await socket.close(1008, f"{bad} messages in a row were not JSON-RPC")
+                    return
+        finally:
+            ended.cancel()
+            await connection.close()
+
+
+async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
+    await connection.ending.wait()
+    await socket.close(1008, "the connection was refused")
+
+
+def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
+    """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is.
+
+    The remembered port comes first, then the default, then 0. An address still in TIME_WAIT after a crash
+    may be taken again; one that somebody listens on may not.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for port in dict.fromkeys(ports):
+        candidate = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+            else:
+                candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            candidate.bind((host, port))
+            candidate.listen(128)
+        except OSError as error:
+            candidate.close()
+            problem = error
+        else:
+            candidate.settimeout(0)
+            return candidate
+    tried = ", ".join(str(port) for port in ports)
+    why = problem.strerror if problem is not None else "none was given"
+    raise EngineFailure(
+        f"No port could be opened (tried {tried}): {why}.", hint="Give another one with --port."
+    )

@@ -1,0 +1,352 @@
+"""The tools an IDE offers to Claude Code's client. Their names, inputs and answers are the client's.
+
+Answers are text content; objects travel as JSON text. The client calls these itself, also when they were
+not listed; the model sees hardly any of them. What a tool needs of its connection is in `ToolCall`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.editor.hub import AssistantSession, EditorHub
+from vaultbridge.editor.model import Point, Selection, VaultView
+from vaultbridge.editor.proposals import Accepted
+from vaultbridge.errors import InvalidArgument, NoteNotFound, ObsidianNotRunning, VaultbridgeError
+from vaultbridge.markdown.positions import Positions
+from vaultbridge.protocols.claude_ide import wire
+from vaultbridge.protocols.claude_ide.paths import IdePaths
+from vaultbridge.protocols.dialect import Call
+from vaultbridge.protocols.mcp.values import ToolAnnotations, ToolInfo
+from vaultbridge.vault.paths import VaultPath
+
+log = logging.getLogger("vaultbridge.ide")
+
+TABS_COUNTED: Final = 50
+"""Open notes whose lines are counted for `getOpenEditors`; each costs a read."""
+
+
+FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
+"""The arguments that name the file a call is about: the vault that holds it answers."""
+
+
+class ToolCall(msgspec.Struct):
+    """One call: who asks, what for, and what there is to answer with. `desk`, `view` and `paths` are those of
+    the vault that holds the named file; `desks` are those of all."""
+
+    arguments: dict[str, Any]
+    call: Call
+    seat: AssistantSession
+    desk: EditorHub
+    desks: tuple[EditorHub, ...]
+    view: VaultView
+    paths: IdePaths
+
+    def text(self, name: str) -> str:
+        value = self.arguments.get(name)
+        if not isinstance(value, str):
+            raise InvalidArgument(f"{name} must be a string.", argument=name)
+        return value
+
+    def optional_text(self, name: str) -> str:
+        return self.text(name) if self.arguments.get(name) is not None else ""
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        value = self.arguments.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise InvalidArgument(f"{name} must be true or false.", argument=name)
+        return value
+
+    def file(self) -> VaultPath:
+        """`filePath`, of a note that assistants may see. Raises as for a missing one otherwise."""
+        path = self.paths.from_uri(self.text("filePath"))
+        if not self.view.visible(path):
+            raise NoteNotFound(path)
+        return path
+
+    def document(self) -> tuple[VaultPath, bool]:
+        """`filePath`, and whether an editor has it open. A hidden file is not open, like a missing one."""
+        path = self.paths.from_uri(self.text("filePath"))
+        is_open = any(file.path == path for file in self.desk.state.open_files())
+        return path, is_open and self.view.visible(path)
+
+
+Blocks = tuple[str, ...]
+Tool = Callable[[ToolCall], Awaitable[Blocks]]
+
+
+async def open_file(asked: ToolCall) -> Blocks:
+    path = asked.file()
+    text = await asked.view.read_text(path)
+    front = asked.flag("makeFrontmost", default=True)
+    selection = _found(
+        text,
+        asked.optional_text("startText"),
+        asked.optional_text("endText"),
+        to_line_end=asked.flag("selectToEndOfLine", default=False),
+    )
+    preview = asked.flag("preview", default=False)
+    opened = [
+        await editor.open_file(path, selection, preview=preview, front=front)
+        for editor in tuple(asked.desk.editors.values())
+    ]
+    if not any(opened):
+        raise ObsidianNotRunning(
+            "No connected editor could open the file.",
+            hint="Start Obsidian with the companion, or open the page.",
+        )
+    absolute = asked.paths.absolute(path)
+    if front:
+        return (f"Opened file: {absolute}",)
+    return _json(
+        {
+            "success": True,
+            "filePath": absolute,
+            "languageId": wire.language_of(path),
+            "lineCount": Positions(text).line_count,
+        }
+    )
+
+
+async def open_diff(asked: ToolCall) -> Blocks:
+    """Waits for a person. The client writes the file itself after an acceptance."""
+    tab_name = asked.text("tab_name")
+    new_text = asked.text("new_file_contents")
+    asked.text("new_file_path")
+    path = asked.paths.inside(asked.text("old_file_path"), argument="old_file_path")
+    if not asked.view.visible(path):
+        raise NoteNotFound(path)
+
+    limited = True
+
+    async def read() -> str:
+        nonlocal limited
+        try:
+            text = await asked.view.read_text(path)
+        except NoteNotFound:
+            text = ""
+        if limited:
+            # From here on a person is waited for. Later the call may be over.
+            limited = False
+            asked.call.lift_time_limit()
+        # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all
+        # new.
+        return text.replace("\r\n", "\n")
+
+    try:
+        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, read, new_text)
+    except ObsidianNotRunning:
+        log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.seat.name)
+        raise
+    if isinstance(decision, Accepted):
+        return (wire.FILE_SAVED, decision.text)
+    return (wire.DIFF_REJECTED, tab_name)
+
+
+async def close_tab(asked: ToolCall) -> Blocks:
+    tab_name = asked.text("tab_name")
+    for desk in asked.desks:
+        desk.diffs.close_tab(asked.seat.name, tab_name)
+    return (wire.TAB_CLOSED,)
+
+
+async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
+    """The client calls this with every submitted prompt, and has forgotten the selection then."""
+    count = sum(desk.diffs.close_all(asked.seat.name) for desk in asked.desks)
+    asked.seat.prompt_submitted()
+    return (f"CLOSED_{count}_DIFF_TABS",)
+
+
+async def get_diagnostics(asked: ToolCall) -> Blocks:
+    """Always answers: a file outside the vault, or one that cannot be read, has nothing to report."""
+    uri = asked.optional_text("uri")
+    try:
+        path = asked.paths.from_uri(uri, argument="uri") if uri else None
+        hidden = path is not None and not asked.view.visible(path)
+        # Answered as a missing file is: it has nothing to report.
+        found = [] if hidden else await asked.view.findings(path)
+    except VaultbridgeError:
+        return _json([])
+    if path is not None:
+        return _json([wire.diagnostics(item, uri) for item in found] or [{"uri": uri, "diagnostics": []}])
+    return _json([wire.diagnostics(item, asked.paths.raw_uri(item.path)) for item in found])
+
+
+async def get_current_selection(asked: ToolCall) -> Blocks:
+    return _json(wire.current_selection(asked.desk.state.focus(), asked.paths, "No active editor found"))
+
+
+async def get_latest_selection(asked: ToolCall) -> Blocks:
+    return _json(wire.current_selection(asked.desk.state.latest(), asked.paths, "No selection available"))
+
+
+async def get_open_editors(asked: ToolCall) -> Blocks:
+    focus = asked.desk.state.focus()
+    tabs = []
+    for number, file in enumerate(asked.desk.state.open_files()):
+        lines = file.lines
+        if not lines and number < TABS_COUNTED:
+            lines = await _line_count(asked.view, file.path)
+        active = focus is not None and focus.path == file.path
+        tabs.append(wire.editor_tab(file, asked.paths, active=active, lines=lines))
+    return _json({"tabs": tabs})
+
+
+async def get_workspace_folders(asked: ToolCall) -> Blocks:
+    folder = asked.view.folder
+    entry = {"name": asked.view.name, "uri": folder.as_uri(), "path": str(folder)}
+    return _json({"success": True, "folders": [entry], "rootPath": str(folder)})
+
+
+async def check_document_dirty(asked: ToolCall) -> Blocks:
+    path, is_open = asked.document()
+    absolute = asked.paths.absolute(path)
+    if not is_open:
+        return _json({"success": False, "message": f"Document not open: {absolute}"})
+    dirty = asked.desk.state.is_dirty(path)
+    return _json({"success": True, "filePath": absolute, "isDirty": dirty, "isUntitled": False})
+
+
+async def save_document(asked: ToolCall) -> Blocks:
+    path, is_open = asked.document()
+    absolute = asked.paths.absolute(path)
+    if not is_open:
+        return _json({"success": False, "message": f"Document not open: {absolute}"})
+    saved = not asked.desk.state.is_dirty(path)
+    message = "Document was saved already" if saved else "Document saved successfully"
+    if not saved:
+        for editor in tuple(asked.desk.editors.values()):
+            saved = await editor.save_file(path) or saved
+    if not saved:
+        message = "No connected editor could save the document"
+    return _json({"success": saved, "filePath": absolute, "saved": saved, "message": message})
+
+
+async def _line_count(view: VaultView, path: VaultPath) -> int:
+    try:
+        return Positions(await view.read_text(path)).line_count
+    except VaultbridgeError:
+        return 0
+
+
+def _found(text: str, start_text: str, end_text: str, *, to_line_end: bool) -> Selection | None:
+    """The range from `start_text` to the end of the next `end_text`; None when nothing is to be selected."""
+    if not start_text:
+        return None
+    if "\r\n" in text:
+        # The client knows every file with LF.
+        start_text, end_text = (
+            wanted.replace("\r\n", "\n").replace("\n", "\r\n") for wanted in (start_text, end_text)
+        )
+    start = text.find(start_text)
+    if start < 0:
+        return None
+    end = start + len(start_text)
+    if end_text:
+        found = text.find(end_text, end)
+        end = end if found < 0 else found + len(end_text)
+    positions = Positions(text)
+    if to_line_end:
+        end = positions.end_of_line(positions.line_of(end))
+    first, last = positions.to_lsp(start), positions.to_lsp(end)
+    return Selection(Point(first[0] + 1, first[1]), Point(last[0] + 1, last[1]), text[start:end])
+
+
+def _json(value: Any) -> Blocks:
+    return (msgspec.json.encode(value).decode(),)
+
+
+_MEANINGS: Final = {
+    "filePath": "Absolute path of the file",
+    "preview": "Open it as a preview",
+    "startText": "Select from this text on",
+    "endText": "Select up to the end of this text",
+    "selectToEndOfLine": "Select to the end of the line",
+    "makeFrontmost": "Bring it to the front",
+    "old_file_path": "Absolute path of the file as it is",
+    "new_file_path": "Absolute path to save to",
+    "new_file_contents": "The whole proposed text",
+    "tab_name": "Name of the comparison's tab",
+    "uri": "file: address; default: all files",
+}
+"""What each argument of these tools means."""
+
+
+def _schema(required: tuple[str, ...] = (), **properties: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            name: {"type": kind, "description": _MEANINGS[name]} for name, kind in properties.items()
+        },
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_SHOWS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+_FILE = _schema(("filePath",), filePath="string")
+
+
+def _tool(name: str, does: str, schema: dict[str, Any], hints: ToolAnnotations) -> ToolInfo:
+    return ToolInfo(name=name, description=does, input_schema=schema, annotations=hints)
+
+
+_DIFF_SCHEMA = _schema(
+    ("old_file_path", "new_file_path", "new_file_contents", "tab_name"),
+    old_file_path="string",
+    new_file_path="string",
+    new_file_contents="string",
+    tab_name="string",
+)
+_OPEN_SCHEMA = _schema(
+    ("filePath",),
+    filePath="string",
+    preview="boolean",
+    startText="string",
+    endText="string",
+    selectToEndOfLine="boolean",
+    makeFrontmost="boolean",
+)
+
+TOOLS: Final[dict[str, tuple[ToolInfo, Tool]]] = {
+    info.name: (info, tool)
+    for info, tool in (
+        (_tool("openFile", "Open a note in the connected editor.", _OPEN_SCHEMA, _SHOWS), open_file),
+        (
+            _tool("openDiff", "Show a proposed change and wait for the decision.", _DIFF_SCHEMA, _SHOWS),
+            open_diff,
+        ),
+        (
+            _tool(
+                "close_tab",
+                "Close a diff; it counts as rejected.",
+                _schema(("tab_name",), tab_name="string"),
+                _SHOWS,
+            ),
+            close_tab,
+        ),
+        (
+            _tool("closeAllDiffTabs", "Close all diffs of this client.", _schema(), _SHOWS),
+            close_all_diff_tabs,
+        ),
+        (
+            _tool("getDiagnostics", "What is wrong in a note or the vault.", _schema(uri="string"), _READS),
+            get_diagnostics,
+        ),
+        (_tool("getCurrentSelection", "The selected text.", _schema(), _READS), get_current_selection),
+        (_tool("getLatestSelection", "The last selected text.", _schema(), _READS), get_latest_selection),
+        (_tool("getOpenEditors", "The open notes.", _schema(), _READS), get_open_editors),
+        (_tool("getWorkspaceFolders", "The vault's folder.", _schema(), _READS), get_workspace_folders),
+        (
+            _tool("checkDocumentDirty", "Whether a note has unsaved changes.", _FILE, _READS),
+            check_document_dirty,
+        ),
+        (_tool("saveDocument", "Save an open note.", _FILE, _SHOWS), save_document),
+    )
+}

@@ -1,0 +1,376 @@
+"""One connection: the pure session, the dialect, and the asyncio tasks that join them.
+
+Every transport drives it with the same verbs:
+
+    connection = Connection(make_dialect, outlet)
+    await connection.receive(data)      # one message; waits while too much is in flight
+    await connection.drain()            # at the end of input: finish what is in flight, answer it
+    await connection.close()            # at any time: cancel everything, answer nothing more
+
+`outlet` is where messages leave: the transport's own object with `send` (must not block), `drained`
+(waits while the peer is slow) and `release`. The connection knows neither files nor sockets, and no
+method's meaning.
+
+Ending a task that runs beside us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+from vaultbridge.errors import TimedOut
+from vaultbridge.jsonrpc.messages import (
+    INTERNAL_ERROR,
+    Batch,
+    ErrorObject,
+    ErrorResponse,
+    Malformed,
+    Message,
+    Params,
+    PeerFailed,
+    PeerGone,
+    Refused,
+    Request,
+    RequestId,
+    Response,
+)
+from vaultbridge.jsonrpc.session import (
+    AnswerReceived,
+    CancelReceived,
+    Event,
+    Ignored,
+    NotificationReceived,
+    Outgoing,
+    RequestReceived,
+    Session,
+)
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols import failures
+from vaultbridge.protocols.dialect import Call, Dialect, Handler, Peer, Succeeded, call_name, call_outcome
+
+
+async def ended(task: asyncio.Future[Any]) -> None:
+    """Cancel a task and wait for its end. Raises what it raised instead.
+
+    Waiting for the task itself would take our own cancellation, such as Ctrl-C, for the task's."""
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.result()
+
+
+MAX_RUNNING: Final = 64
+"""Requests of one connection that are worked on at once. A model calls a handful of tools in parallel;
+more would only queue behind the engine's own lock."""
+
+MAX_WAITING: Final = 1024
+"""Requests read ahead beyond those. When they are full, reading stops and the peer's own buffers fill.
+Far more than MAX_RUNNING, so that cancellations and answers behind a burst of requests are still read."""
+
+DRAIN_SECONDS: Final = CALL_SECONDS + 5.0
+"""How long the end of input waits for what is in flight: a little more than the longest a call may take."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long a closing connection waits for cancelled handlers: they have files to close, not work to
+finish."""
+
+log = logging.getLogger(__name__)
+
+
+class MessageSink(Protocol):
+    def send(self, item: Outgoing) -> None:
+        """Take a message for sending, in order. Must not block; must not raise when the peer has gone."""
+        ...
+
+    async def drained(self) -> None:
+        """Wait while the peer is slower than we are."""
+        ...
+
+    def release(self, related: RequestId) -> None:
+        """See `Peer.release_stream`."""
+        ...
+
+
+class Connection:
+    """Implements `Peer` for its dialect. All methods belong to the event loop's thread."""
+
+    def __init__(
+        self,
+        dialect: Callable[[Peer], Dialect],
+        outlet: MessageSink,
+        *,
+        principal: str = "",
+        call_seconds: float = CALL_SECONDS,
+        session: Session | None = None,
+    ) -> None:
+        self._session = session or Session()
+        self._outlet = outlet
+        self._principal = principal
+        self._call_seconds = call_seconds
+        self._running: dict[RequestId, asyncio.Task[None]] = {}
+        self._waiting: deque[tuple[Request, Handler]] = deque()
+        self._beside: set[asyncio.Future[None]] = set()
+        self._asked: dict[RequestId, asyncio.Future[Any]] = {}
+        self._room = asyncio.Event()
+        self._room.set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.ending = asyncio.Event()
+        """Set when the dialect asked to end (`exit`): the transport should stop reading and drain."""
+        self._closed = False
+        self.dialect = dialect(self)
+
+    @property
+    def session(self) -> Session:
+        return self._session
+
+    @property
+    def principal(self) -> str:
+        return self._principal
+
+    async def receive(self, data: bytes) -> None:
+        """Take in the bytes of one message; returns when the next one may be read."""
+        await self._take(self._session.receive(data))
+
+    async def receive_message(self, message: Message | Batch | Malformed) -> None:
+        """`receive` for a transport that had to read the message itself."""
+        await self._take(self._session.take(message))
+
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+        """No more input will come: let what is in flight finish and be answered, then close.
+
+        Requests without a time limit (a listening stream, a person asked) are ended at once: nobody can
+        answer them any more.
+        """
+        self._session_ending()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+                await self._outlet.drained()
+        except TimeoutError:
+            log.warning("%d requests did not finish before the end", self._session.in_flight)
+        await self.close()
+
+    async def close(self) -> None:
+        """Cancel everything and answer nothing more. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        self.ending.set()
+        self._waiting.clear()
+        self._room.set()
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(PeerGone())
+        tasks = [*self._running.values(), *self._beside]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, stuck = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
+            if stuck:
+                log.error("%d tasks do not heed their cancellation", len(stuck))
+        await self.dialect.closed()
+
+    # What a dialect may ask for (`Peer`).
+
+    def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
+        if not self._closed:
+            self._session.notify(method, params, related=related)
+            self._flush()
+
+    def progress(
+        self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
+    ) -> bool:
+        told = self._session.progress(id_, done, total, message)
+        self._flush()
+        return told
+
+    async def request(
+        self, method: str, params: Params, *, related: RequestId | None = None, seconds: float | None = None
+    ) -> Any:
+        if self._closed:
+            raise PeerGone
+        id_ = self._session.request(method, params, related=related)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[id_] = future
+        self._flush()
+        try:
+            async with asyncio.timeout(seconds):
+                return await future
+        except TimeoutError:
+            self._withdraw(id_, "timed out", related)
+            raise TimedOut(f"The client did not answer {method} within {seconds} s.") from None
+        except asyncio.CancelledError:
+            self._withdraw(id_, "no longer needed", related)
+            raise
+        finally:
+            self._asked.pop(id_, None)
+
+    def spawn(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside_done)
+
+    def end(self) -> None:
+        self.ending.set()
+
+    def release_stream(self, related: RequestId) -> None:
+        self._outlet.release(related)
+
+    # The work.
+
+    async def _take(self, events: list[Event]) -> None:
+        self._flush()
+        for event in events:
+            match event:
+                case RequestReceived(request):
+                    await self._accept(request)
+                case NotificationReceived(notification):
+                    try:
+                        self.dialect.notified(notification)
+                    except Exception:
+                        log.exception("notification %s failed", notification.method)
+                case AnswerReceived(id_, outcome):
+                    self._answered(id_, outcome)
+                case CancelReceived(id_, reason):
+                    log.debug("request %r cancelled: %s", id_, reason)
+                    self._cancelled(id_)
+                case Ignored(why):
+                    log.debug("ignored %s", why)
+        self._flush()
+
+    async def _accept(self, request: Request) -> None:
+        if self._closed:
+            return
+        # Asked now and not when it runs: what a request may do is decided by the phase it arrives in.
+        handler = self._handler(request)
+        if request.method in self.dialect.in_order:
+            await self._answer(request, handler)
+            return
+        self._idle.clear()
+        if len(self._running) < MAX_RUNNING:
+            self._start(request, handler)
+            return
+        self._waiting.append((request, handler))
+        if len(self._waiting) >= MAX_WAITING:
+            self._room.clear()
+            await self._room.wait()
+
+    def _handler(self, request: Request) -> Handler:
+        try:
+            return self.dialect.handler(request)
+        except Refused as refusal:
+            return _raiser(refusal)
+        except Exception:
+            log.exception("no handler for %s could be found", request.method)
+            return _raiser(Refused(INTERNAL_ERROR, failures.INTERNAL.message))
+
+    def _start(self, request: Request, handler: Handler) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(request, handler))
+        self._running[request.id] = task
+        task.add_done_callback(lambda _: self._done(request.id, task))
+
+    def _done(self, id_: RequestId, task: asyncio.Task[None]) -> None:
+        if self._running.get(id_) is task:
+            del self._running[id_]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("answering request %r failed", id_, exc_info=error)
+        while self._waiting and len(self._running) < MAX_RUNNING:
+            request, handler = self._waiting.popleft()
+            if self._session.is_in_flight(request.id):
+                self._start(request, handler)
+        if len(self._waiting) < MAX_WAITING:
+            self._room.set()
+        if not self._running and not self._waiting:
+            self._idle.set()
+
+    async def _answer(self, request: Request, handler: Handler) -> None:
+        """Run one handler and send its outcome."""
+        call = Call(request, self)
+        started = time.perf_counter()
+        try:
+            outcome = await self._outcome(call, handler)
+        except asyncio.CancelledError:
+            # One that the peer cancelled is out of the books, and its id may be another's by now.
+            if self._running.get(request.id) is asyncio.current_task():
+                self._session.cancel(request.id)
+            raise
+        if log.isEnabledFor(logging.DEBUG):
+            name, spent = call_name(request.method, request.params), (time.perf_counter() - started) * 1000
+            log.debug("%s %s in %.1f ms", name, call_outcome(outcome), spent)
+        if isinstance(outcome, ErrorObject):
+            self._session.fail(request.id, outcome)
+        else:
+            try:
+                self._session.answer(request.id, outcome.result)
+            except (TypeError, ValueError, OverflowError, RecursionError):
+                log.exception("the result of %s is not JSON", request.method)
+                self._session.fail(request.id, failures.INTERNAL)
+        self._flush()
+        await self._outlet.drained()
+
+    async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | Succeeded:
+        limit = self.dialect.time_limit(call.method, self._call_seconds)
+        call.deadline = asyncio.timeout(limit)
+        try:
+            async with call.deadline:
+                return Succeeded(await handler(call))
+        except TimeoutError as error:
+            if not call.deadline.expired():
+                log.exception("%s failed", call.method)
+                return self.dialect.failed(error, call)
+            return self.dialect.failed(TimedOut(f"{call.method} took longer than {limit:g} s."), call)
+        except Exception as error:
+            if not failures.is_expected(error):
+                log.exception("%s failed", call.method)
+            return self.dialect.failed(error, call)
+
+    def _cancelled(self, id_: RequestId) -> None:
+        task = self._running.pop(id_, None)
+        if task is not None:
+            task.cancel()
+            return
+        self._waiting = deque(waiting for waiting in self._waiting if waiting[0].id != id_)
+
+    def _answered(self, id_: RequestId, outcome: Response | ErrorResponse) -> None:
+        future = self._asked.get(id_)
+        if future is None or future.done():
+            return
+        if isinstance(outcome, Response):
+            future.set_result(outcome.result)
+        else:
+            future.set_exception(PeerFailed(outcome.error))
+
+    def _withdraw(self, id_: RequestId, reason: str, related: RequestId | None) -> None:
+        if not self._closed:
+            self._session.withdraw(id_, reason, related=related)
+            self._flush()
+
+    def _session_ending(self) -> None:
+        """Nothing more will be read: whoever waits for the peer waits in vain."""
+        self.ending.set()
+        self.dialect.ending()
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(PeerGone())
+
+    def _beside_done(self, task: asyncio.Future[None]) -> None:
+        self._beside.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("work beside the requests failed", exc_info=error)
+
+    def _flush(self) -> None:
+        for item in self._session.outgoing():
+            self._outlet.send(item)
+
+
+def _raiser(error: Refused) -> Handler:
+    async def fail(call: Call) -> None:
+        raise error
+
+    return fail

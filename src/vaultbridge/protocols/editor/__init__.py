@@ -1,0 +1,1 @@
+"""The `/editor` socket of pages, companions and the command line."""

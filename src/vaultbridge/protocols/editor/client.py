@@ -1,0 +1,184 @@
+"""How the command line talks to a running bridge: a short visit to `/editor`.
+
+Finds the bridge by what its vault's cache folder remembers, says hello with the token, asks, and leaves.
+Also reads what a person types: `NOTE:3:5-4:2` and `NOTE#L3-L4`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, TimedOut
+from vaultbridge.limits import CALL_SECONDS
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, all_listening, listening_for
+
+if TYPE_CHECKING:
+    import aiohttp
+
+ANSWER_SECONDS: Final = CALL_SECONDS
+"""How long a running bridge on this machine may take to answer: a name that only a whole index can tell waits
+for a first build, and on a busy machine everything waits."""
+
+MESSAGE_BYTES: Final = 11 * 2**20
+"""The longest answer taken: a little more than a bridge sends."""
+
+_PLACE: Final = re.compile(
+    r"(?P<note>.+?)(?::(?P<l1>\d+)(?::(?P<c1>\d+))?(?:-(?P<l2>\d+)(?::(?P<c2>\d+))?)?)?"
+)
+_MENTION: Final = re.compile(r"(?P<note>.+?)(?:#L(?P<first>\d+)(?:-L?(?P<last>\d+))?)?")
+
+
+class NotRunning(EngineFailure):
+    """No bridge answers for this vault."""
+
+    reason = "bridge-not-running"
+
+    def __init__(self) -> None:
+        super().__init__("No bridge is running for this vault.", hint="Start one with `vaultbridge serve`.")
+
+
+class Visit:
+    """One open connection. `ask` and wait; `news` gives what the bridge says on its own."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._ids = itertools.count(1)
+        self._news: list[dict[str, Any]] = []
+
+    async def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """Raises InvalidArgument or EngineFailure with the bridge's own words, TimedOut, NotRunning."""
+        id_ = next(self._ids)
+        message = {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
+        await self._socket.send_str(msgspec.json.encode(message).decode())
+        while True:
+            answer = await self._receive(ANSWER_SECONDS)
+            if answer.get("id") == id_ and "method" not in answer:
+                return _result(answer)
+            self._news.append(answer)
+
+    async def news(self) -> dict[str, Any]:
+        """The next notification, however long it takes. Raises NotRunning when the bridge ends."""
+        while True:
+            message = self._news.pop(0) if self._news else await self._receive(None)
+            if "method" in message and "id" not in message:
+                return message
+
+    async def _receive(self, seconds: float | None) -> dict[str, Any]:
+        import aiohttp
+
+        try:
+            message = await self._socket.receive(seconds)
+        except TimeoutError:
+            raise TimedOut(f"The bridge did not answer within {seconds:g} s.") from None
+        if message.type is not aiohttp.WSMsgType.TEXT:
+            raise NotRunning
+        try:
+            return msgspec.json.decode(message.data, type=dict[str, Any])
+        except JSON_FAULTS:
+            raise NotRunning from None  # whatever listens there, it is no bridge of ours
+
+
+@asynccontextmanager
+async def visit(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> AsyncIterator[Visit]:
+    """A greeted connection to the bridge at `where`. With `diffs` we are somebody who can show them."""
+    import aiohttp
+
+    # The very certificate that the bridge remembered of itself, in a file that only its owner can write: who
+    # signed it, and for which name, then does not matter.
+    trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
+    try:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.ws_connect(
+                f"{where.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
+            ) as socket,
+        ):
+            visitor = Visit(socket)
+            await visitor.ask(
+                "hello", app=app, token=where.token, vault=where.vault, abilities={"diffs": diffs}
+            )
+            yield visitor
+    except (aiohttp.ClientError, ConnectionError):
+        raise NotRunning from None
+
+
+def bridge_of(cache: Path) -> Endpoint:
+    """Where the bridge that serves the vault with this cache folder listens. Raises NotRunning."""
+    known = listening_for(cache)
+    if known is None:
+        raise NotRunning
+    return known
+
+
+async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
+    """One question to a vault's bridge: `select`, `mention`, `diffs`, `acceptDiff`, `rejectDiff`, `status`,
+    `shareSelection`."""
+    async with visit(bridge_of(cache)) as visitor:
+        return await visitor.ask(method, **params)
+
+
+async def all_status(base: Path) -> list[dict[str, Any]]:
+    """The status of every vault whose bridge answers on this machine, with its port."""
+    found = []
+    for known in all_listening(base):
+        try:
+            async with visit(known) as visitor:
+                found.append({"port": known.port, **await visitor.ask("status")})
+        except (NotRunning, TimedOut, EngineFailure):
+            continue
+    return found
+
+
+def parse_place(text: str) -> dict[str, Any]:
+    """`NOTE[:L1[:C1][-L2[:C2]]]` as the parameters of `select`. Raises InvalidArgument."""
+    match = _PLACE.fullmatch(text)
+    if match is None:
+        raise InvalidArgument("Which note? Write NOTE, NOTE:3 or NOTE:3:1-5:10.", argument="place")
+    params: dict[str, Any] = {"note": match["note"]}
+    start = [int(match[name]) for name in ("l1", "c1") if match[name]]
+    end = [int(match[name]) for name in ("l2", "c2") if match[name]]
+    if 0 in start or 0 in end:
+        raise InvalidArgument("Lines and columns are counted from 1.", argument="place")
+    if end and end < start[: len(end)]:
+        raise InvalidArgument("The end stands before the start.", argument="place")
+    if start:
+        params["start"] = start
+    if end:
+        params["end"] = end
+    return params
+
+
+def parse_mention(text: str) -> dict[str, Any]:
+    """`NOTE[#L1[-L2]]` as the parameters of `mention`. Raises InvalidArgument."""
+    match = _MENTION.fullmatch(text)
+    if match is None:
+        raise InvalidArgument("Which note? Write NOTE or NOTE#L3-L5.", argument="note")
+    params: dict[str, Any] = {"note": match["note"]}
+    if match["first"]:
+        first, last = int(match["first"]), int(match["last"] or match["first"])
+        if first < 1 or last < 1:
+            raise InvalidArgument("Lines are counted from 1.", argument="note")
+        if last < first:
+            raise InvalidArgument(
+                f"Line {last} stands before line {first}: write #L{last}-L{first}.", argument="note"
+            )
+        params["lineStart"], params["lineEnd"] = first - 1, last - 1
+    return params
+
+
+def _result(answer: dict[str, Any]) -> dict[str, Any]:
+    error = answer.get("error")
+    if error is None:
+        result: dict[str, Any] = answer["result"]
+        return result
+    message = str(error.get("message", "The bridge refused."))
+    if error.get("code") == -32602:
+        raise InvalidArgument(message.removeprefix("Invalid params: "))
+    raise EngineFailure(message)

@@ -1,0 +1,320 @@
+"""The `/editor` protocol: how the companion, the page, the command line and other editors join.
+
+JSON-RPC 2.0 on a WebSocket. The first message is `hello`, with the token unless it came with the upgrade;
+before it nothing else is answered, and without it the connection is closed. docs/editor-protocol.md is the
+reference. This dialect turns messages into calls of the desk and back; it keeps no state of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from vaultbridge import __version__
+from vaultbridge.editor.hub import EditorHub
+from vaultbridge.editor.model import CURSOR_AT_TOP, Selection, VaultView
+from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
+from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
+from vaultbridge.jsonrpc.messages import INVALID_REQUEST, Params, PeerFailed, PeerGone, Refused, Request
+from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
+from vaultbridge.protocols.dialect import Call, Dialect, Handler, MethodTable, Peer
+from vaultbridge.protocols.editor import wire
+from vaultbridge.vault.paths import VaultPath, vault_path
+
+PROTOCOL: Final = 1
+
+HELLO_SECONDS: Final = 5.0
+"""How long a connection may stay without saying who it is."""
+
+ASK_SECONDS: Final = 10.0
+"""How long an editor may take to open or save a file."""
+
+COMMAND_LINE: Final = "cli"
+"""The source of `select`: it stays after the command has ended, until something newer is reported."""
+
+
+class EditorServer:
+    """What all editor connections share."""
+
+    def __init__(
+        self,
+        view: VaultView,
+        desk: EditorHub,
+        ide: ClaudeIde,
+        token: str,
+        *,
+        hello_seconds: float = HELLO_SECONDS,
+    ) -> None:
+        self.view = view
+        self.desk = desk
+        self.ide = ide
+        self.token = token
+        self.hello_seconds = hello_seconds
+        self.others: tuple[EditorServer, ...] = ()
+        """The other vaults of the same bridge: an editor says with `hello` which one it is for."""
+
+    def serving(self, vault: str) -> EditorServer:
+        """The server of the vault with this name or folder; this one for no name. Raises InvalidArgument."""
+        if not vault:
+            return self
+        for server in (self, *self.others):
+            if vault in (server.view.name, str(server.view.folder)):
+                return server
+        known = ", ".join(server.view.name for server in (self, *self.others))
+        raise InvalidArgument("No such vault is served here.", argument="vault", hint=f"There are: {known}.")
+
+    def dialect(
+        self, name: str, *, token_came: bool, greeted: Callable[[], None] = lambda: None
+    ) -> Callable[[Peer], Dialect]:
+        """`greeted` is called when the token came with `hello`."""
+        return lambda peer: _EditorDialect(self, peer, name, token_came=token_came, greeted=greeted)
+
+    def status(self) -> dict[str, Any]:
+        """What the command line and the page show of this bridge."""
+        state = self.desk.state
+        focus = state.focus()
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "vault": self.view.name,
+            "folder": str(self.view.folder),
+            "shareSelection": state.shares_selection,
+            "focus": None if focus is None else focus.path,
+            "selection": None if focus is None else wire.selection_form(focus.selection),
+            "openFiles": [file.path for file in state.open_files()],
+            "diffs": len(self.desk.diffs.waiting()),
+            "editors": [{"name": name, "app": app} for name, app in state.sources()],
+            "clients": [
+                {
+                    "name": record.name,
+                    "software": record.software,
+                    "pid": record.pid,
+                    "folder": record.folder,
+                    "since": record.since,
+                    "messages": [
+                        {"at": at, "direction": direction, "name": name}
+                        for at, direction, name in record.messages
+                    ],
+                }
+                for record in self.ide.clients()
+            ],
+        }
+
+
+class _EditorDialect(MethodTable):
+    in_order = frozenset({"hello"})
+
+    def __init__(
+        self,
+        server: EditorServer,
+        peer: Peer,
+        name: str,
+        *,
+        token_came: bool,
+        greeted: Callable[[], None],
+    ) -> None:
+        told: dict[str, Callable[[Params], None]] = {"focus": self._focus, "openFiles": self._open_files}
+        super().__init__(
+            {
+                "hello": self._hello,
+                "focus": _answered(self._focus),
+                "openFiles": _answered(self._open_files),
+                "mention": self._mention,
+                "select": self._select,
+                "diffs": self._diffs,
+                "acceptDiff": self._accept,
+                "rejectDiff": self._reject,
+                "shareSelection": _answered(self._share),
+                "status": self._status,
+                "ping": _nothing,
+            },
+            {method: self._once_greeted(act) for method, act in told.items()},
+        )
+        self._server = server
+        self._desk = server.desk
+        self._peer = peer
+        self._name = name
+        self._token_came = token_came
+        self._on_greeted = greeted
+        self._greeted = asyncio.Event()
+        self._unfollow: Callable[[], None] = lambda: None
+        peer.spawn(self._turn_away_the_silent())
+
+    def handler(self, request: Request) -> Handler:
+        if request.method != "hello" and not self._greeted.is_set():
+            raise Refused(INVALID_REQUEST, "Invalid Request: say hello first")
+        return super().handler(request)
+
+    async def closed(self) -> None:
+        self._desk.state.leave(self._name)
+        self._desk.diffs.leave(self._name)
+        self._desk.editors.pop(self._name, None)
+        self._unfollow()
+
+    # entering
+
+    async def _hello(self, call: Call) -> dict[str, Any]:
+        hello = wire.read(call.params, wire.Hello)
+        if not self._token_came and not hmac.compare_digest(
+            hello.token.encode(), self._server.token.encode()
+        ):
+            self._peer.end()
+            raise PermissionDenied("The token is missing or wrong.")
+        if hello.protocol != PROTOCOL:
+            raise InvalidArgument(f"This bridge speaks protocol {PROTOCOL}.", argument="protocol")
+        again = self._greeted.is_set()
+        if not again:
+            self._server = self._server.serving(hello.vault)
+            self._desk = self._server.desk
+            self._join(hello)
+        self._greeted.set()
+        self._on_greeted()
+        return {
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "vault": self._server.view.name,
+            "vaults": sorted(one.view.name for one in (self._server, *self._server.others)),
+            "name": self._name,
+            "shareSelection": self._desk.state.shares_selection,
+            "assistants": len(self._desk.assistants),
+        }
+
+    def _join(self, hello: wire.Hello) -> None:
+        if hello.app != COMMAND_LINE:
+            self._desk.state.join(self._name, hello.app[:40])
+        if hello.abilities.open or hello.abilities.save:
+            self._desk.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
+        if hello.abilities.diffs:
+            self._desk.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
+        if hello.abilities.assistants:
+            self._unfollow = self._desk.follow_assistants(self._assistants_changed)
+
+    async def _turn_away_the_silent(self) -> None:
+        try:
+            async with asyncio.timeout(self._server.hello_seconds):
+                await self._greeted.wait()
+        except TimeoutError:
+            self._peer.end()
+
+    def _once_greeted(self, act: Callable[[Params], None]) -> Callable[[Params], None]:
+        """A report sent as a notification: before `hello` it counts for nothing."""
+
+        def take(params: Params) -> None:
+            if self._greeted.is_set():
+                act(params)
+
+        return take
+
+    # what the editor says
+
+    def _focus(self, params: Params) -> None:
+        said = wire.read(params, wire.FocusOn)
+        self._speak()
+        if said.path is None:
+            self._desk.state.focus_on(self._name, None)
+            return
+        selection = CURSOR_AT_TOP if said.selection is None else said.selection.selection()
+        self._desk.state.focus_on(self._name, vault_path(said.path), selection)
+
+    def _open_files(self, params: Params) -> None:
+        said = wire.read(params, wire.OpenFiles)
+        self._speak()
+        self._desk.state.files_open(self._name, [file.file() for file in said.files])
+
+    def _speak(self) -> None:
+        if all(name != self._name for name, _ in self._desk.state.sources()):
+            self._desk.state.join(self._name, COMMAND_LINE)
+
+    def _share(self, params: Params) -> None:
+        self._desk.state.share_selection(share=wire.read(params, wire.Share).share)
+
+    async def _mention(self, call: Call) -> dict[str, Any]:
+        said = wire.read(call.params, wire.MentionOf)
+        mention = said.mention(await self._server.view.find(said.note))
+        return {"path": mention.path, "assistants": self._desk.mention(mention)}
+
+    async def _select(self, call: Call) -> dict[str, Any]:
+        said = wire.read(call.params, wire.Select)
+        path = await self._server.view.find(said.note)
+        selection = said.selection(await self._server.view.read_text(path))
+        state = self._desk.state
+        if all(name != COMMAND_LINE for name, _ in state.sources()):
+            state.join(COMMAND_LINE, COMMAND_LINE)
+        state.focus_on(COMMAND_LINE, path, selection)
+        return {
+            "path": path,
+            "selection": wire.selection_form(selection),
+            "assistants": len(self._desk.assistants),
+        }
+
+    # diffs
+
+    async def _diffs(self, call: Call) -> dict[str, Any]:
+        return {"diffs": [wire.diff_form(diff) for diff in self._desk.diffs.waiting()]}
+
+    async def _accept(self, call: Call) -> dict[str, Any]:
+        said = wire.read(call.params, wire.Decide)
+        final = said.text
+        if final is None:
+            final = next((d.new_text for d in self._desk.diffs.waiting() if d.id == said.id), "")
+        return {"outcome": await self._desk.diffs.decide(said.id, Accepted(final))}
+
+    async def _reject(self, call: Call) -> dict[str, Any]:
+        return {"outcome": await self._desk.diffs.decide(wire.read(call.params, wire.Decide).id, Rejected())}
+
+    def _diff_opened(self, diff: Diff) -> None:
+        self._peer.notify("diffOpened", wire.diff_form(diff))
+
+    def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
+        self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
+
+    def _assistants_changed(self) -> None:
+        self._peer.notify("assistantsChanged", {"assistants": len(self._desk.assistants)})
+
+    async def _status(self, call: Call) -> dict[str, Any]:
+        return self._server.status()
+
+
+class _RemoteEditor:
+    """`desk.EditorPort` over the wire. An editor that fails or does not answer did not do it."""
+
+    def __init__(self, peer: Peer, abilities: wire.Abilities) -> None:
+        self._peer = peer
+        self._abilities = abilities
+
+    async def open_file(
+        self, path: VaultPath, selection: Selection | None, *, preview: bool, front: bool
+    ) -> bool:
+        if not self._abilities.open:
+            return False
+        params: dict[str, Any] = {"path": path, "preview": preview, "front": front}
+        if selection is not None:
+            params["selection"] = wire.selection_form(selection)
+        return await self._ask("openFile", params)
+
+    async def save_file(self, path: VaultPath) -> bool:
+        return self._abilities.save and await self._ask("saveFile", {"path": path})
+
+    async def _ask(self, method: str, params: dict[str, Any]) -> bool:
+        try:
+            answer = await self._peer.request(method, params, seconds=ASK_SECONDS)
+            return wire.read(answer, wire.Done).done
+        except (VaultbridgeError, PeerFailed, PeerGone):
+            return False
+
+
+def _answered(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[str, Any]]]:
+    """A report sent as a request: the editor learns whether it was taken."""
+
+    async def answer(call: Call) -> dict[str, Any]:
+        act(call.params)
+        return {}
+
+    return answer
+
+
+async def _nothing(call: Call) -> dict[str, Any]:
+    return {}

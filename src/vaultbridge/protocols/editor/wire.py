@@ -1,0 +1,179 @@
+"""The messages of the `/editor` protocol as values: read strictly, written once.
+
+Lines and columns on this wire are those of browser editors: lines from 0, columns in UTF-16 units. Only
+`select` speaks as a person does (both from 1, columns in characters), because a person types it.
+docs/editor-protocol.md is the reference; this module is its shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from vaultbridge.editor.model import Mention, OpenFile, Point, Selection
+from vaultbridge.editor.proposals import Diff
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.positions import Positions
+from vaultbridge.vault.paths import VaultPath, vault_path
+
+
+class _Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
+    """Unknown members are let through, so that a newer editor may say more than we know."""
+
+
+class Abilities(_Params, frozen=True):
+    diffs: bool = False
+    open: bool = False
+    save: bool = False
+    assistants: bool = False
+
+
+class Hello(_Params, frozen=True):
+    """`vault` is the name or the folder of one of the bridge's vaults; left out, the first one is meant."""
+
+    app: str
+    protocol: int = 1
+    token: str = ""
+    vault: str = ""
+    abilities: Abilities = Abilities()
+
+
+class WirePoint(_Params, frozen=True):
+    line: int
+    character: int
+
+    def point(self) -> Point:
+        return Point(max(self.line, 0) + 1, max(self.character, 0))
+
+
+class WireSelection(_Params, frozen=True):
+    start: WirePoint
+    end: WirePoint
+    text: str = ""
+
+    def selection(self) -> Selection:
+        """Ends given in the wrong order (a selection dragged upwards) are put right."""
+        start, end = sorted((self.start.point(), self.end.point()))
+        return Selection(start, end, "" if start == end else self.text)
+
+
+class FocusOn(_Params, frozen=True):
+    path: str | None
+    selection: WireSelection | None = None
+
+
+class WireFile(_Params, frozen=True):
+    path: str
+    dirty: bool = False
+    pinned: bool = False
+    preview: bool = False
+    lines: int = 0
+
+    def file(self) -> OpenFile:
+        return OpenFile(vault_path(self.path), self.dirty, self.pinned, self.preview, max(self.lines, 0))
+
+
+class OpenFiles(_Params, frozen=True):
+    files: list[WireFile]
+
+
+class MentionOf(_Params, frozen=True):
+    """`line_start` and `line_end` inclusive, from 0; both left out for a whole note."""
+
+    note: str
+    line_start: int | None = None
+    line_end: int | None = None
+
+    def mention(self, path: VaultPath) -> Mention:
+        if self.line_start is None:
+            return Mention(path)
+        last = self.line_start if self.line_end is None else self.line_end
+        first, last = sorted((self.line_start, last))
+        if first < 0:
+            raise InvalidArgument("A line is counted from 0.", argument="lineStart")
+        return Mention(path, first + 1, last + 1)
+
+
+class Select(_Params, frozen=True):
+    """`start` and `end` are [line] or [line, column] as a person counts, from 1. Without columns whole lines
+    are meant; without `end` a line, or a cursor where a column was given."""
+
+    note: str
+    start: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
+
+    def selection(self, text: str) -> Selection:
+        """Raises InvalidArgument for a line the note does not have."""
+        if not self.start:
+            return Selection()
+        positions = Positions(text)
+        begin = _offset(positions, self.start, "start", at_end=False)
+        if self.end:
+            finish = _offset(positions, self.end, "end", at_end=True)
+        else:
+            finish = begin if len(self.start) > 1 else positions.end_of_line(self.start[0])
+        begin, finish = sorted((begin, finish))
+        first, last = positions.to_lsp(begin), positions.to_lsp(finish)
+        return Selection(Point(first[0] + 1, first[1]), Point(last[0] + 1, last[1]), text[begin:finish])
+
+
+class Decide(_Params, frozen=True):
+    """`text` is the final text of an acceptance; None takes the proposal as it is."""
+
+    id: str
+    text: str | None = None
+
+
+class Share(_Params, frozen=True):
+    share: bool
+
+
+class Done(_Params, frozen=True):
+    """An editor's answer to a request of ours."""
+
+    done: bool = False
+
+
+T = TypeVar("T", bound=_Params)
+
+
+def read(params: dict[str, Any], kind: type[T]) -> T:
+    """Raises InvalidArgument that names the member and says what is wrong with it."""
+    try:
+        return msgspec.convert(params, kind)
+    except msgspec.ValidationError as problem:
+        message, _, where = str(problem).partition(" - at `$")
+        argument = where.rstrip("`").lstrip(".")
+        raise InvalidArgument(f"{message}.", argument=argument) from None
+
+
+def diff_form(diff: Diff) -> dict[str, Any]:
+    return {
+        "id": diff.id,
+        "client": diff.client,
+        "tabName": diff.tab_name,
+        "path": diff.path,
+        "oldText": diff.old_text,
+        "newText": diff.new_text,
+    }
+
+
+def selection_form(selection: Selection) -> dict[str, Any]:
+    return {
+        "start": {"line": selection.start.line - 1, "character": selection.start.column},
+        "end": {"line": selection.end.line - 1, "character": selection.end.column},
+        "text": selection.text,
+    }
+
+
+def _offset(positions: Positions, place: tuple[int, ...], argument: str, *, at_end: bool) -> int:
+    line = place[0]
+    if len(place) > 2 or not 1 <= line <= positions.line_count:
+        raise InvalidArgument(
+            f"The note has lines 1 to {positions.written_lines}, not {line}.", argument=argument
+        )
+    start, end = positions.offset_of_line(line), positions.end_of_line(line)
+    if len(place) == 1:
+        return end if at_end else start
+    return min(start + max(place[1] - 1, 0), end)

@@ -1,0 +1,1 @@
+"""What the HTTP protocols share: guard, bodies, listening."""

@@ -1,0 +1,269 @@
+"""A call as a provider sees it: progress, logs and questions to the client, whatever the version.
+
+Implements `mcp_provider.Context`. In versions with a session a question is a request to the client; in
+2026-07-28 it is an "input required" result, raised here as `InputNeeded` and turned into a result by the
+method that runs the provider.
+
+The `requestState` of 2026-07-28: what a client carries between two rounds of one call.
+
+The client is not trusted with it: the text is signed with a key that lives as long as the process, and
+bound to the method, the parameters, the principal and a time of expiry (Multi Round-Trip Requests, Server
+Requirements). It is not encrypted: nothing secret may be put in. What signing needs is imported when the
+first state is signed, because few servers ever ask and every one has to start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, Refused
+from vaultbridge.protocols.dialect import Call
+from vaultbridge.protocols.mcp.values import Elicited, InputRequest, LogLevel
+from vaultbridge.protocols.mcp.versions import Version
+
+STATE_SECONDS: Final = 3600.0
+"""How long a round may take. A person may leave a form open over lunch; a stolen state should not live a
+day."""
+
+STATE_BYTES: Final = 256 * 1024
+"""The most that is decoded: answers of earlier rounds travel in it, and a form's answers are small."""
+
+_MAC_BYTES: Final = 16
+_VARYING: Final = frozenset({"_meta", "inputResponses", "requestState"})
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """What travels: the answers so far, and the provider's own state."""
+
+    answers: dict[str, Any] = {}
+    state: dict[str, Any] = {}
+
+
+class _Sealed(msgspec.Struct, frozen=True, array_like=True):
+    expires: float
+    bound: str
+    carried: Carried
+
+
+class StateSeal:
+    """Signs and checks. `clock` gives seconds since any fixed point."""
+
+    def __init__(self, clock: Callable[[], float], key: bytes | None = None) -> None:
+        self._clock = clock
+        self._key = key or os.urandom(32)
+
+    def seal(self, carried: Carried, method: str, params: Params, principal: str) -> str:
+        import base64
+
+        payload = msgspec.json.encode(
+            _Sealed(self._clock() + STATE_SECONDS, _binding(method, params, principal), carried)
+        )
+        return base64.urlsafe_b64encode(self._mac(payload) + payload).decode()
+
+    def open(self, text: object, method: str, params: Params, principal: str) -> Carried:
+        """Raises InvalidArgument for anything that we did not sign for exactly this call, or that is too
+        old."""
+        import base64
+        import binascii
+
+        if not isinstance(text, str):
+            raise _refused("is not a string")
+        if len(text) > STATE_BYTES:
+            raise _refused("is too long")
+        try:
+            raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
+        except (binascii.Error, UnicodeEncodeError):
+            raise _refused("is not one of ours") from None
+        mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
+        if not _same(mac, self._mac(payload)):
+            raise _refused("has been altered or is from an earlier run of the server")
+        sealed = msgspec.json.decode(payload, type=_Sealed)
+        if sealed.expires < self._clock():
+            raise _refused("has expired")
+        if sealed.bound != _binding(method, params, principal):
+            raise _refused("belongs to another call")
+        return sealed.carried
+
+    def _mac(self, payload: bytes) -> bytes:
+        from hashlib import blake2b
+
+        return blake2b(payload, key=self._key, digest_size=_MAC_BYTES).digest()
+
+
+def _binding(method: str, params: Params, principal: str) -> str:
+    from hashlib import blake2b
+
+    salient = {name: value for name, value in params.items() if name not in _VARYING}
+    text = msgspec.json.encode([method, principal, salient], order="deterministic")
+    return blake2b(text, digest_size=16).hexdigest()
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Compare without telling by the time taken how much was right."""
+    from hmac import compare_digest
+
+    return compare_digest(one, other)
+
+
+def _refused(what: str) -> Refused:
+    """A protocol error, not a failed tool: the model has no part in it."""
+    text = f"Invalid params: requestState {what}; call again without it"
+    return Refused(INVALID_PARAMS, text, {"argument": "requestState"})
+
+
+LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
+"""Least severe first."""
+
+Capability = Literal["elicitation", "sampling", "roots"]
+
+_CAPABILITY_OF: Final[dict[str, Capability]] = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+
+
+class InputNeeded(BaseException):
+    """Ends a provider's run so that the client can be asked. No `except Exception` may stop it."""
+
+    def __init__(self, requests: dict[str, InputRequest], state: str) -> None:
+        super().__init__("the client has to be asked")
+        self.requests = requests
+        self.state = state
+
+    def result(self) -> dict[str, Any]:
+        form: dict[str, Any] = {
+            "resultType": "input_required",
+            "inputRequests": {
+                key: {"method": request.method, "params": request.params}
+                for key, request in self.requests.items()
+            },
+        }
+        if self.state:
+            form["requestState"] = self.state
+        return form
+
+
+class Client:
+    """What is known of the client: from the handshake, or from the request itself in 2026-07-28."""
+
+    __slots__ = ("capabilities", "log_level", "name", "version")
+
+    def __init__(
+        self, version: Version, capabilities: dict[str, Any], name: str, log_level: str | None
+    ) -> None:
+        self.version = version
+        self.capabilities = capabilities
+        self.name = name
+        self.log_level = log_level
+        """The least severe level wanted; None for no messages at all."""
+
+
+class McpContext:
+    def __init__(self, call: Call, client: Client, seal: StateSeal) -> None:
+        self._call = call
+        self._client = client
+        self._seal = seal
+        self._carried = Carried()
+        if client.version.modern:
+            self._carried = self._bring(call.params)
+
+    @property
+    def client_name(self) -> str:
+        return self._client.name
+
+    @property
+    def principal(self) -> str:
+        return self._call.peer.principal
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self._carried.state
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        text = message if self._client.version.progress_message else None
+        self._call.peer.progress(self._call.id, done, total, text)
+
+    def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
+        wanted = self._client.log_level
+        if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
+            return
+        params: Params = {"level": level, "data": data}
+        if logger:
+            params["logger"] = logger
+        self._call.notify("notifications/message", params)
+
+    def supports(self, capability: Capability) -> bool:
+        if capability == "elicitation" and not self._client.version.elicitation:
+            return False
+        declared = self._client.capabilities.get(capability)
+        if capability == "elicitation" and isinstance(declared, dict) and declared:
+            # 2025-11-25: {} means forms; {"url": {}} alone means no forms.
+            return "form" in declared
+        return isinstance(declared, dict)
+
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+        request = InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
+        answer = (await self.ask({key: request}))[key]
+        action = answer.get("action")
+        given = answer.get("content")
+        if action not in ("accept", "decline", "cancel"):
+            raise InvalidArgument(
+                f"{key} has no usable action.", argument=key, hint="It is accept, decline or cancel."
+            )
+        return Elicited(action, given if action == "accept" and isinstance(given, dict) else {})
+
+    async def ask(
+        self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
+    ) -> dict[str, dict[str, Any]]:
+        modern = self._client.version.modern
+        known = self._carried.answers
+        missing = {key: request for key, request in requests.items() if not (modern and key in known)}
+        for request in missing.values():
+            self._require(_CAPABILITY_OF[request.method])
+        if modern:
+            if missing:
+                raise InputNeeded(missing, self._carry(state))
+            return {key: known[key] for key in requests}
+        return {key: await self._ask_now(request) for key, request in requests.items()}
+
+    def release_stream(self) -> None:
+        self._call.peer.release_stream(self._call.id)
+
+    async def _ask_now(self, request: InputRequest) -> dict[str, Any]:
+        answer = await self._call.ask(request.method, request.params)
+        if not isinstance(answer, dict):
+            raise EngineFailure(f"The client answered {request.method} with something that is no object.")
+        return answer
+
+    def _require(self, capability: Capability) -> None:
+        if self.supports(capability):
+            return
+        what = f"The client cannot be asked: it declares no {capability} capability."
+        if self._client.version.modern:
+            raise Refused(MISSING_CLIENT_CAPABILITY, what, {"requiredCapabilities": {capability: {}}})
+        raise EngineFailure(what)
+
+    def _bring(self, params: Params) -> Carried:
+        """The answers this round brings, on top of those carried from earlier ones."""
+        carried = Carried()
+        if (text := params.get("requestState")) is not None:
+            carried = self._seal.open(text, self._call.method, params, self.principal)
+        given = params.get("inputResponses")
+        if given is None:
+            return carried
+        if not isinstance(given, dict) or not all(isinstance(answer, dict) for answer in given.values()):
+            what = "Invalid params: inputResponses must be an object with the client's result for each key"
+            raise Refused(INVALID_PARAMS, what, {"argument": "inputResponses"})
+        return Carried(carried.answers | given, carried.state)
+
+    def _carry(self, state: dict[str, Any] | None) -> str:
+        carried = Carried(self._carried.answers, self._carried.state if state is None else state)
+        if not carried.answers and not carried.state:
+            return ""
+        return self._seal.seal(carried, self._call.method, self._call.params, self.principal)

@@ -1,0 +1,319 @@
+"""MCP on one connection: all five versions, by handshake or statelessly, on the same stream.
+
+A request whose `_meta` names a protocol version is a 2026-07-28 one and stands for itself; every other
+request belongs to the session that `initialize` opens. Both may come on one connection (Versioning,
+Compatibility Matrix: "A dual-era server MAY serve both eras concurrently").
+
+    connection = Connection(mcp_dialect(server), outlet)
+
+Other dialects that speak MCP and something more give their own methods as `extra`. This module answers what
+depends on the connection; `mcp_methods` answers the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.jsonrpc.messages import (
+    INVALID_REQUEST,
+    UNSUPPORTED_VERSION,
+    ErrorObject,
+    Notification,
+    Params,
+    Refused,
+    Request,
+)
+from vaultbridge.protocols.dialect import (
+    Call,
+    Dialect,
+    Handler,
+    MethodTable,
+    Peer,
+    Succeeded,
+    client_name,
+    method_not_found,
+)
+from vaultbridge.protocols.mcp import params as mcp_params
+from vaultbridge.protocols.mcp import versions as lifecycle
+from vaultbridge.protocols.mcp import wire as mcp_wire
+from vaultbridge.protocols.mcp.context import LOG_LEVELS, Client, InputNeeded
+from vaultbridge.protocols.mcp.failures import tool_failure, version_error
+from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_ASK, SHARED, Method
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.subscriptions import Subscriptions
+from vaultbridge.protocols.mcp.versions import (
+    MODERN_VERSIONS,
+    V2024_11_05,
+    VERSIONS,
+    Phase,
+    Signal,
+    Version,
+    negotiate,
+)
+
+VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
+
+DEFAULT_LOG_LEVEL: Final = "info"
+"""Until `logging/setLevel` the server decides (Logging): debug is for those who ask."""
+
+log = logging.getLogger("vaultbridge.mcp")
+
+MODERN_ONLY: Final = frozenset({"server/discover", "subscriptions/listen"})
+
+
+def mcp_dialect(
+    server: McpServer,
+    *,
+    stateless: bool = False,
+    honours_exit: bool = False,
+    extra: Callable[[Peer], MethodTable] | None = None,
+) -> Callable[[Peer], Dialect]:
+    """How to make the dialect of a connection.
+
+    `stateless`: every request must be a 2026-07-28 one (an HTTP request says so in its header).
+    `honours_exit`: the `exit` notification ends the connection (stdio). `extra`: methods besides MCP's,
+    answered in every phase.
+    """
+
+    def make(peer: Peer) -> Dialect:
+        return McpDialect(
+            server, peer, stateless=stateless, honours_exit=honours_exit, extra=extra(peer) if extra else None
+        )
+
+    return make
+
+
+class McpDialect:
+    in_order = frozenset({"initialize"})
+
+    def __init__(
+        self, server: McpServer, peer: Peer, *, stateless: bool, honours_exit: bool, extra: MethodTable | None
+    ) -> None:
+        self._server = server
+        self._peer = peer
+        self._stateless = stateless
+        self._honours_exit = honours_exit
+        self._extra = extra
+        self._subscriptions = Subscriptions(server, peer)
+        self.phase = Phase.NEW
+        self.client = Client(V2024_11_05, {}, "", None)
+        """Who is at the other end of the session; meaningless before `initialize`."""
+        self._session_methods: dict[str, Handler] = {
+            "initialize": self._initialize,
+            "ping": self._ping,
+        }
+        if server.offer.logging:
+            self._session_methods["logging/setLevel"] = self._set_level
+        if server.offer.resources and server.offer.subscriptions:
+            self._session_methods["resources/subscribe"] = self._subscribe
+            self._session_methods["resources/unsubscribe"] = self._unsubscribe
+
+    def handler(self, request: Request) -> Handler:
+        if self._extra is not None and self._extra.has(request.method):
+            return self._extra.handler(request)
+        if self._is_modern(request):
+            return self._modern_handler(request)
+        why = lifecycle.refusal(self.phase, request.method)
+        if why is not None:
+            raise Refused(INVALID_REQUEST, f"Invalid Request: {why}")
+        own = self._session_methods.get(request.method)
+        if own is not None:
+            return own
+        method = self._shared(request.method)
+        return lambda call: method(self._server, call, self.client)
+
+    def completed(self, request: Request, handler: Handler) -> Handler:
+        """`handler`, whose result gets what the version of this request wants on every result: for a dialect
+        that answers some of MCP's methods itself."""
+        if not self._is_modern(request):
+            return handler
+        _modern_client(request.params)  # Refuses a request that lacks a field.
+        return lambda call: self._finish(handler(call), call)
+
+    def _is_modern(self, request: Request) -> bool:
+        return (
+            self._stateless or request.method in MODERN_ONLY or _declared_version(request.params) is not None
+        )
+
+    def notified(self, notification: Notification) -> None:
+        match notification.method:
+            case "notifications/initialized" | "initialized":
+                self.phase = lifecycle.move(self.phase, Signal.INITIALIZED)
+            case "exit" if self._honours_exit:
+                self._peer.end()
+            case _ if self._extra is not None:
+                self._extra.notified(notification)
+
+    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+        version = self.version_of(call.request)
+        as_result = (
+            version.tool_errors_as_results
+            if self._server.tool_errors == "auto"
+            else self._server.tool_errors == "result"
+        )
+        if call.method == "tools/call" and as_result and isinstance(error, VaultbridgeError):
+            tool = self._server.known_tool(str(call.params.get("name")))
+            has_schema = tool is not None and tool.output_schema is not None
+            result = tool_failure(error, version, has_schema=has_schema)
+            return Succeeded(self._finished(result, call.method) if version.modern else result)
+        return version_error(error, version, call.method)
+
+    def time_limit(self, method: str, seconds: float) -> float | None:
+        if self._extra is not None and self._extra.has(method):
+            return self._extra.time_limit(method, seconds)
+        return None if method == "subscriptions/listen" else seconds
+
+    def ending(self) -> None:
+        self.phase = lifecycle.move(self.phase, Signal.ENDING)
+        self._subscriptions.end()
+        if self._extra is not None:
+            self._extra.ending()
+
+    async def closed(self) -> None:
+        await self._subscriptions.close()
+        if self._extra is not None:
+            await self._extra.closed()
+
+    # 2026-07-28: every request stands for itself.
+
+    def _modern_handler(self, request: Request) -> Handler:
+        client = _modern_client(request.params)
+        if request.method == "server/discover":
+            return lambda call: self._finish(self._discover(client), call)
+        if request.method == "subscriptions/listen":
+            return lambda call: self._finish(self._subscriptions.listen(call), call)
+        method = self._shared(request.method)
+        return lambda call: self._finish(method(self._server, call, client), call)
+
+    async def _finish(self, work: Any, call: Call) -> dict[str, Any]:
+        try:
+            result = await work
+        except InputNeeded as needed:
+            if call.method not in MAY_ASK:
+                raise RuntimeError(f"{call.method} must not ask the client") from None
+            result = needed.result()
+        return self._finished(result, call.method)
+
+    def _finished(self, result: dict[str, Any], method: str) -> dict[str, Any]:
+        """What 2026-07-28 wants on every result."""
+        result.setdefault("resultType", "complete")
+        if method in CACHE_MS and result["resultType"] == "complete":
+            result["ttlMs"] = CACHE_MS[method]
+            # What a caller may see depends on its token's scope.
+            result["cacheScope"] = "private"
+        info = mcp_wire.server_info(self._server.offer, VERSIONS[MODERN_VERSIONS[-1]])
+        result["_meta"] = {mcp_wire.SERVER_INFO_KEY: info, **result.get("_meta", {})}
+        return result
+
+    async def _discover(self, client: Client) -> dict[str, Any]:
+        self._warm()
+        log.debug("client %s speaks MCP %s", client_name({"name": client.name}), client.version.name)
+        result: dict[str, Any] = {
+            "supportedVersions": list(MODERN_VERSIONS),
+            "capabilities": mcp_wire.capabilities(self._server.offer, client.version),
+        }
+        if self._server.offer.instructions:
+            result["instructions"] = self._server.offer.instructions
+        return result
+
+    # The session of the older versions.
+
+    async def _initialize(self, call: Call) -> dict[str, Any]:
+        version = negotiate(mcp_params.text(call.params, "protocolVersion"))
+        capabilities = mcp_params.mapping(call.params, "capabilities")
+        name = _client_name(call.params.get("clientInfo"))
+        self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
+        log.debug("client %s speaks MCP %s", client_name(call.params.get("clientInfo")), version.name)
+        self.phase = lifecycle.move(self.phase, Signal.INITIALIZE_ANSWERED)
+        self._peer.session.batches = version.batches
+        self._subscriptions.everybody = True
+        self._warm()
+        offer = self._server.offer
+        result: dict[str, Any] = {
+            "protocolVersion": version.name,
+            "capabilities": mcp_wire.capabilities(offer, version),
+            "serverInfo": mcp_wire.server_info(offer, version),
+        }
+        if offer.instructions:
+            result["instructions"] = offer.instructions
+        return result
+
+    async def _ping(self, call: Call) -> dict[str, Any]:
+        return {}
+
+    async def _set_level(self, call: Call) -> dict[str, Any]:
+        self.client.log_level = _log_level(mcp_params.text(call.params, "level"), "level")
+        return {}
+
+    async def _subscribe(self, call: Call) -> dict[str, Any]:
+        return await self._subscriptions.subscribe(call.params)
+
+    async def _unsubscribe(self, call: Call) -> dict[str, Any]:
+        return await self._subscriptions.unsubscribe(call.params)
+
+    def _shared(self, name: str) -> Method:
+        method, offered = SHARED.get(name, (None, None))
+        if method is None or offered is None or not offered(self._server.offer):
+            raise method_not_found(name)
+        return method
+
+    def version_of(self, request: Request) -> Version:
+        declared = _declared_version(request.params)
+        if self._stateless or declared in MODERN_VERSIONS:
+            return VERSIONS[MODERN_VERSIONS[-1]]
+        return self.client.version
+
+    def _warm(self) -> None:
+        """Have the provider made once this answer has left, so that the next request finds it."""
+
+        async def make() -> None:
+            try:
+                await self._server.provider()
+            except VaultbridgeError:
+                # Whoever needs it will try again and be told.
+                return
+
+        self._peer.spawn(make())
+
+
+def _declared_version(params: Params) -> object:
+    meta = params.get("_meta")
+    return meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+
+
+def _modern_client(params: Params) -> Client:
+    """Read the per-request fields. Raises Refused: -32602 for a missing one, -32022 for a version we lack."""
+    meta = mcp_params.mapping(params, "_meta", required=True)
+    requested = mcp_params.text(meta, VERSION_KEY)
+    if requested not in MODERN_VERSIONS:
+        raise Refused(
+            UNSUPPORTED_VERSION,
+            f"Unsupported protocol version: {requested}",
+            # Only those a request of this kind can name; the others begin with `initialize`.
+            {"supported": list(MODERN_VERSIONS), "requested": requested},
+        )
+    capabilities = mcp_params.mapping(meta, CAPABILITIES_KEY, required=True)
+    level = meta.get(LOG_LEVEL_KEY)
+    return Client(
+        VERSIONS[requested],
+        capabilities,
+        _client_name(meta.get(CLIENT_KEY)),
+        None if level is None else _log_level(level, LOG_LEVEL_KEY),
+    )
+
+
+def _client_name(info: object) -> str:
+    name = info.get("name") if isinstance(info, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _log_level(level: object, argument: str) -> str:
+    if level not in LOG_LEVELS:
+        raise mcp_params.wrong(argument, level, f"one of {', '.join(LOG_LEVELS)}")
+    return str(level)

@@ -1,0 +1,1 @@
+"""MCP over HTTP: Streamable HTTP at `/mcp`, and the older HTTP+SSE."""

@@ -1,0 +1,102 @@
+"""The HTTP+SSE transport of 2024-11-05, for clients that know no other: `GET /sse` and `POST /messages`.
+
+The stream's first event tells where to post; every message comes on the stream. Closing the stream ends
+the session.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from vaultbridge.jsonrpc.messages import RequestId
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.http import reply as sse
+from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, read_message, refused
+from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+
+if TYPE_CHECKING:
+    from vaultbridge.protocols.mcp.http.endpoint import Grant
+
+MAX_STREAMS: Final = 64
+"""Open legacy streams. Each is a socket and a client of its own."""
+
+
+PRINCIPAL_STREAMS: Final = 32
+"""The same for one principal, so that a single one cannot take every place."""
+
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9._~-]+)+/?")
+"""A path of plain names: what a caller says of itself must not become another server's address."""
+
+
+class _Legacy:
+    def __init__(self, grant: Grant, call_seconds: float) -> None:
+        self.principal = grant.principal
+        self.stream = Stream("")
+        self.connection = Connection(
+            mcp_dialect(grant.server), self, principal=grant.principal, call_seconds=call_seconds
+        )
+
+    def send(self, item: Outgoing) -> None:
+        # Final for its request, never for the stream.
+        self.stream.push(item.data, final=False, notice=item.notice)
+
+    async def drained(self) -> None:
+        await self.stream.room()
+
+    def release(self, related: RequestId) -> None:
+        pass
+
+    async def end(self, seconds: float) -> None:
+        await self.connection.drain(seconds)
+        self.stream.end()
+
+
+class LegacyEndpoint:
+    def __init__(self, *, call_seconds: float) -> None:
+        self._call_seconds = call_seconds
+        self._open: dict[str, _Legacy] = {}
+
+    async def open(self, request: web.Request, grant: Grant) -> web.StreamResponse:
+        """`GET /sse`."""
+        own = sum(legacy.principal == grant.principal for legacy in self._open.values())
+        if own >= PRINCIPAL_STREAMS or len(self._open) >= MAX_STREAMS:
+            return refused(503, "Too many streams are open; close one or try again later")
+        id_ = secrets.token_urlsafe(24)
+        legacy = self._open[id_] = _Legacy(grant, self._call_seconds)
+        place = f"{_prefix(request)}/messages?session_id={id_}"
+        opening = sse.event(place.encode(), name="endpoint")
+        try:
+            return await Reply(request, legacy.stream).events(opening=opening)
+        except ClientGone:
+            return web.Response(status=499)
+        finally:
+            self._open.pop(id_, None)
+            await legacy.connection.close()
+
+    async def post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
+        """`POST /messages?session_id=…`: the answer comes on the stream."""
+        legacy = self._open.get(request.query.get("session_id", ""))
+        if legacy is None or legacy.principal != grant.principal:
+            return refused(404, "Session not found; open the stream again")
+        await legacy.connection.receive(await read_message(request))
+        return web.Response(status=202, text="Accepted")
+
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the streams of principals who may not stay; calls in flight get `seconds`."""
+        leaving = {id_: legacy for id_, legacy in self._open.items() if not stays(legacy.principal)}
+        for id_ in leaving:
+            del self._open[id_]
+        await asyncio.gather(*(legacy.end(seconds) for legacy in leaving.values()))
+
+
+def _prefix(request: web.Request) -> str:
+    """The path at which a proxy shows us, when it takes one away and says so."""
+    given = request.headers.get("X-Forwarded-Prefix", "")
+    return given.rstrip("/") if _PREFIX.fullmatch(given) else ""

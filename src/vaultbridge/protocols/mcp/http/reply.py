@@ -1,0 +1,218 @@
+"""A stream of messages as an HTTP response: plain JSON when there is only the answer, Server-Sent Events
+otherwise.
+
+Shared by the stateless endpoint, the sessions and the legacy endpoint. Knows HTTP and streams, no MCP method.
+
+Server-Sent Events, as bytes: the few lines of the HTML standard that MCP needs, without I/O.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Mapping
+from typing import Final
+
+from aiohttp import web
+
+from vaultbridge.jsonrpc import codec
+from vaultbridge.jsonrpc.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_CLIENT_CAPABILITY,
+    PARSE_ERROR,
+    UNSUPPORTED_VERSION,
+    ErrorObject,
+    ErrorResponse,
+    RequestId,
+)
+from vaultbridge.protocols.http.body import BodyRefused, read_body
+from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
+from vaultbridge.protocols.mcp.stdio import LINE_BYTES
+
+COMMENT: Final = b":\n\n"
+"""Carries nothing; keeps proxies and clients from giving up a silent stream."""
+
+HEADERS: Final = {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-cache, no-transform",
+    # Streamable HTTP, Receiving Messages: tells reverse proxies not to hold events back.
+    "X-Accel-Buffering": "no",
+}
+
+
+def event(data: bytes, *, name: str = "", id_: str = "", retry_ms: int | None = None) -> bytes:
+    """One event. `data` may hold several lines; names and ids are ours and hold none."""
+    lines: list[bytes] = []
+    if name:
+        lines.append(b"event: " + name.encode())
+    if id_:
+        lines.append(b"id: " + id_.encode())
+    if retry_ms is not None:
+        lines.append(b"retry: %d" % retry_ms)
+    lines.extend(b"data: " + line for line in data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
+    return b"\n".join(lines) + b"\n\n"
+
+
+BODY_BYTES: Final = LINE_BYTES
+"""A message is as long over HTTP as over stdio."""
+
+BODY_SECONDS: Final = 30.0
+"""How long a body may take to arrive: the largest one over a slow line, but no client that sends a byte a
+second."""
+
+KEEPALIVE_SECONDS: Final = 15.0
+"""Silence after which a comment is sent: below the 30 s at which the more impatient proxies hang up."""
+
+GONE_CHECK_SECONDS: Final = 0.5
+"""How often a waiting response looks whether its client is still there; aiohttp has no event for it."""
+
+RETRY_MS: Final = 500
+"""When a client that was let go should come back for its answer."""
+
+STATUS_OF: Final[dict[int, int]] = {
+    PARSE_ERROR: 400,
+    INVALID_REQUEST: 400,
+    INVALID_PARAMS: 400,
+    HEADER_MISMATCH: 400,
+    MISSING_CLIENT_CAPABILITY: 400,
+    UNSUPPORTED_VERSION: 400,
+    METHOD_NOT_FOUND: 404,
+}
+"""2026-07-28 wants these; every other answer, good or bad, is 200."""
+
+
+class ClientGone(Exception):
+    """The client closed its side before the answer was complete."""
+
+
+async def read_message(request: web.Request) -> bytes:
+    """Without the byte order mark that some shells put first. Raises BodyRefused."""
+    body = await read_body(request, most=BODY_BYTES, seconds=BODY_SECONDS)
+    return body.removeprefix(codecs.BOM_UTF8)
+
+
+def error_reply(
+    error: ErrorObject, *, id_: RequestId | None = None, status: int | None = None, allow: str = ""
+) -> web.Response:
+    """A JSON-RPC error as a response of its own."""
+    return web.Response(
+        status=status or STATUS_OF.get(error.code, 200),
+        body=codec.encode(ErrorResponse(id_, error)),
+        content_type="application/json",
+        headers={"Allow": allow} if allow else None,
+    )
+
+
+def refused(status: int, message: str, *, allow: str = "") -> web.Response:
+    """An HTTP-level refusal, with a JSON-RPC error without id as its body."""
+    return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
+
+
+def refused_as(error: web.HTTPException | BodyRefused) -> web.Response:
+    """What aiohttp, `authorize` or `read_message` raised, in the form of every other refusal here."""
+    if isinstance(error, BodyRefused):
+        response = refused(error.status, error.why)
+        response.force_close()
+        return response
+    response = refused(error.status, error.text or error.reason)
+    if (challenge := error.headers.get("WWW-Authenticate")) is not None:
+        response.headers["WWW-Authenticate"] = challenge
+    return response
+
+
+class Reply:
+    """How a stream is written. `prime` sends an empty first event with an id, so that a client can come
+    back even if it has seen nothing (2025-11-25). `event_ids` is off where streams cannot be resumed."""
+
+    def __init__(
+        self,
+        request: web.Request,
+        stream: Stream,
+        *,
+        headers: Mapping[str, str] | None = None,
+        event_ids: bool = False,
+        prime: bool = False,
+        map_status: bool = False,
+    ) -> None:
+        self._request = request
+        self._stream = stream
+        self._headers = dict(headers or {})
+        self._event_ids = event_ids
+        self._prime = prime
+        self._map_status = map_status
+
+    async def answer(self) -> web.StreamResponse:
+        """JSON if the first message is the last one, else events. Raises ClientGone."""
+        ticket = self._stream.attach()
+        try:
+            while not await self._stream.changed(GONE_CHECK_SECONDS):
+                self._check_client()
+            first = self._stream.take(ticket)
+            if first is not None and first.final:
+                return self._json(first)
+            return await self._events(ticket, first)
+        finally:
+            self._stream.detach(ticket)
+
+    async def events(self, *, after: int | None = None, opening: bytes = b"") -> web.StreamResponse:
+        """Events from the start. `after` is the number of the last one the client has. Raises ClientGone."""
+        ticket = self._stream.attach(after)
+        try:
+            return await self._events(ticket, None, opening)
+        finally:
+            self._stream.detach(ticket)
+
+    def _json(self, item: StreamItem) -> web.Response:
+        status = 200
+        if self._map_status:
+            message = codec.decode(item.data)
+            if isinstance(message, ErrorResponse):
+                status = STATUS_OF.get(message.error.code, 200)
+        return web.Response(
+            status=status, body=item.data, content_type="application/json", headers=self._headers
+        )
+
+    async def _events(
+        self, ticket: int, first: StreamItem | None, opening: bytes = b""
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={**HEADERS, **self._headers})
+        try:
+            await response.prepare(self._request)
+            if opening:
+                await response.write(opening)
+            if self._prime:
+                await response.write(event(b"", id_=f"{self._stream.name}-0", retry_ms=RETRY_MS))
+            if first is not None:
+                await response.write(self._form(first))
+            await self._pump(ticket, response)
+            await response.write_eof()
+        except (ConnectionError, OSError):
+            raise ClientGone from None
+        return response
+
+    async def _pump(self, ticket: int, response: web.StreamResponse) -> None:
+        silent = 0.0
+        while True:
+            while (item := self._stream.take(ticket)) is not None:
+                await response.write(self._form(item))
+                silent = 0.0
+            if self._stream.ended or self._stream.released or not self._stream.is_current(ticket):
+                return
+            if await self._stream.changed(GONE_CHECK_SECONDS):
+                continue
+            self._check_client()
+            silent += GONE_CHECK_SECONDS
+            if silent >= KEEPALIVE_SECONDS:
+                await response.write(COMMENT)
+                silent = 0.0
+
+    def _form(self, item: StreamItem) -> bytes:
+        id_ = f"{self._stream.name}-{item.number}" if self._event_ids else ""
+        return event(item.data, name="message", id_=id_)
+
+    def _check_client(self) -> None:
+        transport = self._request.transport
+        if transport is None or transport.is_closing():
+            raise ClientGone

@@ -1,0 +1,259 @@
+"""MCP 2025-03-26 to 2025-11-25 over HTTP: sessions, their streams, and coming back to them.
+
+A session is one connection whose messages leave on several streams: the answer to each POST on its own,
+everything else on the GET stream. Streams are kept for a while, so that a client that lost its TCP
+connection can read on with `Last-Event-ID`; losing it is not a cancellation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import web
+
+from vaultbridge.jsonrpc.messages import Batch, Malformed, Message, Request, RequestId
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.limits import MIB
+from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
+from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, refused
+from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.versions import Phase
+
+SESSION_HEADER: Final = "Mcp-Session-Id"
+
+MAX_SESSIONS: Final = 256
+"""Sessions of one server. A user has a handful of clients; each session costs some kilobytes."""
+
+PRINCIPAL_SESSIONS: Final = 64
+"""Sessions of one principal. Beyond it a new session takes the place of another of the same principal, so
+that whoever opens sessions without end harms nobody else."""
+
+USES_COUNTED: Final = 16
+"""Messages after which a session counts as well used. When one must go, it is the least used: a burst of
+handshakes pushes out its own sessions and not one that somebody works with and has left idle."""
+
+IDLE_SECONDS: Final = 3600.0
+"""A session nobody has used for so long is closed: clients that vanish without DELETE are the rule."""
+
+MAX_STREAMS: Final = 128
+"""Streams one session keeps, the open ones included."""
+
+SESSION_BYTES: Final = 8 * MIB
+"""What the finished streams of one session may hold for clients that come back."""
+
+EVENT_DIGITS: Final = 15
+"""The longest number of an event that is read: more than any stream will ever carry."""
+
+_GET_STREAM: Final = "0"
+
+
+class HttpSession:
+    """Also the outlet of its connection: routes each message to its stream."""
+
+    def __init__(
+        self, server: McpServer, principal: str, *, call_seconds: float, clock: Callable[[], float]
+    ) -> None:
+        self.id = secrets.token_urlsafe(24)
+        self.principal = principal
+        self._clock = clock
+        self._streams: OrderedDict[str, Stream] = OrderedDict()
+        self._of_request: dict[RequestId, Stream] = {}
+        self._next_stream = 1
+        self._readers = 0
+        self.used = clock()
+        self._uses = 0
+        self._streams[_GET_STREAM] = Stream(_GET_STREAM, resumable=True)
+        self.connection = Connection(
+            mcp_dialect(server), self, principal=principal, call_seconds=call_seconds
+        )
+
+    # The outlet.
+
+    def send(self, item: Outgoing) -> None:
+        stream = self._of_request.get(item.related) if item.related is not None else None
+        final = item.final and stream is not None
+        (stream or self._streams[_GET_STREAM]).push(item.data, final=final, notice=item.notice)
+        if item.final and item.related is not None:
+            self._of_request.pop(item.related, None)
+
+    async def drained(self) -> None:
+        # Each stream has its own reader: a slow one must not hold up the others. What one may hold is bounded
+        # by `Stream` itself and by the one answer that ends it.
+        return
+
+    def release(self, related: RequestId) -> None:
+        stream = self._of_request.get(related)
+        if stream is not None:
+            stream.release()
+
+    # HTTP.
+
+    @property
+    def is_initialized(self) -> bool:
+        dialect = self.connection.dialect
+        return isinstance(dialect, McpDialect) and dialect.phase is not Phase.NEW
+
+    @property
+    def is_idle(self) -> bool:
+        return self._readers == 0 and self.connection.session.in_flight == 0
+
+    @property
+    def worth(self) -> tuple[int, float]:
+        """What is compared when one of several idle sessions must go: the smallest goes."""
+        return self._uses, self.used
+
+    def _use(self) -> None:
+        self.used = self._clock()
+        self._uses = min(self._uses + 1, USES_COUNTED)
+
+    async def post(self, request: web.Request, message: Message | Batch | Malformed) -> web.StreamResponse:
+        """Take in a message; the response carries the answers to its requests, if it has any."""
+        self._use()
+        ids = _request_ids(message)
+        if any(self.connection.session.is_in_flight(id_) for id_ in ids):
+            return refused(400, "Invalid Request: the id belongs to a request still in flight")
+        if isinstance(message, Batch) and (why := self._unfit(message, ids)):
+            return refused(400, f"Invalid Request: {why}")
+        stream = self._open_stream(ids) if ids else None
+        await self.connection.receive_message(message)
+        self._settle_cancelled()
+        if stream is None:
+            return web.Response(status=202)
+        reply = Reply(
+            request,
+            stream,
+            headers={SESSION_HEADER: self.id},
+            event_ids=True,
+            prime=self._primes(),
+        )
+        return await self._read(reply.answer)
+
+    async def get(self, request: web.Request) -> web.StreamResponse:
+        """The stream of everything that answers nothing, or the rest of an earlier one."""
+        self._use()
+        name, after = _GET_STREAM, None
+        if last := request.headers.get("Last-Event-ID"):
+            name, _, number = last.rpartition("-")
+            after = _event_number(number)
+            if name not in self._streams or after is None or after > self._streams[name].last:
+                return refused(404, "Not found: no such event; the stream is no longer kept")
+        reply = Reply(request, self._streams[name], headers={SESSION_HEADER: self.id}, event_ids=True)
+        return await self._read(lambda: reply.events(after=after))
+
+    async def close(self, seconds: float = 0.0) -> None:
+        """Calls in flight get `seconds` to finish."""
+        if seconds:
+            await self.connection.drain(seconds)
+        await self.connection.close()
+        for stream in self._streams.values():
+            stream.end()
+
+    async def _read(self, respond: Callable[[], Awaitable[web.StreamResponse]]) -> web.StreamResponse:
+        self._readers += 1
+        try:
+            return await respond()
+        except ClientGone:
+            return web.Response(status=499)
+        finally:
+            self._readers -= 1
+            self.used = self._clock()
+
+    def _unfit(self, batch: Batch, ids: list[RequestId]) -> str:
+        """Why a batch cannot be taken; its answer would belong to no request, and so to no stream."""
+        if not self.connection.session.batches:
+            return "batches are not part of this protocol version"
+        if not ids and any(isinstance(member, Malformed) for member in batch.members):
+            return "no member of the batch is a request"
+        return ""
+
+    def _open_stream(self, ids: list[RequestId]) -> Stream:
+        stream = Stream(str(self._next_stream), ids, resumable=True)
+        self._next_stream += 1
+        self._streams[stream.name] = stream
+        for id_ in ids:
+            self._of_request[id_] = stream
+        self._forget_streams()
+        return stream
+
+    def _forget_streams(self) -> None:
+        """Keep to the bounds by letting the oldest finished streams go."""
+        finished = [
+            stream for stream in self._streams.values() if stream.ended and stream.name != _GET_STREAM
+        ]
+        kept = sum(stream.kept_bytes for stream in finished)
+        for stream in finished:
+            if len(self._streams) <= MAX_STREAMS and kept <= SESSION_BYTES:
+                return
+            kept -= stream.kept_bytes
+            del self._streams[stream.name]
+
+    def _settle_cancelled(self) -> None:
+        """A cancelled request gets no answer: end the stream that waits for it."""
+        for id_, stream in tuple(self._of_request.items()):
+            if not self.connection.session.is_in_flight(id_):
+                del self._of_request[id_]
+                stream.give_up(id_)
+
+    def _primes(self) -> bool:
+        """Older clients cannot read an event without data."""
+        dialect = self.connection.dialect
+        return isinstance(dialect, McpDialect) and dialect.client.version.name >= "2025-11-25"
+
+
+class Sessions:
+    def __init__(self, *, call_seconds: float, clock: Callable[[], float]) -> None:
+        self._call_seconds = call_seconds
+        self._clock = clock
+        self._sessions: dict[str, HttpSession] = {}
+
+    async def open(self, server: McpServer, principal: str) -> HttpSession | None:
+        """A new session; None when there are too many that are in use."""
+        await self._sweep()
+        own = [session for session in self._sessions.values() if session.principal == principal]
+        if len(own) >= PRINCIPAL_SESSIONS or len(self._sessions) >= MAX_SESSIONS:
+            idle = [session for session in own or self._sessions.values() if session.is_idle]
+            if not idle:
+                return None
+            await self.drop(min(idle, key=lambda session: session.worth))
+        session = HttpSession(server, principal, call_seconds=self._call_seconds, clock=self._clock)
+        self._sessions[session.id] = session
+        return session
+
+    def find(self, id_: str, principal: str) -> HttpSession | None:
+        """A session of this principal. Another's is as unknown as none."""
+        session = self._sessions.get(id_)
+        return session if session is not None and session.principal == principal else None
+
+    async def drop(self, session: HttpSession) -> None:
+        self._sessions.pop(session.id, None)
+        await session.close()
+
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the sessions of principals who may not stay; calls in flight get `seconds`."""
+        leaving = [session for session in self._sessions.values() if not stays(session.principal)]
+        for session in leaving:
+            del self._sessions[session.id]
+        await asyncio.gather(*(session.close(seconds) for session in leaving))
+
+    async def _sweep(self) -> None:
+        limit = self._clock() - IDLE_SECONDS
+        for session in tuple(self._sessions.values()):
+            if session.is_idle and session.used < limit:
+                await self.drop(session)
+
+
+def _event_number(text: str) -> int | None:
+    """A number that an event of ours may have."""
+    fits = text.isascii() and text.isdigit() and len(text) <= EVENT_DIGITS
+    return int(text) if fits else None
+
+
+def _request_ids(message: Message | Batch | Malformed) -> list[RequestId]:
+    members = message.members if isinstance(message, Batch) else (message,)
+    return [member.id for member in members if isinstance(member, Request)]

@@ -1,0 +1,265 @@
+"""MCP 2026-07-28 over HTTP: every POST is one request that stands for itself.
+
+A connection of its own answers it and is gone with the response; a client that hangs up has cancelled.
+
+The headers that 2026-07-28 mirrors from a message, checked against it, without I/O.
+
+Whoever stands between client and server may route by these headers, so a message must not say one thing in
+its headers and another in its body (Streamable HTTP, Server Validation).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from aiohttp import web
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.jsonrpc.messages import (
+    HEADER_MISMATCH,
+    INVALID_PARAMS,
+    Notification,
+    Params,
+    Refused,
+    Request,
+    RequestId,
+    Response,
+)
+from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.mcp.dialect import VERSION_KEY, mcp_dialect
+from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, error_reply, refused
+from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.versions import MODERN_VERSIONS
+
+VERSION_HEADER: Final = "MCP-Protocol-Version"
+METHOD_HEADER: Final = "Mcp-Method"
+NAME_HEADER: Final = "Mcp-Name"
+PARAM_PREFIX: Final = "Mcp-Param-"
+
+_NAME_SOURCE: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ANNOTATION: Final = "x-mcp-header"
+_MAX_DEPTH: Final = 16
+"""How deep annotated properties are looked for: schemas of tools are shallow, a hostile one need not be."""
+
+
+def check_version(headers: Mapping[str, str], declared: object) -> None:
+    """The version header must be there and agree with `_meta`. Raises Refused."""
+    given = headers.get(VERSION_HEADER)
+    if given is None:
+        raise _mismatch(f"{VERSION_HEADER} is missing")
+    if given != declared:
+        raise _mismatch(f"{VERSION_HEADER} is {given!r}, but the body says {declared!r}")
+
+
+def check_routing(headers: Mapping[str, str], request: Request) -> None:
+    """`Mcp-Method` on every request, `Mcp-Name` where there is a name. Raises Refused."""
+    method = headers.get(METHOD_HEADER)
+    if method is None:
+        raise _mismatch(f"{METHOD_HEADER} is missing")
+    if method != request.method:
+        raise _mismatch(f"{METHOD_HEADER} is {method!r}, but the body says {request.method!r}")
+    source = _NAME_SOURCE.get(request.method)
+    if source is None:
+        return
+    name = headers.get(NAME_HEADER)
+    if name is None:
+        raise _mismatch(f"{NAME_HEADER} is missing")
+    if _decoded(NAME_HEADER, name) != request.params.get(source):
+        raise _mismatch(f"{NAME_HEADER} is not the body's {source}")
+
+
+def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: Params) -> None:
+    """`Mcp-Param-*` for the properties that a tool's schema marks. Raises Refused."""
+    arguments = params.get("arguments")
+    for path, name in annotated(schema):
+        header = PARAM_PREFIX + name
+        given, value = headers.get(header), _at(arguments, path)
+        if value is None:
+            if given is not None:
+                raise _mismatch(f"{header} is given, but the body has no value for it")
+        elif given is None:
+            raise _mismatch(f"{header} is missing")
+        elif not _equal(_decoded(header, given), value):
+            raise _mismatch(f"{header} is not the body's {'.'.join(path)}")
+
+
+def annotated(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The properties with an `x-mcp-header`, as (path, header suffix)."""
+    stack: list[tuple[tuple[str, ...], Any]] = [((), schema)]
+    while stack:
+        path, node = stack.pop()
+        properties = node.get("properties") if isinstance(node, dict) else None
+        if not isinstance(properties, dict) or len(path) >= _MAX_DEPTH:
+            continue
+        for key, member in properties.items():
+            if isinstance(member, dict) and isinstance(member.get(_ANNOTATION), str):
+                yield (*path, key), member[_ANNOTATION]
+            stack.append(((*path, key), member))
+
+
+def _at(arguments: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        arguments = arguments.get(key) if isinstance(arguments, dict) else None
+    return arguments
+
+
+def _equal(given: str, value: object) -> bool:
+    match value:
+        case bool():
+            return given == ("true" if value else "false")
+        case int() | float():
+            try:
+                return float(given) == value
+            except ValueError:
+                return False
+        case str():
+            return given == value
+        case _:
+            return False
+
+
+def _decoded(header: str, value: str) -> str:
+    """A header value, out of its base64 wrapping if it has one. Raises Refused for what no client may
+    send."""
+    if any(not (" " <= character <= "~" or character == "\t") for character in value):
+        raise _mismatch(f"{header} holds a character that a header may not hold")
+    if not (value.startswith("=?base64?") and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[9:-2], validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError):
+        raise _mismatch(f"{header} holds invalid base64") from None
+
+
+def _mismatch(what: str) -> Refused:
+    return Refused(HEADER_MISMATCH, f"Header mismatch: {what}")
+
+
+MAX_OPEN: Final = 512
+"""Exchanges at once: more than any number of clients has calls in flight and streams to listen on, and below
+the 1024 files that a process may have open on most systems."""
+
+
+class StatelessEndpoint:
+    """Holds the open exchanges, to end them gracefully with the server."""
+
+    def __init__(self, *, call_seconds: float) -> None:
+        self._call_seconds = call_seconds
+        self._open: dict[Connection, Stream] = {}
+
+    async def post(
+        self,
+        request: web.Request,
+        message: Request | Notification | Response | ErrorAnswer,
+        server: McpServer,
+        principal: str,
+    ) -> web.StreamResponse:
+        match message:
+            case Request():
+                pass
+            case Notification():
+                # The core protocol has none over HTTP: taken and without effect.
+                return web.Response(status=202)
+            case _:
+                return refused(400, "Invalid Request: 2026-07-28 has no answers from clients")
+        try:
+            _check_envelope(request, message)
+            await _check_arguments(request, message, server)
+        except Refused as refusal:
+            return error_reply(refusal.error, id_=message.id)
+        return await self._exchange(request, message, server, principal)
+
+    async def end(self, stays: Stays, seconds: float) -> None:
+        """End the exchanges of principals who may not stay: calls get `seconds` to finish, listening streams
+        their closing result."""
+
+        async def end_one(connection: Connection, stream: Stream) -> None:
+            await connection.drain(seconds)
+            stream.end()
+
+        leaving = [one for one in self._open.items() if not stays(one[0].principal)]
+        await asyncio.gather(*(end_one(*one) for one in leaving))
+
+    async def _exchange(
+        self, request: web.Request, message: Request, server: McpServer, principal: str
+    ) -> web.StreamResponse:
+        if len(self._open) >= MAX_OPEN:
+            return refused(503, "Too many requests are in flight; end one or try again later")
+        stream = Stream("", (message.id,))
+        connection = Connection(
+            mcp_dialect(server, stateless=True),
+            _StreamSink(stream),
+            principal=principal,
+            call_seconds=self._call_seconds,
+        )
+        self._open[connection] = stream
+        try:
+            await connection.receive_message(message)
+            return await Reply(request, stream, map_status=True).answer()
+        except ClientGone:
+            # Streamable HTTP, Cancellation: closing the response stream cancels the request.
+            return web.Response(status=499)
+        finally:
+            del self._open[connection]
+            await connection.close()
+
+
+class _StreamSink:
+    """Everything a stateless connection says belongs to its one request."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def send(self, item: Outgoing) -> None:
+        self._stream.push(item.data, final=item.final, notice=item.notice)
+
+    async def drained(self) -> None:
+        await self._stream.room()
+
+    def release(self, related: RequestId) -> None:
+        # 2026-07-28 has no way back to a stream: the client keeps waiting.
+        pass
+
+
+def is_stateless(request: web.Request, message: object) -> bool:
+    """Whether a POST is a 2026-07-28 one: its header or its body says so, or the header names no version
+    we know of the older ones."""
+    header = request.headers.get(VERSION_HEADER)
+    declared = None
+    if isinstance(message, Request | Notification):
+        meta = message.params.get("_meta")
+        declared = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+    return header in MODERN_VERSIONS or declared is not None
+
+
+def _check_envelope(request: web.Request, message: Request) -> None:
+    meta = message.params.get("_meta")
+    if not isinstance(meta, dict):
+        raise Refused(INVALID_PARAMS, "Invalid params: _meta is missing", {"argument": "_meta"})
+    declared = meta.get(VERSION_KEY)
+    if not isinstance(declared, str):
+        what = f"Invalid params: _meta has no {VERSION_KEY}"
+        raise Refused(INVALID_PARAMS, what, {"argument": VERSION_KEY})
+    check_version(request.headers, declared)
+    if declared in MODERN_VERSIONS:
+        # For other versions the dialect says which there are.
+        check_routing(request.headers, message)
+
+
+async def _check_arguments(request: web.Request, message: Request, server: McpServer) -> None:
+    if message.method != "tools/call":
+        return
+    try:
+        tool = (await server.tools()).get(str(message.params.get("name")))
+    except VaultbridgeError:
+        # The call itself will meet the same error and tell it.
+        return
+    if tool is not None:
+        check_arguments(request.headers, tool.input_schema, message.params)

@@ -1,0 +1,171 @@
+"""The MCP methods that every version has, each as a function of the server, the call and the client.
+
+They read parameters, ask the provider, and give the result in the client's version. What depends on the
+connection itself (handshake, log level, subscriptions) is in `mcp`; what 2026-07-28 puts around every
+result is added there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final
+
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, Refused
+from vaultbridge.protocols.dialect import Call
+from vaultbridge.protocols.mcp import params as mcp_params
+from vaultbridge.protocols.mcp import wire as mcp_wire
+from vaultbridge.protocols.mcp.context import Client, McpContext
+from vaultbridge.protocols.mcp.provider import Offer
+from vaultbridge.protocols.mcp.server import LIST_TTL_MS, McpServer
+from vaultbridge.protocols.mcp.values import (
+    Page,
+    PromptInfo,
+    PromptRef,
+    ResourceInfo,
+    ResourceRef,
+    TemplateInfo,
+    ToolInfo,
+)
+
+MAX_COMPLETIONS: Final = 100
+"""CompleteResult: "Must not exceed 100 items"."""
+
+Result = dict[str, Any]
+Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
+
+
+async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
+    if mcp_params.optional_text(call.params, "cursor"):
+        # Tools come in one page, so no cursor was ever handed out.
+        what = "Invalid params: cursor is not one of this list's"
+        raise Refused(INVALID_PARAMS, what, {"argument": "cursor"})
+    tools = await server.tools()
+    return {"tools": [mcp_wire.listed(tool, client.version) for tool in tools.values()]}
+
+
+async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
+    name = mcp_params.text(call.params, "name")
+    arguments = mcp_params.mapping(call.params, "arguments")
+    tools = await server.tools()
+    if (
+        name not in tools
+        and name not in server.offer.unlisted_tools
+        and not await (await server.provider()).withholds(name)
+    ):
+        raise Refused(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
+    context = McpContext(call, client, server.seal)
+    result = await (await server.provider()).call_tool(name, arguments, context)
+    return mcp_wire.tool_result(result, client.version)
+
+
+def _unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
+    from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
+
+    hint = suggest_tool(name, {one: harmless(info) for one, info in known.items()})
+    return f"Unknown tool: {name[:NAME_CHARS]}" + (f". {hint}" if hint else "")
+
+
+def harmless(tool: ToolInfo) -> bool:
+    """Whether the tool may be suggested to a caller that perhaps means another."""
+    from vaultbridge.tools.suggestions import is_harmless
+
+    hints = tool.annotations
+    if hints is None:
+        return is_harmless(tool.name, reads=None, destroys=None)
+    return is_harmless(tool.name, reads=hints.read_only_hint, destroys=hints.destructive_hint)
+
+
+async def list_resources(server: McpServer, call: Call, client: Client) -> Result:
+    page = await (await server.provider()).list_resources(mcp_params.optional_text(call.params, "cursor"))
+    return _page("resources", page, page.items, client)
+
+
+async def list_templates(server: McpServer, call: Call, client: Client) -> Result:
+    page = await (await server.provider()).list_templates(mcp_params.optional_text(call.params, "cursor"))
+    return _page("resourceTemplates", page, page.items, client)
+
+
+async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
+    uri = mcp_params.text(call.params, "uri")
+    context = McpContext(call, client, server.seal)
+    contents = await (await server.provider()).read_resource(uri, context)
+    return {"contents": mcp_wire.contents(contents, client.version)}
+
+
+async def list_prompts(server: McpServer, call: Call, client: Client) -> Result:
+    page = await (await server.provider()).list_prompts(mcp_params.optional_text(call.params, "cursor"))
+    return _page("prompts", page, page.items, client)
+
+
+async def get_prompt(server: McpServer, call: Call, client: Client) -> Result:
+    name = mcp_params.text(call.params, "name")
+    arguments = mcp_params.texts(call.params, "arguments")
+    context = McpContext(call, client, server.seal)
+    result = await (await server.provider()).get_prompt(name, arguments, context)
+    return mcp_wire.prompt_result(result, client.version)
+
+
+async def complete(server: McpServer, call: Call, client: Client) -> Result:
+    ref = mcp_params.mapping(call.params, "ref", required=True)
+    argument = mcp_params.mapping(call.params, "argument", required=True)
+    context = mcp_params.mapping(call.params, "context")
+    found = await (await server.provider()).complete(
+        _reference(ref),
+        mcp_params.text(argument, "name"),
+        mcp_params.text(argument, "value"),
+        mcp_params.texts(context, "arguments"),
+    )
+    completion: Result = {"values": list(found.values[:MAX_COMPLETIONS])}
+    if found.total is not None:
+        completion["total"] = found.total
+    completion["hasMore"] = found.has_more or len(found.values) > MAX_COMPLETIONS
+    return {"completion": completion}
+
+
+def _reference(ref: dict[str, Any]) -> PromptRef | ResourceRef:
+    match ref.get("type"):
+        case "ref/prompt":
+            return PromptRef(mcp_params.text(ref, "name"))
+        case "ref/resource":
+            return ResourceRef(mcp_params.text(ref, "uri"))
+        case other:
+            raise mcp_params.wrong("ref.type", other, '"ref/prompt" or "ref/resource"')
+
+
+def _page(
+    name: str,
+    page: Page[ResourceInfo] | Page[TemplateInfo] | Page[PromptInfo],
+    items: Iterable[ResourceInfo | TemplateInfo | PromptInfo],
+    client: Client,
+) -> Result:
+    result: Result = {name: [mcp_wire.listed(item, client.version) for item in items]}
+    if page.next:
+        result["nextCursor"] = page.next
+    return result
+
+
+SHARED: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
+    "tools/list": (list_tools, lambda offer: offer.tools),
+    "tools/call": (call_tool, lambda offer: offer.tools),
+    "resources/list": (list_resources, lambda offer: offer.resources),
+    "resources/templates/list": (list_templates, lambda offer: offer.resources),
+    "resources/read": (read_resource, lambda offer: offer.resources),
+    "prompts/list": (list_prompts, lambda offer: offer.prompts),
+    "prompts/get": (get_prompt, lambda offer: offer.prompts),
+    "completion/complete": (complete, lambda offer: offer.completions),
+}
+"""Each method, and the part of the offer without which it does not exist."""
+
+MAY_ASK: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
+"""Multi Round-Trip Requests, Supported Requests: no other request may end with "input_required"."""
+
+CACHE_MS: Final = {
+    "server/discover": LIST_TTL_MS,
+    "tools/list": LIST_TTL_MS,
+    "prompts/list": LIST_TTL_MS,
+    "resources/templates/list": LIST_TTL_MS,
+    # Notes change under the reader's hands: never fresh.
+    "resources/list": 0,
+    "resources/read": 0,
+}
+"""Caching, Cacheable Results: exactly these carry `ttlMs` and `cacheScope`."""

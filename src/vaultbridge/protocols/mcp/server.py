@@ -1,0 +1,109 @@
+"""What all connections of one MCP server share: the offer, the provider made on first need, and its changes.
+
+A server is made once; `McpServer.dialect` makes the per-connection part (`mcp.McpDialect`). It holds
+nothing of a single client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Final, Literal
+
+from vaultbridge.protocols.mcp.context import StateSeal
+from vaultbridge.protocols.mcp.provider import Offer, Provider
+from vaultbridge.protocols.mcp.values import Change, ToolInfo, ToolsChanged
+
+ToolErrors = Literal["auto", "protocol", "result"]
+"""How a failed tool is told: as a JSON-RPC error, as an `isError` result, or as the version has it."""
+
+LIST_TTL_MS: Final = 60_000
+"""How long a 2026-07-28 client may keep a list of tools, prompts or templates. Changes are announced at
+once to whoever listens; a minute bounds how stale the others are."""
+
+Listener = Callable[[Change], None]
+
+
+class McpServer:
+    """See the module. `factory` may be slow or fail: it is called on first need, and again after a
+    failure."""
+
+    def __init__(
+        self,
+        offer: Offer,
+        factory: Callable[[], Awaitable[Provider]],
+        *,
+        tool_errors: ToolErrors = "auto",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.offer = offer
+        self.tool_errors: ToolErrors = tool_errors
+        self.seal = StateSeal(clock)
+        self._factory = factory
+        self._provider: Provider | None = None
+        self._making = asyncio.Lock()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._listeners: set[Listener] = set()
+        self._tools: dict[str, ToolInfo] | None = None
+        self._watched: Counter[str] = Counter()
+        self._watching = asyncio.Lock()
+
+    async def provider(self) -> Provider:
+        """The provider, made now if nobody needed it before. Raises what the factory raises."""
+        if self._provider is not None:
+            return self._provider
+        async with self._making:
+            if self._provider is None:
+                provider = await self._factory()
+                self._unsubscribe = provider.subscribe(self._changed)
+                self._provider = provider
+            return self._provider
+
+    async def tools(self) -> dict[str, ToolInfo]:
+        """All tools by name, in their order. Kept until the provider announces a change."""
+        if self._tools is None:
+            tools = await (await self.provider()).list_tools()
+            self._tools = {tool.name: tool for tool in tools}
+        return self._tools
+
+    def known_tool(self, name: str) -> ToolInfo | None:
+        """A tool if the list has been asked for before."""
+        return self._tools.get(name) if self._tools is not None else None
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.add(listener)
+
+    def unlisten(self, listener: Listener) -> None:
+        self._listeners.discard(listener)
+
+    async def watch(self, uri: str) -> None:
+        """Count one more subscriber of a resource; the first one tells the provider. Raises NoteNotFound."""
+        async with self._watching:
+            if self._watched[uri] == 0:
+                await (await self.provider()).watch_resource(uri)
+            self._watched[uri] += 1
+
+    async def unwatch(self, uri: str) -> None:
+        async with self._watching:
+            self._watched[uri] -= 1
+            if self._watched[uri] <= 0:
+                del self._watched[uri]
+                if self._provider is not None:
+                    await self._provider.unwatch_resource(uri)
+
+    async def close(self) -> None:
+        """Close the provider if there is one."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        provider, self._provider, self._tools = self._provider, None, None
+        if provider is not None:
+            await provider.close()
+
+    def _changed(self, change: Change) -> None:
+        if isinstance(change, ToolsChanged):
+            self._tools = None
+        for listener in tuple(self._listeners):
+            listener(change)

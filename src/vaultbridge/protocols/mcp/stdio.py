@@ -1,0 +1,429 @@
+"""JSON-RPC over standard input and output, one message per line.
+
+    exit_code = serve_stdio(mcp_dialect(server, honours_exit=True), at_end=server.close)
+
+Standard output belongs to the protocol: its descriptor is moved away before anything else runs and
+descriptor 1 then leads to standard error, so nothing that a tool, a library or a child process prints can
+get between messages. Standard input is read by a thread, because event loops cannot watch files and
+/dev/null. Both ends are raw descriptors; Python's own buffers are not involved. Imports stay few: this
+module stands between a client and its first answer.
+
+Bytes into lines, with a bound: the framing of the stdio transport, without I/O.
+
+A message is a line; its end is a newline, with or without a carriage return before it. A byte order mark
+before it is no part of it (RFC 8259, section 8.1, lets a reader ignore one). A line longer than the bound is
+thrown away as it comes, reported once as `TooLong`, and reading goes on after its end.
+
+Raw descriptors on an event loop, by threads: one to read bytes, one to write lines.
+
+Event loops cannot watch files and /dev/null, and a blocking write would stop everything; a thread can do
+both. The writer goes around its thread when a small line fits at once, which nearly every answer does.
+Knows no protocol.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from vaultbridge.jsonrpc import codec
+from vaultbridge.jsonrpc.messages import PARSE_ERROR, ErrorObject, ErrorResponse, RequestId
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.limits import CALL_SECONDS, KIB, MIB
+from vaultbridge.protocols.connection import Connection
+from vaultbridge.protocols.dialect import Dialect, Peer
+
+LINE_BYTES: Final = 16 * MIB
+"""The longest message on stdio: an attachment of some ten megabytes as base64 still fits, and it equals
+the most that one write may put into a note."""
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class TooLong:
+    """Stands in the place of a line that was thrown away."""
+
+
+TOO_LONG: Final = TooLong()
+
+
+class LineSplitter:
+    def __init__(self, bound: int = LINE_BYTES) -> None:
+        self._bound = bound
+        self._parts: list[bytes] = []
+        self._held = 0
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[bytes | TooLong]:
+        """The lines that `data` completes, without their ends; empty lines are no messages and are left
+        out."""
+        lines: list[bytes | TooLong] = []
+        start = 0
+        while (end := data.find(b"\n", start)) >= 0:
+            self._add(data[start:end])
+            lines.extend(self._take())
+            start = end + 1
+        self._add(data[start:])
+        return lines
+
+    def finish(self) -> list[bytes | TooLong]:
+        """At the end of input: a last line without its end is still a message."""
+        return self._take()
+
+    def _add(self, part: bytes) -> None:
+        self._held += len(part)
+        if self._held > self._bound:
+            self._skipping = True
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)
+
+    def _take(self) -> list[bytes | TooLong]:
+        line, skipped = b"".join(self._parts), self._skipping
+        self._parts.clear()
+        self._held = 0
+        self._skipping = False
+        if skipped:
+            return [TOO_LONG]
+        line = line.removeprefix(_BYTE_ORDER_MARK).removesuffix(b"\r")
+        return [line] if line.strip() else []
+
+
+READ_BYTES: Final = 64 * KIB
+"""One read. A pipe of Linux holds as much."""
+
+READ_AHEAD: Final = 16
+"""Reads that may wait for the event loop; beyond them the reading thread waits, and then the client's
+pipe fills."""
+
+ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
+"""What can be written without blocking to a pipe that reports room; more goes to the writing thread."""
+
+WRITE_BUFFER_BYTES: Final = 4 * MIB
+"""Bytes waiting for a slow reader before new work stops and notifications are dropped: a few of the largest
+results. Each request already being worked on may still add its one answer."""
+
+FINISH_SECONDS: Final = 5.0
+"""How long the end waits for a client that does not read its last answers."""
+
+log = logging.getLogger(__name__)
+
+
+class DescriptorReader:
+    """Reads a descriptor in a thread and hands the bytes to the event loop, never more than READ_AHEAD
+    ahead."""
+
+    def __init__(self, source: int) -> None:
+        self._source = source
+        self._loop = asyncio.get_running_loop()
+        self._chunks: deque[bytes] = deque()
+        self._there = asyncio.Event()
+        self._stopped = False
+        self._slots = threading.Semaphore(READ_AHEAD)
+        # A daemon: a read that never returns must not keep the process alive.
+        self._thread = threading.Thread(target=self._run, name="stdin", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def read(self) -> bytes:
+        """The next bytes; empty at the end of input and after `stop`."""
+        while not self._chunks and not self._stopped:
+            self._there.clear()
+            await self._there.wait()
+        if self._stopped:
+            return b""
+        self._slots.release()
+        return self._chunks.popleft()
+
+    def stop(self) -> None:
+        """Read no more; the thread ends with its next read, or with the process."""
+        self._stopped = True
+        self._there.set()
+
+    def _run(self) -> None:
+        while True:
+            self._slots.acquire()
+            try:
+                data = os.read(self._source, READ_BYTES)
+            except OSError:
+                # A terminal or a pipe that has gone away: the same as its end.
+                data = b""
+            try:
+                self._loop.call_soon_threadsafe(self._arrived, data)
+            except RuntimeError:
+                # The loop has closed while we were reading.
+                return
+            if not data:
+                os.close(self._source)
+                return
+
+    def _arrived(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._there.set()
+
+
+class DescriptorSink:
+    """Writes whole lines to a descriptor, at once when the pipe has room, else by a thread, always in
+    order."""
+
+    def __init__(self, sink: int) -> None:
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._more = threading.Condition(self._lock)
+        self._queue: deque[bytes] = deque()
+        self._queued = 0
+        self._writing = False
+        self._stop = False
+        self._thread: threading.Thread | None = None
+        self._below = asyncio.Event()
+        self._below.set()
+        self.broken = asyncio.Event()
+        """Set when nobody reads any more."""
+        self._poll = _room_poll(sink)
+
+    def send(self, item: Outgoing) -> None:
+        if self.broken.is_set() or (item.notice and not self._below.is_set()):
+            return
+        line = item.data + b"\n"
+        with self._lock:
+            direct = not self._queue and not self._writing
+        if direct and len(line) <= ATOMIC_BYTES and self._poll is not None and self._poll.poll(0):
+            self._write_now(line)
+            return
+        self._hand_over(line)
+
+    async def drained(self) -> None:
+        await self._below.wait()
+
+    def release(self, related: RequestId) -> None:
+        pass
+
+    async def finish(self) -> None:
+        """Write what is left, as long as somebody reads, and close the descriptor."""
+        if self._thread is not None:
+            with self._lock:
+                self._stop = True
+                self._more.notify()
+            await asyncio.to_thread(self._thread.join, FINISH_SECONDS)
+            if self._thread.is_alive():
+                # Nobody reads and nobody hung up. The thread and its descriptor go with the process.
+                log.warning("the client does not read its last answers")
+                return
+        os.close(self._sink)
+
+    def _write_now(self, line: bytes) -> None:
+        try:
+            written = os.write(self._sink, line)
+        except BlockingIOError:
+            written = 0
+        except OSError:
+            # The client has gone without a word: nothing to report to anybody.
+            self._break()
+            return
+        if written < len(line):
+            # Only a descriptor that somebody made non-blocking does this.
+            self._hand_over(line[written:])
+
+    def _hand_over(self, data: bytes) -> None:
+        with self._lock:
+            self._queue.append(data)
+            self._queued += len(data)
+            if self._queued > WRITE_BUFFER_BYTES:
+                self._below.clear()
+            self._more.notify()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="stdout", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                while not self._queue and not self._stop:
+                    self._more.wait()
+                if not self._queue:
+                    return
+                line = self._queue.popleft()
+                self._writing = True
+            try:
+                _write_all(self._sink, line)
+            except OSError:
+                with self._lock:
+                    self._queue.clear()
+                    self._stop = True
+                self._in_loop(self._break)
+                return
+            with self._lock:
+                self._writing = False
+                self._queued -= len(line)
+                below = self._queued <= WRITE_BUFFER_BYTES
+            if below and not self._below.is_set():
+                self._in_loop(self._below.set)
+
+    def _in_loop(self, action: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(action)
+        except RuntimeError:
+            # The loop has closed: nobody waits any more.
+            return
+
+    def _break(self) -> None:
+        self.broken.set()
+        self._below.set()
+
+
+def _write_all(sink: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(sink, view) :]
+        except BlockingIOError:
+            select.select([], [sink], [])
+
+
+def _room_poll(sink: int) -> select.poll | None:
+    """Who can say whether a small write would block; None where nobody can (Windows)."""
+    if not hasattr(select, "poll"):
+        return None
+    poll = select.poll()
+    poll.register(sink, select.POLLOUT)
+    return poll
+
+
+_STANDARD_ERROR: Final = 2
+_LENGTH_HEADER: Final = b"content-length:"
+"""How a client begins that frames messages as language servers do."""
+
+
+def take_streams() -> tuple[int, int]:
+    """Move the protocol's descriptors to safety and give them back as (input, output).
+
+    Afterwards descriptor 0 is /dev/null, so that no child process eats the client's messages, and
+    descriptor 1 is standard error, so that no print reaches the client.
+    """
+    _open_missing_streams()
+    source, sink = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return source, sink
+
+
+def _open_missing_streams() -> None:
+    """Put /dev/null where whoever started us closed a standard stream, so that no file of ours gets its
+    number: the system gives out the lowest free one."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)  # noqa: FBT003
+    os.close(descriptor)
+
+
+def serve_stdio(
+    dialect: Callable[[Peer], Dialect],
+    *,
+    at_end: Callable[[], Awaitable[None]] | None = None,
+    call_seconds: float = CALL_SECONDS,
+) -> int:
+    """Serve this process's standard streams until they end; gives the exit code.
+
+    Ends on `exit`, on the end of input and on SIGTERM or SIGINT: what is in flight is finished and
+    answered, then `at_end` runs. The code is 0 in all these cases.
+    """
+    source, sink = take_streams()
+    asyncio.run(serve_descriptors(dialect, source, sink, at_end=at_end, call_seconds=call_seconds))
+    return 0
+
+
+async def serve_descriptors(
+    dialect: Callable[[Peer], Dialect],
+    source: int,
+    sink: int,
+    *,
+    at_end: Callable[[], Awaitable[None]] | None = None,
+    call_seconds: float = CALL_SECONDS,
+) -> None:
+    """`serve_stdio` on any two descriptors, which are this function's from now on."""
+    outlet = DescriptorSink(sink)
+    connection = Connection(dialect, outlet, call_seconds=call_seconds)
+    reader = DescriptorReader(source)
+    _end_on_signals(connection)
+    try:
+        await _pump(reader, connection, outlet)
+        await connection.drain()
+    finally:
+        await connection.close()
+        if at_end is not None:
+            await at_end()
+        await outlet.finish()
+
+
+async def _pump(reader: DescriptorReader, connection: Connection, outlet: DescriptorSink) -> None:
+    """Feed lines to the connection until the input or the session ends, or nobody reads our answers."""
+
+    async def stop_on(event: asyncio.Event) -> None:
+        await event.wait()
+        reader.stop()
+
+    splitter = LineSplitter()
+    reader.start()
+    watchers = [asyncio.ensure_future(stop_on(event)) for event in (connection.ending, outlet.broken)]
+    try:
+        while data := await reader.read():
+            for line in splitter.feed(data):
+                await _feed(line, connection, outlet)
+        if not connection.ending.is_set():
+            for line in splitter.finish():
+                await _feed(line, connection, outlet)
+    finally:
+        for watcher in watchers:
+            watcher.cancel()
+
+
+async def _feed(line: bytes | TooLong, connection: Connection, outlet: DescriptorSink) -> None:
+    if connection.ending.is_set():
+        # What comes after `exit` is not for us.
+        return
+    if isinstance(line, TooLong):
+        outlet.send(
+            _unread(f"a message may have {LINE_BYTES} bytes; this one was longer and has been thrown away")
+        )
+    elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
+        outlet.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
+    else:
+        await connection.receive(line)
+
+
+def _unread(what: str) -> Outgoing:
+    error = ErrorObject(PARSE_ERROR, f"Parse error: {what}")
+    return Outgoing(codec.encode(ErrorResponse(None, error)), None, final=True)
+
+
+def _end_on_signals(connection: Connection) -> None:
+    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught. A second one ends
+    the process at once: somebody does not want to wait for what is in flight."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+
+    def end() -> None:
+        connection.end()
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+    for number in numbers:
+        try:
+            loop.add_signal_handler(number, end)
+        except NotImplementedError:
+            # Windows: the loop cannot, the interpreter can.
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))

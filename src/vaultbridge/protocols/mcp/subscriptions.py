@@ -1,0 +1,174 @@
+"""Who on one connection wants to hear of which change: `resources/subscribe` and `subscriptions/listen`.
+
+Turns the provider's changes into the notifications of the version each subscriber speaks. Sends nothing
+that was not asked for, except the list changes that the versions with a session send to everybody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.jsonrpc.messages import Params, RequestId
+from vaultbridge.protocols.dialect import Call, Peer
+from vaultbridge.protocols.mcp import params as mcp_params
+from vaultbridge.protocols.mcp.server import McpServer
+from vaultbridge.protocols.mcp.values import (
+    Change,
+    PromptsChanged,
+    ResourcesChanged,
+    ResourceUpdated,
+    ToolsChanged,
+)
+
+SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
+
+MAX_WATCHED: Final = 1000
+"""Resources one connection may watch: each costs the provider a look at every change."""
+
+MAX_LISTENING: Final = 32
+"""Listening streams of one connection. A client needs one; some open one per kind of change."""
+
+
+class _Filter(msgspec.Struct, frozen=True):
+    tools: bool
+    prompts: bool
+    resources: bool
+    uris: frozenset[str]
+
+    def wants(self, change: Change) -> bool:
+        match change:
+            case ToolsChanged():
+                return self.tools
+            case PromptsChanged():
+                return self.prompts
+            case ResourcesChanged():
+                return self.resources
+            case ResourceUpdated(uri):
+                return uri in self.uris
+
+    def wire_form(self) -> dict[str, Any]:
+        form: dict[str, Any] = {}
+        if self.tools:
+            form["toolsListChanged"] = True
+        if self.prompts:
+            form["promptsListChanged"] = True
+        if self.resources:
+            form["resourcesListChanged"] = True
+        if self.uris:
+            form["resourceSubscriptions"] = sorted(self.uris)
+        return form
+
+
+class Subscriptions:
+    """Of one connection. `everybody` is whether list changes go out unasked (a session is open)."""
+
+    def __init__(self, server: McpServer, peer: Peer) -> None:
+        self._server = server
+        self._peer = peer
+        self._watched: set[str] = set()
+        self._streams: dict[RequestId, _Filter] = {}
+        self._ending = asyncio.Event()
+        self.everybody = False
+        server.listen(self._changed)
+
+    async def subscribe(self, params: Params) -> dict[str, Any]:
+        """`resources/subscribe`. Twice is once."""
+        uri = mcp_params.text(params, "uri")
+        if uri not in self._watched:
+            self._check_room(1)
+            await self._server.watch(uri)
+            self._watched.add(uri)
+        return {}
+
+    async def unsubscribe(self, params: Params) -> dict[str, Any]:
+        uri = mcp_params.text(params, "uri")
+        if uri in self._watched:
+            self._watched.discard(uri)
+            await self._server.unwatch(uri)
+        return {}
+
+    async def listen(self, call: Call) -> dict[str, Any]:
+        """`subscriptions/listen`: acknowledge, then stay until the client cancels or the connection ends.
+
+        The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
+        """
+        wanted = self._filter(mcp_params.mapping(call.params, "notifications", required=True))
+        if len(self._streams) >= MAX_LISTENING:
+            raise InvalidArgument(
+                f"This connection listens {MAX_LISTENING} times already.", hint="Cancel one first."
+            )
+        self._check_room(len(wanted.uris))
+        # The provider must exist, or there would be nobody to announce a change.
+        await self._server.provider()
+        watched: list[str] = []
+        tag = {SUBSCRIPTION_KEY: call.id}
+        try:
+            for uri in sorted(wanted.uris):
+                await self._server.watch(uri)
+                watched.append(uri)
+            acknowledged = {"_meta": tag, "notifications": wanted.wire_form()}
+            call.notify("notifications/subscriptions/acknowledged", acknowledged)
+            self._streams[call.id] = wanted
+            await self._ending.wait()
+        finally:
+            self._streams.pop(call.id, None)
+            for uri in watched:
+                await self._server.unwatch(uri)
+        return {"_meta": tag}
+
+    def end(self) -> None:
+        """Let the listening streams finish gracefully."""
+        self._ending.set()
+
+    async def close(self) -> None:
+        self._server.unlisten(self._changed)
+        self._ending.set()
+        watched, self._watched = self._watched, set()
+        for uri in watched:
+            await self._server.unwatch(uri)
+
+    def _filter(self, form: dict[str, Any]) -> _Filter:
+        """What was asked for, less what the server does not offer."""
+        offer = self._server.offer
+        uris = form.get("resourceSubscriptions", [])
+        if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
+            raise mcp_params.wrong("notifications.resourceSubscriptions", uris, "an array of strings")
+        return _Filter(
+            tools=form.get("toolsListChanged") is True and offer.tools,
+            prompts=form.get("promptsListChanged") is True and offer.prompts,
+            resources=form.get("resourcesListChanged") is True and offer.resources,
+            uris=frozenset(uris) if offer.subscriptions else frozenset(),
+        )
+
+    def _check_room(self, more: int) -> None:
+        watched = len(self._watched) + sum(len(stream.uris) for stream in self._streams.values())
+        if watched + more > MAX_WATCHED:
+            raise InvalidArgument(
+                f"A connection may watch {MAX_WATCHED} resources.",
+                argument="uri",
+                hint="Listen to list changes instead.",
+            )
+
+    def _changed(self, change: Change) -> None:
+        method, params = _notification(change)
+        if self.everybody and (not isinstance(change, ResourceUpdated) or change.uri in self._watched):
+            self._peer.notify(method, params)
+        for id_, wanted in tuple(self._streams.items()):
+            if wanted.wants(change):
+                self._peer.notify(method, {**params, "_meta": {SUBSCRIPTION_KEY: id_}}, related=id_)
+
+
+def _notification(change: Change) -> tuple[str, Params]:
+    match change:
+        case ToolsChanged():
+            return "notifications/tools/list_changed", {}
+        case PromptsChanged():
+            return "notifications/prompts/list_changed", {}
+        case ResourcesChanged():
+            return "notifications/resources/list_changed", {}
+        case ResourceUpdated(uri):
+            return "notifications/resources/updated", {"uri": uri}

@@ -1,0 +1,232 @@
+"""The values an MCP server offers and returns, for the newest version; older versions get a part of each.
+
+Which part, is the duty of `mcp_wire`. Fields are named as in Python; their wire names are their camel
+case form. Optional fields left at their default are not sent.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+Role = Literal["user", "assistant"]
+LogLevel = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+
+
+class _Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    pass
+
+
+class Icon(_Value, frozen=True, kw_only=True):
+    src: str
+    mime_type: str = ""
+    sizes: tuple[str, ...] = ()
+
+
+class Annotations(_Value, frozen=True, kw_only=True):
+    """Whom a value is for (`audience`), how much it matters (0 to 1), when it was changed (ISO 8601)."""
+
+    audience: tuple[Role, ...] = ()
+    priority: float | None = None
+    last_modified: str = ""
+
+
+class ToolAnnotations(_Value, frozen=True, kw_only=True):
+    """Hints for the client. None leaves the protocol's default: not read-only, destructive, open world."""
+
+    title: str = ""
+    read_only_hint: bool | None = None
+    destructive_hint: bool | None = None
+    idempotent_hint: bool | None = None
+    open_world_hint: bool | None = None
+
+
+class ToolInfo(_Value, frozen=True, kw_only=True):
+    name: str
+    input_schema: dict[str, Any]
+    title: str = ""
+    description: str = ""
+    output_schema: dict[str, Any] | None = None
+    annotations: ToolAnnotations | None = None
+    icons: tuple[Icon, ...] = ()
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class ResourceInfo(_Value, frozen=True, kw_only=True):
+    uri: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    size: int | None = None
+    annotations: Annotations | None = None
+    icons: tuple[Icon, ...] = ()
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class TemplateInfo(_Value, frozen=True, kw_only=True):
+    uri_template: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    annotations: Annotations | None = None
+    icons: tuple[Icon, ...] = ()
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class PromptArgument(_Value, frozen=True, kw_only=True):
+    name: str
+    title: str = ""
+    description: str = ""
+    required: bool = False
+
+
+class PromptInfo(_Value, frozen=True, kw_only=True):
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+    icons: tuple[Icon, ...] = ()
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class TextResource(_Value, frozen=True, kw_only=True):
+    uri: str
+    text: str
+    mime_type: str = ""
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class BlobResource(_Value, frozen=True, kw_only=True):
+    """Bytes travel as base64."""
+
+    uri: str
+    blob: bytes
+    mime_type: str = ""
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+ResourceContents = TextResource | BlobResource
+
+
+class TextContent(_Value, frozen=True, kw_only=True, tag="text", tag_field="type"):
+    text: str
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class ImageContent(_Value, frozen=True, kw_only=True, tag="image", tag_field="type"):
+    data: bytes
+    mime_type: str
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class AudioContent(_Value, frozen=True, kw_only=True, tag="audio", tag_field="type"):
+    data: bytes
+    mime_type: str
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class ResourceLink(_Value, frozen=True, kw_only=True, tag="resource_link", tag_field="type"):
+    uri: str
+    name: str
+    title: str = ""
+    description: str = ""
+    mime_type: str = ""
+    size: int | None = None
+    annotations: Annotations | None = None
+    icons: tuple[Icon, ...] = ()
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+class EmbeddedResource(_Value, frozen=True, kw_only=True, tag="resource", tag_field="type"):
+    resource: ResourceContents
+    annotations: Annotations | None = None
+    meta: dict[str, Any] | None = msgspec.field(default=None, name="_meta")
+
+
+Content = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
+
+
+class ToolResult(msgspec.Struct, frozen=True):
+    """What a tool returns. `structured` is any JSON value; `is_error` tells the model that it failed."""
+
+    content: tuple[Content, ...] = ()
+    structured: Any = msgspec.UNSET
+    is_error: bool = False
+    meta: dict[str, Any] | None = None
+
+
+class PromptMessage(msgspec.Struct, frozen=True):
+    role: Role
+    content: Content
+
+
+class PromptResult(msgspec.Struct, frozen=True):
+    messages: tuple[PromptMessage, ...]
+    description: str = ""
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """Suggestions, best first. `total` counts what there is when it is known."""
+
+    values: tuple[str, ...] = ()
+    total: int | None = None
+    has_more: bool = False
+
+
+class PromptRef(msgspec.Struct, frozen=True):
+    name: str
+
+
+class ResourceRef(msgspec.Struct, frozen=True):
+    """A resource template (or resource) by its uri."""
+
+    uri: str
+
+
+T = TypeVar("T")
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """A part of a list. `next` is the opaque cursor of the following page, "" after the last one."""
+
+    items: tuple[T, ...]
+    next: str = ""
+
+
+class ToolsChanged(msgspec.Struct, frozen=True):
+    pass
+
+
+class PromptsChanged(msgspec.Struct, frozen=True):
+    pass
+
+
+class ResourcesChanged(msgspec.Struct, frozen=True):
+    pass
+
+
+class ResourceUpdated(msgspec.Struct, frozen=True):
+    uri: str
+
+
+Change = ToolsChanged | PromptsChanged | ResourcesChanged | ResourceUpdated
+
+
+class Elicited(msgspec.Struct, frozen=True):
+    """A person's answer to a form. `content` is empty unless `action` is "accept"."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any]
+
+
+class InputRequest(msgspec.Struct, frozen=True):
+    """Something to ask the client: `elicitation/create`, `sampling/createMessage` or `roots/list`."""
+
+    method: Literal["elicitation/create", "sampling/createMessage", "roots/list"]
+    params: dict[str, Any]

@@ -1,0 +1,1 @@
+"""What vaults offer over MCP: tools, resources, prompts, completions."""

@@ -1,0 +1,229 @@
+"""What changed in the vaults, as MCP tells it: a resource, the list of resources, the list of prompts.
+
+The engines tell of changed files, from their own threads and often in bursts; this gathers the news for a
+moment, looks once, and announces only what a client can see to be different. A process that does not watch
+its vault itself, because another one keeps the index, hears nothing from the engine: it asks the shared index
+once a second whether anything has moved.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.protocols.mcp.values import (
+    Change,
+    PromptInfo,
+    PromptsChanged,
+    ResourcesChanged,
+    ResourceUpdated,
+)
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.vault.prompts import Prompts
+    from vaultbridge.protocols.mcp.vault.resources import Located
+    from vaultbridge.protocols.mcp.vault.workers import Workers
+    from vaultbridge.vault.paths import VaultPath
+
+GATHER_SECONDS: Final = 0.2
+"""How long news is gathered after the first word of it: an editor that saves touches a file several times."""
+
+BURST_SECONDS: Final = 1.0
+"""The least time between two looks: a client that fetches a list for every file of a checkout helps
+nobody."""
+
+ASK_SECONDS: Final = 1.0
+"""How often the index is asked while another process keeps it: one short read."""
+
+UNKNOWN: Final = -1
+"""Stands for a version and a list of files that cannot be compared with any."""
+
+Signature = tuple[int, int, int] | None
+"""Modification time, size and identity of a watched file; None when it is gone."""
+
+log = logging.getLogger(__name__)
+
+
+class VaultChanges:
+    """Belongs to the event loop, except `attach`, which the thread that opened a vault calls."""
+
+    def __init__(self, workers: Workers, announce: Callable[[Change], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._workers = workers
+        self._announce = announce
+        self._engines: dict[str, Engine] = {}
+        self._stops: list[Callable[[], None]] = []
+        self._news: dict[str, set[VaultPath] | None] = {}
+        """Per vault: the paths that may have changed; None for any."""
+        self._watched: dict[str, tuple[Located, Signature]] = {}
+        self._files: dict[str, tuple[int, int]] = {}
+        self._generations: dict[str, int] = {}
+        self._prompt_list: list[PromptInfo] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._asking: asyncio.Task[None] | None = None
+        self._prompts: Prompts | None = None
+        self._closed = False
+
+    # From the threads.
+
+    def attach(self, name: str, engine: Engine) -> None:
+        """Listen to a vault that has just been opened."""
+
+        def heard(paths: frozenset[VaultPath] | None) -> None:
+            self._in_loop(lambda: self._hear(name, paths))
+
+        self._stops.append(engine.freshness.listen(heard))
+        self._in_loop(lambda: self._begin(name, engine))
+
+    def _in_loop(self, action: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(action)
+        except RuntimeError:
+            # The loop has closed: nobody listens any more.
+            return
+
+    # In the loop.
+
+    def watch_prompts(self, prompts: Prompts, listed: list[PromptInfo]) -> None:
+        """Somebody was given this list of prompts: tell when it is another."""
+        self._prompts = prompts
+        self._prompt_list = listed
+
+    async def watch(self, uri: str, find: Callable[[], Located]) -> None:
+        """Tell of changes of one file from now on. Raises what `find` raises."""
+
+        def look() -> tuple[Located, Signature]:
+            found = find()
+            return found, signature(found)
+
+        self._watched[uri] = await self._workers.run(look)
+
+    def unwatch(self, uri: str) -> None:
+        self._watched.pop(uri, None)
+
+    def close(self) -> None:
+        """Tell nothing any more, also of vaults that are still being opened."""
+        self._closed = True
+        for stop in self._stops:
+            stop()
+        for task in (self._looking, self._asking):
+            if task is not None:
+                task.cancel()
+
+    def _begin(self, name: str, engine: Engine) -> None:
+        if self._closed:
+            return
+        self._engines[name] = engine
+        if self._asking is None:
+            self._asking = self._loop.create_task(self._ask())
+        # The first look sets what later ones are compared with; it announces nothing.
+        self._hear(name, frozenset())
+
+    def _hear(self, name: str, paths: frozenset[VaultPath] | None) -> None:
+        if self._closed:
+            return
+        known = self._news.get(name, set())
+        if known is None or paths is None:
+            self._news[name] = None
+        else:
+            known.update(paths)
+            self._news[name] = known
+        if self._looking is None:
+            self._looking = self._loop.create_task(self._gather())
+
+    async def _gather(self) -> None:
+        try:
+            delay = GATHER_SECONDS
+            while self._news:
+                await asyncio.sleep(delay)
+                news, self._news = self._news, {}
+                for change in await self._look(news):
+                    self._announce(change)
+                delay = BURST_SECONDS
+        finally:
+            self._looking = None
+
+    async def _look(self, news: dict[str, set[VaultPath] | None]) -> list[Change]:
+        changes: list[Change] = []
+        engines = {name: self._engines[name] for name in news if name in self._engines}
+        watched = {
+            uri: (found, before)
+            for uri, (found, before) in self._watched.items()
+            if (paths := news.get(found.vault, set())) is None or found.path in paths
+        }
+        try:
+            after = await self._workers.run(
+                lambda: {uri: signature(found) for uri, (found, _) in watched.items()}
+            )
+            for uri, (found, before) in watched.items():
+                if after[uri] != before and uri in self._watched:
+                    self._watched[uri] = (found, after[uri])
+                    changes.append(ResourceUpdated(uri))
+            if await self._workers.run(lambda: self._files_differ(engines)):
+                changes.append(ResourcesChanged())
+            prompts = self._prompts
+            if prompts is not None and any(
+                paths is None or any(map(prompts.concerns, paths)) for paths in news.values()
+            ):
+                listed = await self._workers.run(prompts.infos)
+                if listed != self._prompt_list:
+                    self._prompt_list = listed
+                    changes.append(PromptsChanged())
+        except VaultbridgeError as error:
+            log.warning("What changed in the vault could not be told: %s", error)
+        return changes
+
+    def _files_differ(self, engines: dict[str, Engine]) -> bool:
+        """Whether files that may be seen came or went since the last look. In a worker."""
+        differ = False
+        for name, engine in engines.items():
+            before = self._files.get(name)
+            if not engine.ask.status.complete:
+                # What was listed meanwhile came from the disk; when the index knows all, that is news.
+                self._files[name] = (UNKNOWN, UNKNOWN)
+                continue
+            version = files_version(engine)
+            if before is not None and before[0] == version:
+                continue
+            # Compared by what is visible: the coming and going of hidden notes is nobody's business.
+            seen = hash(tuple(file.path for file in engine.ask.files()))
+            self._files[name] = (version, seen)
+            differ |= before is not None and before[1] != seen
+        return differ
+
+    async def _ask(self) -> None:
+        """While another process keeps an index: notice by its counter that something was written."""
+        while True:
+            for name, engine in tuple(self._engines.items()):
+                if engine.freshness.is_keeper:
+                    continue
+                try:
+                    now = await self._workers.run(lambda engine=engine: engine.ask.status.generation)  # type: ignore[misc]
+                except VaultbridgeError as error:
+                    log.debug("the index cannot be asked: %s", error)
+                    continue
+                # The first answer counts as news: something may have been written since the opening.
+                if self._generations.get(name) != now:
+                    self._generations[name] = now
+                    self._hear(name, None)
+            await asyncio.sleep(ASK_SECONDS)
+
+
+def files_version(engine: Engine) -> int:
+    """The index's counter of files that came and went."""
+    from vaultbridge.index.store.database import read_meta
+
+    with engine.freshness.index.reading() as db:
+        return read_meta(db, "files_version")
+
+
+def signature(found: Located) -> Signature:
+    try:
+        about = found.engine.root.status(found.path)
+    except (VaultbridgeError, OSError):
+        return None
+    return about.st_mtime_ns, about.st_size, about.st_ino

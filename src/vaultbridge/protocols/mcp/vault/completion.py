@@ -1,0 +1,163 @@
+"""Suggestions while somebody types: names of notes, paths, folders, tags, properties and vaults.
+
+What may be suggested is read from the index once and kept until the index changes, folded as searches are, so
+that a keystroke costs a millisecond in a vault of ten thousand notes. Functions block and are run in a worker
+thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.protocols.mcp.values import Completion
+from vaultbridge.protocols.mcp.vault.changes import files_version
+from vaultbridge.protocols.mcp.vault.resources import files_of
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+
+SUGGESTIONS: Final = 100
+"""CompleteResult: "Must not exceed 100 items"."""
+
+TYPED_CHARS: Final = 200
+"""What is looked at of the text typed so far: no name that is typed is longer."""
+
+
+class _Choices(Struct, frozen=True):
+    """All values of one kind in one vault; `folded` has one row for each."""
+
+    version: int
+    values: tuple[str, ...]
+    folded: tuple[str, ...]
+
+
+class Completions:
+    """Any thread may use it."""
+
+    def __init__(self, engines: VaultEngines) -> None:
+        self._engines = engines
+        self._kept: dict[tuple[str, str], _Choices] = {}
+        self._guard = threading.Lock()
+
+    def suggest(self, kind: str, typed: str, vault: str = "") -> Completion:
+        """Values of a kind (note, path, folder, tag, property, vault) that fit what was typed, best first:
+        those that begin with it, those with a word that does, those that hold it anywhere. An unknown kind
+        has none."""
+        if kind == "vault":
+            return _best(_folded(0, tuple(self._engines)), typed)
+        if kind not in _READERS:
+            return Completion()
+        vaults = [vault] if vault in self._engines else list(self._engines)
+        found: dict[str, None] = {}
+        total = 0
+        for name in vaults:
+            try:
+                choices = self._choices(name, kind)
+                newest = kind == "note" and not typed.strip()
+                part = _newest(self._engines[name], choices) if newest else _best(choices, typed)
+            except VaultbridgeError:
+                # A vault that cannot be opened has nothing to suggest; calls say what is wrong with it.
+                continue
+            found.update(dict.fromkeys(part.values))
+            total += part.total or 0
+        values = tuple(found)[:SUGGESTIONS]
+        return Completion(values, total, total > len(values))
+
+    def _choices(self, vault: str, kind: str) -> _Choices:
+        engine = self._engines[vault]
+        # An edit changes no name of a file; tags and properties it may.
+        named = kind in ("note", "path", "folder") and engine.ask.status.complete
+        version = files_version(engine) if named else engine.ask.status.generation
+        kept = self._kept.get((vault, kind))
+        if kept is None or kept.version != version:
+            kept = _folded(version, _READERS[kind](engine))
+            with self._guard:
+                self._kept[vault, kind] = kept
+        return kept
+
+
+def _folded(version: int, values: tuple[str, ...]) -> _Choices:
+    from vaultbridge.index.fold import plain
+
+    # Folded in one go, which is far cheaper than one by one; names hold no line ends.
+    return _Choices(version, values, tuple(plain("\n".join(values)).split("\n")) if values else ())
+
+
+def _best(choices: _Choices, typed: str) -> Completion:
+    from vaultbridge.index.fold import plain
+
+    wanted = plain(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
+    ranked: list[tuple[int, int, str]] = []
+    for value, row in zip(choices.values, choices.folded, strict=True):
+        at = row.find(wanted)
+        if at < 0:
+            continue
+        name = row.rfind("/") + 1
+        if row.startswith(wanted, name) or at == 0:
+            rank = 0
+        else:
+            rank = 1 if any(mark + wanted in row for mark in " /-_.") else 2
+        ranked.append((rank, len(value), value))
+    if wanted:
+        ranked.sort()
+    return Completion(
+        tuple(value for _, _, value in ranked[:SUGGESTIONS]), len(ranked), len(ranked) > SUGGESTIONS
+    )
+
+
+def _newest(engine: Engine, choices: _Choices) -> Completion:
+    """For somebody who has not typed anything: the notes that were changed last."""
+    paths = (file.path[:-3] for file in engine.ask.recent(limit=SUGGESTIONS, kinds=("note",)))
+    known = frozenset(choices.values)
+    values = tuple(path if path in known else path.rpartition("/")[2] for path in paths)
+    return Completion(values, len(choices.values), len(choices.values) > len(values))
+
+
+def _notes(engine: Engine) -> tuple[str, ...]:
+    """Each as a link would name it: the bare name where only one note has it, else the path."""
+    paths = [file.path for file in files_of(engine) if file.kind == "note"]
+    names: dict[str, int] = {}
+    for path in paths:
+        key = path.rpartition("/")[2].lower()
+        names[key] = names.get(key, 0) + 1
+    return tuple(
+        (path if names[(name := path.rpartition("/")[2]).lower()] > 1 else name)[:-3] for path in paths
+    )
+
+
+def _paths(engine: Engine) -> tuple[str, ...]:
+    return tuple(file.path for file in files_of(engine))
+
+
+def _folders(engine: Engine) -> tuple[str, ...]:
+    found: set[str] = set()
+    for file in files_of(engine):
+        folder = file.path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder.rpartition("/")[0]
+    return tuple(sorted(found))
+
+
+def _tags(engine: Engine) -> tuple[str, ...]:
+    return tuple(tag.name for tag in sorted(engine.ask.tags(), key=lambda tag: (-tag.notes, tag.name)))
+
+
+def _properties(engine: Engine) -> tuple[str, ...]:
+    ordered = sorted(engine.ask.properties(), key=lambda one: (-one.notes, one.name))
+    return tuple(one.name for one in ordered)
+
+
+_READERS: Final[Mapping[str, Callable[[Engine], tuple[str, ...]]]] = {
+    "note": _notes,
+    "path": _paths,
+    "folder": _folders,
+    "tag": _tags,
+    "property": _properties,
+}

@@ -1,0 +1,249 @@
+"""The prompts that come with the server: questions people put to any vault.
+
+Prompts that people keep as notes: a note's text with `{{placeholders}}` is a prompt with arguments.
+
+The note's properties may say `description` and `arguments` (a list of names, a list of objects with name,
+description, required and complete, or an object of names and descriptions). A placeholder that no argument
+declares is a required argument of its own, except `{{date}}`, `{{time}}` and `{{title}}`, which are filled in
+as in a template. Pure: where the notes lie is `vault_prompts`' duty.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.parse import parse
+from vaultbridge.vault.dates import expand_template
+
+ARGUMENTS: Final = 32
+"""The most arguments of one prompt: a person fills them in one by one."""
+
+DESCRIPTION_CHARS: Final = 500
+"""What is shown of a description: it stands in a menu."""
+
+_PLACEHOLDER: Final = re.compile(r"\{\{[ \t]*([^\W_][\w -]{0,63}?)[ \t]*(?::[^{}\r\n]*)?\}\}")
+_TEMPLATE_WORDS: Final = frozenset({"date", "time", "title"})
+
+
+class Argument(Struct, frozen=True):
+    """`complete` says what kind of value is suggested: note, tag, folder, property or nothing."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+    complete: str = ""
+
+
+class NotePrompt(Struct, frozen=True):
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    body: str
+
+
+def prompt_of(title: str, text: str) -> NotePrompt:
+    """The prompt that a note is. Properties that make no sense are left out, never an error: the note is a
+    person's, and they may be in the middle of writing it."""
+    note = parse(text)
+    values: Mapping[str, Any] = note.properties.values if note.properties is not None else {}
+    body = text[note.properties.end :] if note.properties is not None else text
+    declared = {argument.name: argument for argument in _declared(values.get("arguments"))}
+    for found in _PLACEHOLDER.finditer(body):
+        name = found[1]
+        if name not in declared and name.lower() not in _TEMPLATE_WORDS:
+            declared[name] = Argument(name, required=True)
+    description = values.get("description")
+    return NotePrompt(
+        title=title,
+        description=description.strip()[:DESCRIPTION_CHARS] if isinstance(description, str) else "",
+        arguments=tuple(declared.values())[:ARGUMENTS],
+        body=body.strip(),
+    )
+
+
+def filled(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
+    """The prompt's text for these arguments; an optional one that is not given leaves nothing behind. Raises
+    InvalidArgument for a missing or unknown one."""
+    check_arguments(prompt.title, prompt.arguments, given)
+    names = {argument.name for argument in prompt.arguments}
+
+    def value(found: re.Match[str]) -> str:
+        if found[1] in names:
+            return given.get(found[1], "")
+        return expand_template(found[0], title=prompt.title, now=now)
+
+    return _PLACEHOLDER.sub(value, prompt.body)
+
+
+def check_arguments(prompt: str, known: tuple[Argument, ...], given: Mapping[str, str]) -> None:
+    names = [argument.name for argument in known]
+    for argument in known:
+        if argument.required and not given.get(argument.name, "").strip():
+            raise InvalidArgument(
+                f"{argument.name} is missing: the prompt {prompt!r} needs it.",
+                argument=argument.name,
+                hint=argument.description,
+            )
+    for name in given:
+        if name not in names:
+            raise InvalidArgument(
+                f"The prompt {prompt!r} has no argument {name!r}.",
+                argument=name,
+                hint=f"There are: {', '.join(names)}." if names else "It takes none.",
+            )
+
+
+def _declared(value: Any) -> Iterator[Argument]:
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, dict):
+        value = [
+            {"name": name, **(about if isinstance(about, dict) else {"description": about})}
+            for name, about in value.items()
+        ]
+    if not isinstance(value, list):
+        return
+    for entry in value:
+        if isinstance(entry, str) and entry.strip():
+            yield Argument(entry.strip(), complete=_kind(entry.strip(), ""))
+        elif isinstance(entry, dict) and isinstance(entry.get("name"), str) and entry["name"].strip():
+            name = entry["name"].strip()
+            about = entry.get("description")
+            yield Argument(
+                name,
+                about.strip()[:DESCRIPTION_CHARS] if isinstance(about, str) else "",
+                entry.get("required") is True,
+                _kind(name, entry.get("complete")),
+            )
+
+
+_KINDS: Final = {"note": "note", "tag": "tag", "folder": "folder", "property": "property"}
+
+
+def _kind(name: str, wanted: Any) -> str:
+    """What to suggest for an argument: as it says, else what its name means."""
+    chosen = wanted if isinstance(wanted, str) and wanted else name.lower()
+    return _KINDS.get(chosen, "")
+
+
+class BuiltIn(Struct, frozen=True, kw_only=True):
+    """`wording` has `{argument}` where an argument's value belongs, `defaults` stand in for those not given.
+    `brings` names the argument whose note is sent along. `changes`: the work ends in changes of the vault."""
+
+    name: str
+    title: str
+    description: str
+    arguments: tuple[Argument, ...]
+    wording: str
+    defaults: Mapping[str, str] = {}
+    brings: str = ""
+    changes: bool = False
+
+    def text(self, given: Mapping[str, str]) -> str:
+        values = {one.name: given.get(one.name) or self.defaults.get(one.name, "") for one in self.arguments}
+        # Not str.format: a value or the wording may hold braces of its own.
+        text = self.wording
+        for name in values:
+            text = text.replace(f"{{{name}}}", f"\0{name}\0")
+        for name, value in values.items():
+            text = text.replace(f"\0{name}\0", value)
+        return text
+
+
+_NOTE: Final = Argument("note", "The note's name or path", required=True, complete="note")
+
+BUILT_IN: Final[tuple[BuiltIn, ...]] = (
+    BuiltIn(
+        name="summarize_note",
+        title="Summarize a note",
+        description="The gist of a note, its open questions and its tasks",
+        arguments=(_NOTE, Argument("focus", "What the summary should be about")),
+        brings="note",
+        defaults={"focus": "what matters most in it"},
+        wording=(
+            "Summarize the note [[{note}]], which follows. Focus: {focus}.\n\n"
+            "Give five sentences at most, then the open questions and the unfinished tasks as lists. Where "
+            "the note leans on a linked note that you need, read that one too. Say only what the notes "
+            "say, and name a heading as [[{note}#Heading]] where a reader may want to look it up."
+        ),
+    ),
+    BuiltIn(
+        name="find_related",
+        title="Find related notes",
+        description="Notes that belong together with a note, linked or not",
+        arguments=(_NOTE,),
+        brings="note",
+        wording=(
+            "Find the notes that belong together with [[{note}]], which follows.\n\n"
+            "Look at its links and backlinks (obsidian_links), at the notes that share its tags, and "
+            "search for its three or four most telling terms. Leave out what is linked already. Answer "
+            "with at most ten notes as [[wikilinks]], the most closely related first, each with one line "
+            "that says what joins the two and under which heading a link would fit. Change nothing."
+        ),
+    ),
+    BuiltIn(
+        name="weekly_review",
+        title="Weekly review",
+        description="What was done, what is open and what is due, from the notes of a week",
+        arguments=(Argument("week", "A day of the week, as YYYY-MM-DD; this week when left out"),),
+        defaults={"week": "today"},
+        wording=(
+            "Review the week of {week} from this vault.\n\n"
+            "1. Read the daily notes of that week (obsidian_daily_note) and the notes changed in it "
+            "(obsidian_list_files, the recent ones).\n"
+            "2. List the tasks done, those still open, and those due in the next seven days "
+            "(obsidian_tasks).\n"
+            "3. Name what was decided, what got stuck, and notes that were begun and left.\n\n"
+            "Answer on one page: done, open, due, stuck, and at most three suggestions for next week. Name "
+            "every note as a [[wikilink]]. Write nothing into the vault unless asked to."
+        ),
+    ),
+    BuiltIn(
+        name="tidy_inbox",
+        title="Tidy the inbox",
+        description="Propose a place, a name, tags and links for each note of a folder, then carry it out",
+        arguments=(Argument("folder", "The folder to tidy; Inbox when left out", complete="folder"),),
+        defaults={"folder": "Inbox"},
+        changes=True,
+        wording=(
+            "Tidy the folder {folder} of this vault.\n\n"
+            "List its notes (obsidian_list_files) and read each. For every note propose, in one row of a "
+            "table: where it belongs among the folders there are, a better name if it needs one, tags that "
+            "the vault already uses (obsidian_tags), and notes to link it with. Mark notes to merge or to "
+            "delete, with the reason.\n\n"
+            "Then stop and ask which rows to carry out. Move with obsidian_move_note, which keeps links "
+            "right; try edits with dry_run first."
+        ),
+    ),
+    BuiltIn(
+        name="tag_overview",
+        title="Overview of a tag",
+        description="What the notes under a tag say together, and where they disagree",
+        arguments=(Argument("tag", "The tag, with or without #", required=True, complete="tag"),),
+        wording=(
+            "Give an overview of the notes tagged {tag}.\n\n"
+            "Find them with obsidian_search (tag:{tag}), read the outlines first and then the sections "
+            "that matter. Group what they say by subject, tell where they disagree or repeat each other, "
+            "and what is missing. Name every note as a [[wikilink]]. Change nothing."
+        ),
+    ),
+    BuiltIn(
+        name="check_property",
+        title="Check a property",
+        description="Whether a property is used alike in all notes, and what to put right",
+        arguments=(Argument("property", "The property's name", required=True, complete="property"),),
+        wording=(
+            "Check how the property {property} is used in this vault.\n\n"
+            "Ask obsidian_properties for its values and types. Tell which notes spell a value in another "
+            "way, have another type than most, or lack the property although their neighbours in the same "
+            "folder have it. Propose the smallest set of changes that makes it uniform, note by note. "
+            "Change nothing yet."
+        ),
+    ),
+)

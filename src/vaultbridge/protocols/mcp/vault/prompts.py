@@ -1,0 +1,222 @@
+"""The prompts of a server: a few built-in ones, and every note of each vault's prompt folder.
+
+A built-in prompt that concerns one note brings the note along, so that the model need not ask for it.
+Functions block and are run in a worker thread. What a prompt note says is read by `vault_prompt_notes`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
+from vaultbridge.limits import KIB
+from vaultbridge.protocols.mcp.values import (
+    Content,
+    Page,
+    PromptArgument,
+    PromptInfo,
+    PromptMessage,
+    PromptResult,
+    TextContent,
+)
+from vaultbridge.protocols.mcp.vault.prompt_notes import (
+    BUILT_IN,
+    Argument,
+    BuiltIn,
+    NotePrompt,
+    check_arguments,
+    filled,
+    prompt_of,
+)
+from vaultbridge.protocols.mcp.vault.resources import page
+from vaultbridge.vault.paths import VaultPath, vault_folder
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+
+PROMPT_FOLDER: Final = "Prompts"
+
+PROMPT_NOTES: Final = 200
+"""The most prompt notes of one vault: clients show them in one menu."""
+
+PROMPT_BYTES: Final = 256 * KIB
+"""A larger note is no prompt, whatever its folder."""
+
+FOLDER_DEPTH: Final = 4
+"""How deep the prompt folder is looked through."""
+
+
+class VaultPrompt(Struct, frozen=True):
+    """A prompt note, and the vault it lies in."""
+
+    vault: str
+    prompt: NotePrompt
+
+
+Prompt = BuiltIn | VaultPrompt
+
+
+class Prompts:
+    """Any thread may use it. Nothing is kept: prompt notes are few, and may have been edited since."""
+
+    def __init__(
+        self, engines: VaultEngines, *, folder: str = PROMPT_FOLDER, read_only: bool = False
+    ) -> None:
+        self._engines = engines
+        self._folder = vault_folder(folder)
+        self.limit(read_only=read_only)
+
+    def limit(self, *, read_only: bool) -> None:
+        """Without those that would change something, from now on, or with them."""
+        self._built_in = [prompt for prompt in BUILT_IN if not (read_only and prompt.changes)]
+
+    def infos(self) -> list[PromptInfo]:
+        """All prompts, by name."""
+        several = len(self._engines) > 1
+        return [
+            _info(name, prompt, several=several)
+            for name, prompt in sorted(self._all().items(), key=lambda item: item[0])
+        ]
+
+    def get(self, name: str, given: Mapping[str, str]) -> PromptResult:
+        """Raises InvalidArgument for an unknown prompt or argument and for a missing one, NoteNotFound for a
+        note that it should bring along."""
+        match self.named(name):
+            case VaultPrompt(vault=vault, prompt=prompt):
+                text = filled(prompt, given, self._engines[vault].now())
+                return PromptResult((_said(TextContent(text=text)),), prompt.description)
+            case BuiltIn() as prompt:
+                return self._built(prompt, given)
+
+    def named(self, name: str) -> Prompt:
+        found = self._all().get(name)
+        if found is None:
+            raise InvalidArgument(
+                f"There is no prompt {name!r}.", argument="name", hint="prompts/list gives those there are."
+            )
+        return found
+
+    def concerns(self, path: str) -> bool:
+        """Whether a change of this file may change the prompts."""
+        return not self._folder or path == self._folder or path.startswith(self._folder + "/")
+
+    def _built(self, prompt: BuiltIn, given: Mapping[str, str]) -> PromptResult:
+        vault_argument = (_VAULT,) if len(self._engines) > 1 else ()
+        check_arguments(prompt.name, (*prompt.arguments, *vault_argument), given)
+        messages = [_said(TextContent(text=prompt.text(given)))]
+        if prompt.brings and (name := given.get(prompt.brings)):
+            messages.append(_said(self._note(name, given.get("vault", ""))))
+        return PromptResult(tuple(messages), prompt.description)
+
+    def _note(self, name: str, vault: str) -> Content:
+        """A note to bring along, cut to what one reading gives."""
+        if not vault and len(self._engines) > 1:
+            raise InvalidArgument(
+                "vault is missing: several vaults are open.",
+                argument="vault",
+                hint=f"Give one of: {', '.join(self._engines)}.",
+            )
+        vault = vault or next(iter(self._engines))
+        if vault not in self._engines:
+            raise NoteNotFound(vault, closest=tuple(self._engines), what="vault")
+        from vaultbridge.engine.reading import excerpt
+        from vaultbridge.markdown.model import Note
+        from vaultbridge.markdown.text import decode, displayable
+        from vaultbridge.vault.read import content_hash
+
+        engine = self._engines[vault]
+        path = engine.find(name)
+        data = engine.read_bytes(path)
+        cut = excerpt(decode(data).text, Note())
+        rest = f"[cut at line {cut.last_line} of {cut.total_lines}; read on with start={cut.next_start}]"
+        text = cut.text + (rest if cut.next_start is not None else "")
+        # As text, because a popular adapter refuses a whole prompt for a resource in it. The words around it
+        # say where the note begins and ends: what it says is not what the person asks.
+        # No text can hold its own hash, so none can pretend to end early.
+        mark = f"note-{content_hash(data)}"
+        return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{displayable(text)}\n</{mark}>")
+
+    def _all(self) -> dict[str, Prompt]:
+        found: dict[str, Prompt] = {prompt.name: prompt for prompt in self._built_in}
+        for vault in self._engines:
+            try:
+                engine = self._engines[vault]
+            except VaultbridgeError:
+                # The built-in prompts are still there; calls say what is wrong with the vault.
+                continue
+            for path, prompt in self._notes(engine):
+                found[_free_name(path.removeprefix(f"{self._folder}/"), found)] = VaultPrompt(vault, prompt)
+        return found
+
+    def _notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
+        """The prompt notes, straight from the disk: they are wanted before any index is built."""
+        from vaultbridge.markdown.text import decode, displayable
+
+        paths = sorted(self._paths(engine))
+        for path in paths[:PROMPT_NOTES]:
+            try:
+                data = engine.read_bytes(path)
+            except VaultbridgeError:
+                # Hidden by the scope, or gone while we looked.
+                continue
+            if len(data) <= PROMPT_BYTES:
+                title = path.rpartition("/")[2].removesuffix(".md")
+                yield path, prompt_of(title, displayable(decode(data).text))
+
+    def _paths(self, engine: Engine) -> Iterator[VaultPath]:
+        if not engine.is_folder(self._folder):
+            return
+        top = engine.root.place(self._folder)
+        for folder, below, files in os.walk(top):
+            depth = len(Path(folder).relative_to(top).parts)
+            below[:] = [] if depth >= FOLDER_DEPTH else [n for n in below if not n.startswith(".")]
+            for file in files:
+                if file.lower().endswith(".md") and (path := engine.root.path_of(Path(folder, file))):
+                    yield path
+
+
+_VAULT: Final = Argument("vault", "Which vault")
+
+
+def page_of(infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+    return page(infos, cursor, lambda info: info.name)
+
+
+def arguments_of(prompt: Prompt) -> tuple[Argument, ...]:
+    return prompt.arguments if isinstance(prompt, BuiltIn) else prompt.prompt.arguments
+
+
+def _info(name: str, prompt: Prompt, *, several: bool) -> PromptInfo:
+    about = prompt if isinstance(prompt, BuiltIn) else prompt.prompt
+    which = (_VAULT,) if several and isinstance(prompt, BuiltIn) else ()
+    return PromptInfo(
+        name=name,
+        title=about.title,
+        description=about.description,
+        arguments=tuple(
+            PromptArgument(name=one.name, description=one.description, required=one.required)
+            for one in (*about.arguments, *which)
+        ),
+    )
+
+
+def _free_name(path: str, taken: Mapping[str, object]) -> str:
+    """A name that clients can make a command of: the note's path in lower case, words joined by `_`."""
+    name = re.sub(r"\W+", "_", path.lower().removesuffix(".md")).strip("_") or "prompt"
+    number = 2
+    free = name
+    while free in taken:
+        free = f"{name}_{number}"
+        number += 1
+    return free
+
+
+def _said(content: Content) -> PromptMessage:
+    return PromptMessage("user", content)

@@ -1,0 +1,456 @@
+"""What vaults offer over MCP: the tools of the catalog, files as resources, prompts and suggestions.
+
+Implements `mcp_provider.Provider`. It is made at once and loads nothing: the list of tools, which every
+client asks for first, is at hand; the engine is loaded and the vaults are opened a moment later or when
+something needs them. Everything that blocks runs in worker threads. It knows no protocol version and no
+transport.
+
+    engines = VaultEngines({"Notes": lambda: open_engine(folder, scope=scope)})
+    server = McpServer(offer_for(settings), lambda: make_provider(engines, settings))
+
+From a tool's thread to the client: what it answers, and how far it has come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from vaultbridge.errors import VaultbridgeError, VaultNotFound
+from vaultbridge.protocols.mcp.provider import Context, Offer
+from vaultbridge.protocols.mcp.values import (
+    BlobResource,
+    Change,
+    Completion,
+    Content,
+    EmbeddedResource,
+    ImageContent,
+    Page,
+    PromptInfo,
+    PromptRef,
+    PromptResult,
+    PromptsChanged,
+    ResourceContents,
+    ResourceInfo,
+    ResourceRef,
+    TemplateInfo,
+    TextContent,
+    ToolInfo,
+    ToolResult,
+    ToolsChanged,
+)
+from vaultbridge.protocols.mcp.vault.changes import VaultChanges
+from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+from vaultbridge.protocols.mcp.vault.listing import at_hand, instructions, tool_info
+from vaultbridge.protocols.mcp.vault.workers import Workers
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.protocols.mcp.provider import Context
+    from vaultbridge.protocols.mcp.vault.completion import Completions
+    from vaultbridge.protocols.mcp.vault.prompts import Prompts
+    from vaultbridge.tools.base.answer import Answer
+    from vaultbridge.tools.base.answer import Content as AnswerPart
+    from vaultbridge.tools.base.catalog import Catalog
+    from vaultbridge.tools.base.tool import Profile, ToolContext
+
+
+class ProgressRelay:
+    """Called by a tool in its thread; of many reports only the newest is sent."""
+
+    __slots__ = ("_context", "_loop", "_newest")
+
+    def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:
+        self._context = context
+        self._loop = loop
+        self._newest: tuple[float, float | None, str] | None = None
+
+    def __call__(self, done: float, total: float | None, message: str) -> None:
+        waiting, self._newest = self._newest, (done, total, message)
+        if waiting is None:
+            try:
+                self._loop.call_soon_threadsafe(self._send)
+            except RuntimeError:
+                # The loop has closed: nobody waits any more.
+                return
+
+    def _send(self) -> None:
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            self._context.progress(newest[0], newest[1], newest[2] or None)
+
+
+def content_of(part: AnswerPart) -> Content:
+    """One part of an answer. A file comes with the address under which it is also a resource."""
+    # Told apart by their fields, because importing the classes is too dear before the first answer and
+    # inside of every call.
+    if hasattr(part, "text"):
+        return TextContent(text=part.text)
+    from vaultbridge.protocols.mcp.vault.resources import uri_of
+    from vaultbridge.tools.base.answer import ImagePart
+
+    if isinstance(part, ImagePart):
+        return ImageContent(data=part.data, mime_type=part.mime_type)
+    uri = uri_of(part.vault, part.path)
+    return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
+
+
+SERVER_NAME: Final = "obsidian-mcp"
+"""As seed 004 shows it."""
+
+WARM_SECONDS: Final = 0.05
+"""How long after the start the engine is loaded when nothing has asked for it: a client sends its first
+requests within a few milliseconds, and loading must not get between."""
+
+CLOSE_SECONDS: Final = 5.0
+"""How long the end waits for the vaults to close: they have files and a thread to let go of."""
+
+FIRST_BUILD_SECONDS: Final = 1.0
+"""How long a question waits for the first build of an index. Programs ask right after the start: most vaults
+are indexed by then, and "no files" is not what they hear of them. A large one answers in part after it."""
+
+ACTION_CHARS: Final = 20
+"""The longest action that tells calls of one tool apart: ours are shorter, a caller may write anything."""
+
+log = logging.getLogger(__name__)
+
+
+class ProviderSettings(Struct, frozen=True, kw_only=True):
+    """`restricted`: the engines' scopes hide some notes. `keep`: keep the vaults' indexes fresh.
+    `quick_list`: until the catalog is loaded, the standard tools may be listed."""
+
+    profile: Profile = "full"
+    read_only: bool = False
+    restricted: bool = False
+    prompt_folder: str = "Prompts"
+    keep: bool = True
+    quick_list: bool = True
+
+
+def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") -> Offer:
+    """What `initialize` says, before anything is loaded."""
+    return Offer(
+        name=name or SERVER_NAME,
+        description="An Obsidian vault: read, search, edit, link.",
+        instructions=instructions(
+            read_only=settings.read_only or settings.profile == "read-only",
+            restricted=settings.restricted,
+            several=vaults > 1,
+        ),
+        resources=True,
+        subscriptions=True,
+        prompts=True,
+        completions=True,
+    )
+
+
+class VaultProvider:
+    """Made and used in one event loop. `make_catalog` is called in a worker, once."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        settings: ProviderSettings,
+        *,
+        make_catalog: Callable[[], Catalog] | None = None,
+        shop: Callable[[ToolContext], ToolContext] | None = None,
+        at_close: Callable[[], None] | None = None,
+    ) -> None:
+        self._at_close = at_close
+        self._loop = asyncio.get_running_loop()
+        self._engines = engines
+        self._settings = settings
+        self._make_catalog = make_catalog
+        self._furnish = shop
+        self._workers = Workers()
+        self._listeners: list[Callable[[Change], None]] = []
+        self._loading = threading.Lock()
+        self._loaded: _Loaded | None = None
+        self._changes = VaultChanges(self._workers, self._announce)
+        self._warmer: asyncio.Task[None] | None = None
+        self._unlisten: Callable[[], None] | None = None
+        self._closed = False
+        self._shown: tuple[ToolInfo, ...] | None = None
+        """The tools as they were last listed."""
+        engines.on_open = self._opened
+        self._warming = self._loop.call_later(WARM_SECONDS, self._warm)
+
+    # Tools.
+
+    async def list_tools(self) -> Sequence[ToolInfo]:
+        if self._loaded is None and self._settings.quick_list:
+            read_only = self._settings.read_only
+            ready = at_hand(self._settings.profile, read_only=read_only, vaults=tuple(self._engines))
+            if ready is not None:
+                self._shown = ready
+                return ready
+        loaded = await self._load()
+        self._shown = loaded.tools(self._settings)
+        return self._shown
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
+        answer = self._ready(name, arguments)
+        if answer is None:
+            answer = await self._called(name, arguments, context)
+        if answer.changed:
+            context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
+        structured = UNSET if answer.data is None else answer.data
+        return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
+
+    async def withholds(self, name: str) -> bool:
+        settings = self._settings
+        if not (settings.read_only or settings.profile == "read-only"):
+            return False
+        return (await self._load()).catalog.changes(name)
+
+    def _ready(self, name: str, arguments: dict[str, Any]) -> Answer | None:
+        """An answer that takes no waiting: a thread would take longer than the answer itself."""
+        loaded = self._loaded
+        if loaded is None or not self._engines.all_open:
+            return None
+        return loaded.catalog.ready(name, arguments, loaded.shop)
+
+    async def _called(self, name: str, arguments: dict[str, Any], context: Context) -> Answer:
+        progress = ProgressRelay(context, self._loop)
+        actor = context.client_name or "mcp"
+
+        def call() -> Answer:
+            loaded = self._load_now()
+            shop = replace(loaded.shop, actor=actor, progress=progress)
+            return loaded.catalog.call(name, arguments, shop)
+
+        kind = self._kind(name, arguments)
+        return await self._workers.run(call, kind=kind, caller=context.principal or actor)
+
+    def _kind(self, name: str, arguments: dict[str, Any]) -> str:
+        """Calls that take about as long as each other. Changes are of none: they are short, or wait for one
+        another, and should not wait for questions as well."""
+        tool = None if self._loaded is None else self._loaded.catalog.get(name)
+        if tool is None or (tool.effect != "reads" and getattr(tool, "changing", None) is None):
+            return ""
+        action = arguments.get("action")
+        return (
+            f"{tool.name} {action}" if isinstance(action, str) and len(action) < ACTION_CHARS else tool.name
+        )
+
+    # Resources.
+
+    async def list_resources(self, cursor: str) -> Page[ResourceInfo]:
+        from vaultbridge.protocols.mcp.vault import resources as vault_resources
+
+        return await self._workers.run(
+            lambda: vault_resources.listed(self._engines, cursor), kind="resources/list"
+        )
+
+    async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
+        from vaultbridge.protocols.mcp.vault import resources as vault_resources
+
+        return vault_resources.templates(tuple(self._engines))
+
+    async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
+        from vaultbridge.protocols.mcp.vault import resources as vault_resources
+
+        return await self._workers.run(lambda: vault_resources.read(uri, self._engines))
+
+    async def watch_resource(self, uri: str) -> None:
+        from vaultbridge.protocols.mcp.vault import resources as vault_resources
+
+        await self._changes.watch(uri, lambda: vault_resources.locate(uri, self._engines))
+
+    async def unwatch_resource(self, uri: str) -> None:
+        self._changes.unwatch(uri)
+
+    # Prompts and suggestions.
+
+    async def list_prompts(self, cursor: str) -> Page[PromptInfo]:
+        loaded = await self._load()
+        infos = await self._workers.run(loaded.prompts.infos, kind="prompts/list")
+        self._changes.watch_prompts(loaded.prompts, infos)
+        return loaded.page_of(infos, cursor)
+
+    async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
+        loaded = await self._load()
+        return await self._workers.run(lambda: loaded.prompts.get(name, arguments), kind="prompts/get")
+
+    async def complete(
+        self, ref: PromptRef | ResourceRef, argument: str, value: str, others: Mapping[str, str]
+    ) -> Completion:
+        loaded = await self._load()
+
+        def suggest() -> Completion:
+            kind = argument
+            if isinstance(ref, PromptRef):
+                kind = loaded.kind_of(ref.name, argument)
+            elif argument not in ("path", "vault"):
+                kind = ""
+            return loaded.completions.suggest(kind, value, others.get("vault", ""))
+
+        return await self._workers.run(suggest, kind="completion/complete")
+
+    # Changes and the end.
+
+    def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    async def close(self) -> None:
+        """Close the vaults, as far as that is possible in CLOSE_SECONDS."""
+        self._closed = True
+        if self._at_close is not None:
+            self._at_close()
+        self._warming.cancel()
+        if self._warmer is not None:
+            self._warmer.cancel()
+        if self._unlisten is not None:
+            self._unlisten()
+        self._changes.close()
+        self._workers.close()
+        closer = Workers(1)
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await closer.run(self._engines.close)
+        except TimeoutError:
+            log.warning("A vault did not close in time; what it was doing ends with the process.")
+        finally:
+            closer.close()
+
+    def limit(self, *, read_only: bool) -> None:
+        """Whether nothing may be changed, from now on. From any thread; whoever was shown other tools or
+        prompts is told."""
+        with self._loading:
+            if read_only == self._settings.read_only:
+                return
+            self._settings = replace(self._settings, read_only=read_only)
+            if self._loaded is not None:
+                self._loaded.limit(self._settings)
+        self._tools_moved()
+        self._in_loop(lambda: self._announce(PromptsChanged()))
+
+    def _announce(self, change: Change) -> None:
+        for listener in tuple(self._listeners):
+            listener(change)
+
+    # Loading.
+
+    def _warm(self) -> None:
+        async def warm() -> None:
+            await self._load()
+            for name in self._engines:
+                try:
+                    await self._workers.run(lambda name=name: self._engines[name])  # type: ignore[misc]
+                except VaultNotFound as error:
+                    # Told to its owner already, with the path; a caller is told when it asks.
+                    log.debug("The vault %s is not there: %s", name, error)
+                except VaultbridgeError as error:
+                    log.warning("The vault %s cannot be opened: %s", name, error)
+
+        self._warmer = self._loop.create_task(warm())
+        self._warmer.add_done_callback(_logged)
+
+    async def _load(self) -> _Loaded:
+        if self._loaded is not None:
+            return self._loaded
+        return await self._workers.run(self._load_now)
+
+    def _load_now(self) -> _Loaded:
+        """The catalog and all that stands on the engine. In a worker."""
+        if self._loaded is not None:
+            return self._loaded
+        with self._loading:
+            first = self._loaded is None
+            loaded = self._loaded or self._made()
+            self._loaded = loaded
+        if first:
+            self._tools_moved()
+        return loaded
+
+    def _made(self) -> _Loaded:
+        loaded = _Loaded(self._engines, self._settings, self._make_catalog)
+        if self._furnish is not None:
+            loaded.shop = self._furnish(loaded.shop)
+        # Others may use the same catalog, and it may outlive us.
+        self._unlisten = loaded.catalog.listen(self._tools_moved)
+        return loaded
+
+    def _opened(self, name: str, engine: Engine) -> None:
+        """A vault was opened, in a worker: from now on its changes are told."""
+        for left in engine.recovered:
+            log.warning("%s: an interrupted change was put right: %s", name, left)
+        self._changes.attach(name, engine)
+        if self._settings.keep:
+            engine.freshness.keep()
+
+    def _tools_moved(self) -> None:
+        """The list of tools may be another; from any thread."""
+
+        def compare() -> None:
+            if self._shown is not None and self._loaded is not None and not self._closed:
+                now = self._loaded.tools(self._settings)
+                if now != self._shown:
+                    self._shown = now
+                    self._announce(ToolsChanged())
+
+        self._in_loop(compare)
+
+    def _in_loop(self, work: Callable[[], None]) -> None:
+        try:
+            self._loop.call_soon_threadsafe(work)
+        except RuntimeError:
+            # The loop has closed: nobody listens any more.
+            return
+
+
+class _Loaded:
+    """What needs the engine's modules."""
+
+    def __init__(
+        self,
+        engines: VaultEngines,
+        settings: ProviderSettings,
+        make_catalog: Callable[[], Catalog] | None,
+    ) -> None:
+        from vaultbridge.protocols.mcp.vault.completion import Completions
+        from vaultbridge.protocols.mcp.vault.prompts import Prompts
+        from vaultbridge.tools.base.tool import ToolContext
+        from vaultbridge.tools.standard import standard_catalog
+
+        self.catalog: Catalog = (make_catalog or standard_catalog)()
+        self.shop: ToolContext = ToolContext(
+            engines=engines, profile=settings.profile, patience=FIRST_BUILD_SECONDS
+        )
+        self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
+        self.completions: Completions = Completions(engines)
+        self.limit(settings)
+
+    def limit(self, settings: ProviderSettings) -> None:
+        self.shop = replace(self.shop, read_only=settings.read_only)
+        self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
+
+    def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
+        listing = self.catalog.listing(
+            profile=settings.profile, read_only=settings.read_only, vaults=self.shop.vaults
+        )
+        return tuple(map(tool_info, listing))
+
+    def page_of(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+        from vaultbridge.protocols.mcp.vault.prompts import page_of
+
+        return page_of(infos, cursor)
+
+    def kind_of(self, prompt: str, argument: str) -> str:
+        """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""
+        from vaultbridge.protocols.mcp.vault.prompts import arguments_of
+
+        found = (one.complete for one in arguments_of(self.prompts.named(prompt)) if one.name == argument)
+        return "vault" if argument == "vault" else next(found, "")
+
+
+def _logged(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("loading the vaults failed", exc_info=error)

@@ -1,0 +1,262 @@
+"""The vault's files as MCP resources: listed in pages, read as text or bytes.
+
+Every visible file is a resource: notes, canvases, bases, attachments. Functions here block and are run in a
+worker thread. When a file has changed is `vault_changes`' duty.
+
+Long lists in pages, with cursors that survive changes of the list.
+
+A cursor holds the key of the last item given, not its position: an item added or removed before it
+neither repeats nor skips anything. It is opaque to the client, and it is not trusted: any text that is no
+cursor is refused.
+
+The addresses of a vault's files as MCP resources: `obsidian://vault/VAULT/PATH`.
+
+It is the app's own short form of a link to a note, so an address that a client shows can be clicked and opens
+Obsidian. Every character but letters, digits, `-._~` and the slashes between folders is percent-encoded as
+UTF-8. Reading is forgiving: a client that fills in a template may encode more, or less.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+
+from vaultbridge.errors import (
+    AmbiguousName,
+    InvalidArgument,
+    NoteNotFound,
+    PermissionDenied,
+    VaultbridgeError,
+)
+from vaultbridge.limits import MIB, PATH_CHARS
+from vaultbridge.protocols.mcp.values import (
+    Annotations,
+    BlobResource,
+    Page,
+    ResourceContents,
+    ResourceInfo,
+    TemplateInfo,
+    TextResource,
+)
+from vaultbridge.tools.attachment import media_type
+
+if TYPE_CHECKING:
+    from vaultbridge.engine import Engine
+    from vaultbridge.index.files import IndexedFile
+    from vaultbridge.protocols.mcp.vault.engines import VaultEngines
+    from vaultbridge.vault.paths import VaultPath
+
+PAGE_ITEMS: Final = 500
+"""Items of one page: about 100 KB of resources, which a client reads in one go, and 20 pages for a large
+vault."""
+
+CURSOR_CHARS: Final = 8192
+"""The longest cursor that is looked at: several times the longest path."""
+
+_MARK: Final = b"k"
+
+T = TypeVar("T")
+
+
+def page(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
+    """The page of `items` (sorted by `key`, keys unique) that follows `cursor`; "" begins. Raises
+    InvalidArgument."""
+    start = bisect_right(items, key_of(cursor), key=key) if cursor else 0
+    end = start + size
+    return page_from(items[start : end + 1], key, size)
+
+
+def page_from(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
+    """The page that `items` begin with, of which there is one more when there is another page."""
+    found = tuple(items[:size])
+    return Page(found, _cursor(key(found[-1])) if len(items) > size else "")
+
+
+def _cursor(key: str) -> str:
+    from base64 import urlsafe_b64encode
+
+    # The mark keeps the cursor of an empty key from being empty, which would mean the beginning.
+    return urlsafe_b64encode(_MARK + key.encode("utf-8", "surrogatepass")).decode("ascii")
+
+
+def key_of(cursor: str) -> str:
+    """The key of the last item before the page; "" for the first page. Raises InvalidArgument."""
+    if not cursor:
+        return ""
+    from base64 import b64decode
+
+    try:
+        if len(cursor) > CURSOR_CHARS:
+            raise ValueError("too long")
+        raw = b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
+        if not raw.startswith(_MARK):
+            raise ValueError("not marked")
+        return raw.removeprefix(_MARK).decode("utf-8", "surrogatepass")
+    except ValueError:
+        raise InvalidArgument(
+            "cursor is not one that this list gave.", argument="cursor", hint="Begin again without a cursor."
+        ) from None
+
+
+SCHEME: Final = "obsidian://vault/"
+
+URI_CHARS: Final = len(SCHEME) + 12 * PATH_CHARS
+"""The longest address that is looked at: a path of the longest length, each character four bytes encoded."""
+
+
+class Place(Struct, frozen=True):
+    """What an address names: a vault by name, and a path in it that nobody has checked yet."""
+
+    vault: str
+    path: str
+
+
+def uri_of(vault: str, path: str) -> str:
+    return f"{SCHEME}{quote(vault, safe='')}/{quote(path, safe='/')}"
+
+
+def template_of(vault: str = "") -> str:
+    """The address of any file, of one vault or, without a name, of one still to be chosen."""
+    return f"{SCHEME}{quote(vault, safe='') if vault else '{vault}'}/{{+path}}"
+
+
+def place_of(uri: str) -> Place:
+    """Raises NoteNotFound for an address that is not of this kind: there is nothing there."""
+    head, rest = uri[: len(SCHEME)], uri[len(SCHEME) :]
+    if head.lower() != SCHEME or len(uri) > URI_CHARS:
+        raise NoteNotFound(uri[:URI_CHARS], what="resource")
+    vault, slash, path = rest.partition("/")
+    # A template filled in with the plain operator has its slashes encoded too.
+    vault, path = unquote(vault), unquote(path)
+    if not slash or not vault or not path:
+        raise NoteNotFound(uri, what="resource")
+    return Place(vault, path)
+
+
+RESOURCE_BYTES: Final = 10 * MIB
+"""The largest file given as a resource. A client takes it in one message and into its memory; a larger film
+or archive is of no use there."""
+
+_TEXTUAL: Final = ("text/", "application/json", "application/yaml", "image/svg+xml")
+
+
+class Located(Struct, frozen=True):
+    """A file that an address was found to name."""
+
+    vault: str
+    path: VaultPath
+    engine: Engine
+
+
+def locate(uri: str, engines: VaultEngines) -> Located:
+    """The file an address names: by its path or, from a template filled in by a person, by a note's name.
+    Raises NoteNotFound with the address, and what opening the vault raises."""
+    place = place_of(uri)
+    if place.vault not in engines:
+        raise NoteNotFound(uri, what="resource")
+    engine = engines[place.vault]
+    try:
+        return Located(place.vault, engine.find(place.path), engine)
+    except (NoteNotFound, AmbiguousName, InvalidArgument, PermissionDenied) as error:
+        closest = tuple(uri_of(place.vault, path) for path in getattr(error, "closest", ()))
+        raise NoteNotFound(uri, closest=closest, what="resource") from None
+
+
+def listed(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
+    """One page of all files, by vault and path. Raises InvalidArgument for a cursor that is not ours."""
+    after = key_of(cursor)
+    files: list[tuple[str, str, IndexedFile]] = []
+    failed: list[VaultbridgeError] = []
+    for vault in engines:
+        try:
+            engine = engines[vault]
+        except VaultbridgeError as error:
+            failed.append(error)
+            continue
+        files += [(f"{vault}/{file.path}", vault, file) for file in _beyond(engine, vault, after)]
+    if failed and len(failed) == len(engines):
+        raise failed[0]
+    files.sort(key=lambda item: item[0])
+    found = page_from(files, lambda item: item[0])
+    return Page(tuple(_info(vault, file) for _, vault, file in found.items), found.next)
+
+
+def _beyond(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
+    """The files whose addresses come after this one: as many as a page can need, and one to tell that there
+    are more. A vault's files stand together in the list, so `after` is before, within or behind them."""
+    prefix = f"{vault}/"
+    if not after.startswith(prefix) and after > prefix:
+        return ()
+    path = after.removeprefix(prefix) if after.startswith(prefix) else ""
+    if engine.ask.status.complete:
+        return engine.ask.files_page(after=path, limit=PAGE_ITEMS + 1).rows
+    return [file for file in files_of(engine) if file.path > path]
+
+
+def files_of(engine: Engine) -> list[IndexedFile]:
+    """Every visible file by path: from the index, or from the disk as long as the index does not know all."""
+    if engine.ask.status.complete:
+        return engine.ask.files()
+    from vaultbridge.index.files import IndexedFile
+    from vaultbridge.vault.walk import FileEntry, walk
+
+    visible = engine.scope.visible
+    return sorted(
+        (
+            IndexedFile(entry.path, entry.kind, entry.size, entry.mtime_ns, "")
+            for entry in walk(engine.root)
+            if isinstance(entry, FileEntry) and visible(entry.path)
+        ),
+        key=lambda file: file.path,
+    )
+
+
+def _info(vault: str, file: IndexedFile) -> ResourceInfo:
+    name = file.path.rpartition("/")[2]
+    changed = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
+    return ResourceInfo(
+        uri=uri_of(vault, file.path),
+        name=file.path,
+        title=name.removesuffix(".md"),
+        mime_type=media_type(file.path),
+        size=file.size,
+        annotations=Annotations(last_modified=changed.strftime("%Y-%m-%dT%H:%M:%SZ")),
+    )
+
+
+def templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
+    """One template: the vault's name stands in it unless there are several."""
+    return Page(
+        (
+            TemplateInfo(
+                uri_template=template_of(vaults[0] if len(vaults) == 1 else ""),
+                name="file",
+                title="Note or file",
+                description="A note, canvas, base or attachment by its path, or a note by its name",
+            ),
+        )
+    )
+
+
+def read(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
+    """The file's content: text where it is text, else bytes. Raises NoteNotFound, or PermissionDenied for a
+    file beyond RESOURCE_BYTES."""
+    found = locate(uri, engines)
+    size = found.engine.root.status(found.path).st_size
+    if size > RESOURCE_BYTES:
+        raise PermissionDenied(
+            f"{found.path} has {size} bytes; the largest file given as a resource has {RESOURCE_BYTES}.",
+            hint="Read a part of it with the tools." if found.path.endswith(".md") else "",
+        )
+    data = found.engine.read_bytes(found.path)
+    kind = media_type(found.path)
+    if kind.startswith(_TEXTUAL):
+        from vaultbridge.markdown.text import decode, displayable
+
+        return (TextResource(uri=uri, text=displayable(decode(data).text), mime_type=kind),)
+    return (BlobResource(uri=uri, blob=data, mime_type=kind),)

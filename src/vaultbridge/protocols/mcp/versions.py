@@ -1,0 +1,180 @@
+"""The phases of a session, as a table.
+
+Two rules decide what may live here: a phase is something both ends can observe on the wire, and a method
+belongs to the table only when a protocol forbids it in some phase. What the methods do is not known here.
+
+    NEW ──initialize answered──> OPEN ──initialized──> READY
+     │                            │                      │
+     └──────────── exit or end of input ─────────────────┴──> CLOSING ──drained──> CLOSED
+
+`NEW` admits only what `ADMITTED` lists; a 2026-07-28 request carries its own version and is admitted in every
+phase but CLOSED (the caller decides that before asking). `OPEN` and `READY` admit the same requests, because
+seed 004 knows no `initialized` notification; only our own requests to the client wait for READY, as
+2024-11-05 to 2025-11-25 ask (Lifecycle, Initialization).
+
+What each MCP version has: one table, asked by everybody else.
+
+A row is a version, a column something that came or went. Shapes of values (which member a tool or a
+content block may have) are derived from these columns in `protocols.mcp.wire`, nowhere else.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import Final
+
+import msgspec
+
+
+class Version(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    modern: bool = False
+    """Stateless: no handshake, every request carries its version (2026-07-28)."""
+    batches: bool = False
+    """Came with 2025-03-26 and went with 2025-06-18."""
+    tool_errors_as_results: bool = True
+    """Seed 004, written for 2024-11-05, wants failed tools as JSON-RPC errors."""
+    audio: bool = True
+    tool_annotations: bool = True
+    completions_capability: bool = True
+    progress_message: bool = True
+    titles: bool = True
+    output_schemas: bool = True
+    resource_links: bool = True
+    value_meta: bool = True
+    """`_meta` on tools, resources, prompts and content."""
+    elicitation: bool = True
+    url_elicitation: bool = True
+    icons: bool = True
+    server_description: bool = True
+    any_structured_content: bool = False
+    """structuredContent may be any JSON value; before, only an object."""
+    cache_hints: bool = False
+    resource_not_found_code: int = -32002
+
+
+V2024_11_05: Final = Version(
+    name="2024-11-05",
+    tool_errors_as_results=False,
+    audio=False,
+    tool_annotations=False,
+    completions_capability=False,
+    progress_message=False,
+    titles=False,
+    output_schemas=False,
+    resource_links=False,
+    value_meta=False,
+    elicitation=False,
+    url_elicitation=False,
+    icons=False,
+    server_description=False,
+)
+V2025_03_26: Final = Version(
+    name="2025-03-26",
+    batches=True,
+    titles=False,
+    output_schemas=False,
+    resource_links=False,
+    value_meta=False,
+    elicitation=False,
+    url_elicitation=False,
+    icons=False,
+    server_description=False,
+)
+V2025_06_18: Final = Version(name="2025-06-18", url_elicitation=False, icons=False, server_description=False)
+V2025_11_25: Final = Version(name="2025-11-25")
+V2026_07_28: Final = Version(
+    name="2026-07-28",
+    modern=True,
+    any_structured_content=True,
+    cache_hints=True,
+    resource_not_found_code=-32602,
+)
+
+VERSIONS: Final[dict[str, Version]] = {
+    version.name: version for version in (V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, V2026_07_28)
+}
+"""Oldest first."""
+
+HANDSHAKE_VERSIONS: Final = tuple(name for name, version in VERSIONS.items() if not version.modern)
+MODERN_VERSIONS: Final = tuple(name for name, version in VERSIONS.items() if version.modern)
+
+SUPPORTED_NEWEST_FIRST: Final = tuple(reversed(VERSIONS))
+
+
+def negotiate(requested: str) -> Version:
+    """The version that answers an `initialize` request.
+
+    The one asked for when the handshake knows it, else the newest with a handshake: "the server MUST respond
+    with another protocol version it supports. This SHOULD be the latest version" (Lifecycle, Version
+    Negotiation). 2026-07-28 has no handshake, so a client asking for it this way gets 2025-11-25.
+    """
+    version = VERSIONS.get(requested)
+    return version if version is not None and not version.modern else VERSIONS[HANDSHAKE_VERSIONS[-1]]
+
+
+class Phase(Enum):
+    NEW = auto()
+    OPEN = auto()
+    READY = auto()
+    CLOSING = auto()
+    CLOSED = auto()
+
+
+class Signal(Enum):
+    INITIALIZE_ANSWERED = auto()
+    INITIALIZED = auto()
+    ENDING = auto()
+    DRAINED = auto()
+
+
+MOVES: Final[dict[tuple[Phase, Signal], Phase]] = {
+    (Phase.NEW, Signal.INITIALIZE_ANSWERED): Phase.OPEN,
+    (Phase.OPEN, Signal.INITIALIZED): Phase.READY,
+    # A client may repeat the notification or send it before our answer has left: harmless.
+    (Phase.NEW, Signal.INITIALIZED): Phase.NEW,
+    (Phase.READY, Signal.INITIALIZED): Phase.READY,
+    (Phase.CLOSING, Signal.INITIALIZED): Phase.CLOSING,
+    (Phase.NEW, Signal.ENDING): Phase.CLOSING,
+    (Phase.OPEN, Signal.ENDING): Phase.CLOSING,
+    (Phase.READY, Signal.ENDING): Phase.CLOSING,
+    (Phase.CLOSING, Signal.ENDING): Phase.CLOSING,
+    # The answer to an initialize that was in flight when the input ended.
+    (Phase.CLOSING, Signal.INITIALIZE_ANSWERED): Phase.CLOSING,
+    (Phase.CLOSING, Signal.DRAINED): Phase.CLOSED,
+}
+
+ADMITTED: Final[dict[Phase, frozenset[str] | None]] = {
+    Phase.NEW: frozenset({"initialize", "ping"}),
+    Phase.OPEN: None,
+    Phase.READY: None,
+    Phase.CLOSING: frozenset(),
+    Phase.CLOSED: frozenset(),
+}
+"""Requests admitted in each phase; None stands for every one."""
+
+
+class IllegalMove(Exception):
+    """Our own code asked for a move the table does not have. Never the peer's fault."""
+
+    def __init__(self, phase: Phase, signal: Signal) -> None:
+        super().__init__(f"{signal.name} in phase {phase.name}")
+
+
+def move(phase: Phase, signal: Signal) -> Phase:
+    try:
+        return MOVES[phase, signal]
+    except KeyError:
+        raise IllegalMove(phase, signal) from None
+
+
+def refusal(phase: Phase, method: str) -> str | None:
+    """Why a handshake-era request may not come now, or None when it may."""
+    admitted = ADMITTED[phase]
+    if admitted is None:
+        return f"{method} came twice on one connection" if method == "initialize" else None
+    if method in admitted:
+        return None
+    if phase is Phase.NEW:
+        return f"{method} came before initialize; send initialize first"
+    return f"{method} came after the end of the session"

@@ -1,0 +1,143 @@
+"""Values into the shape of a version: the one place that knows which member came with which version.
+
+Takes the rich values of `mcp_values` and gives plain JSON objects with only what the negotiated version has.
+Content that a version lacks is not dropped but said in text, so that no answer arrives empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from vaultbridge.protocols.mcp.provider import Offer
+from vaultbridge.protocols.mcp.values import (
+    AudioContent,
+    Content,
+    EmbeddedResource,
+    PromptInfo,
+    PromptResult,
+    ResourceContents,
+    ResourceInfo,
+    ResourceLink,
+    TemplateInfo,
+    TextContent,
+    ToolInfo,
+    ToolResult,
+)
+from vaultbridge.protocols.mcp.versions import Version
+
+SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
+
+
+def server_info(offer: Offer, version: Version) -> dict[str, Any]:
+    info: dict[str, Any] = {"name": offer.name, "version": offer.version}
+    if version.titles and offer.title:
+        info["title"] = offer.title
+    if version.server_description:
+        if offer.description:
+            info["description"] = offer.description
+        if offer.website:
+            info["websiteUrl"] = offer.website
+        if offer.icons:
+            info["icons"] = msgspec.to_builtins(offer.icons)
+    return info
+
+
+def capabilities(offer: Offer, version: Version) -> dict[str, Any]:
+    """Only what the version knows and the server has."""
+    found: dict[str, Any] = {}
+    if offer.tools:
+        found["tools"] = {"listChanged": True}
+    if offer.resources:
+        found["resources"] = {"subscribe": offer.subscriptions, "listChanged": True}
+    if offer.prompts:
+        found["prompts"] = {"listChanged": True}
+    if offer.completions and version.completions_capability:
+        found["completions"] = {}
+    if offer.logging:
+        found["logging"] = {}
+    return found
+
+
+def listed(item: ToolInfo | ResourceInfo | TemplateInfo | PromptInfo, version: Version) -> dict[str, Any]:
+    """A member of one of the lists."""
+    form: dict[str, Any] = msgspec.to_builtins(item)
+    _strip(form, version)
+    if isinstance(item, ToolInfo):
+        if not version.tool_annotations:
+            form.pop("annotations", None)
+        if not version.output_schemas:
+            form.pop("outputSchema", None)
+    elif not version.titles:
+        for argument in form.get("arguments", ()):
+            argument.pop("title", None)
+    return form
+
+
+def contents(items: Iterable[ResourceContents], version: Version) -> list[dict[str, Any]]:
+    """The parts of a resource that was read."""
+    return [_stripped(msgspec.to_builtins(item), version) for item in items]
+
+
+def content(item: Content, version: Version) -> dict[str, Any]:
+    """One content block."""
+    match item:
+        case AudioContent() if not version.audio:
+            return {"type": "text", "text": f"[audio, {item.mime_type}, {len(item.data)} bytes]"}
+        case ResourceLink() if not version.resource_links:
+            return {"type": "text", "text": f"[{item.title or item.name}]({item.uri})"}
+        case TextContent(text=text, annotations=None, meta=None):
+            # Nearly every answer: spelled out, because it is also the fastest.
+            return {"type": "text", "text": text}
+    form = _stripped(msgspec.to_builtins(item), version)
+    if isinstance(item, EmbeddedResource):
+        _strip(form["resource"], version)
+    return form
+
+
+def tool_result(result: ToolResult, version: Version) -> dict[str, Any]:
+    blocks = [content(item, version) for item in result.content]
+    form: dict[str, Any] = {"content": blocks}
+    if result.structured is not msgspec.UNSET:
+        if version.output_schemas and (version.any_structured_content or isinstance(result.structured, dict)):
+            form["structuredContent"] = result.structured
+        if not blocks:
+            # A client of a version without structured content must not be left with nothing.
+            blocks.append({"type": "text", "text": msgspec.json.encode(result.structured).decode()})
+    if result.is_error:
+        form["isError"] = True
+    if result.meta:
+        form["_meta"] = result.meta
+    return form
+
+
+def prompt_result(result: PromptResult, version: Version) -> dict[str, Any]:
+    form: dict[str, Any] = {
+        "messages": [
+            {"role": message.role, "content": content(message.content, version)}
+            for message in result.messages
+        ]
+    }
+    if result.description:
+        form["description"] = result.description
+    return form
+
+
+def _stripped(form: dict[str, Any], version: Version) -> dict[str, Any]:
+    _strip(form, version)
+    return form
+
+
+def _strip(form: dict[str, Any], version: Version) -> None:
+    """Take away the members that every kind of value shares and the version lacks."""
+    if not version.titles:
+        form.pop("title", None)
+        annotations = form.get("annotations")
+        if isinstance(annotations, dict):
+            annotations.pop("lastModified", None)
+    if not version.value_meta:
+        form.pop("_meta", None)
+    if not version.icons:
+        form.pop("icons", None)

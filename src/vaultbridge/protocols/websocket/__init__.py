@@ -1,0 +1,1 @@
+"""WebSocket frames and endpoints, for every protocol that uses them."""

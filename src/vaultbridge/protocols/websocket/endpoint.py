@@ -1,0 +1,247 @@
+"""Who may open a WebSocket here, how many may, and who is still there.
+
+A `WebSocketEndpoint` is one route's rules and its open connections: it refuses before the upgrade with the
+status the protocol names (403 a web page's Origin, 401 a missing or wrong token, 400 a malformed handshake,
+503 full), hands each accepted connection to `serve`, pings them all on a beat, removes the dead, and closes
+everyone at the end. It does not know what is said over the connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hmac
+import itertools
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from aiohttp import WSCloseCode, hdrs, web
+from msgspec import Struct
+
+from vaultbridge.protocols.websocket.socket import PeerLost, WebSocket, accept
+
+IDE_TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
+
+HOW_TO_CONNECT: Final = (
+    f"Send the header {IDE_TOKEN_HEADER} with the authToken of the bridge's lock file, "
+    "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
+)
+"""For a program that was refused. The file is its owner's alone, so its place is no secret."""
+
+TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
+"""A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
+(browsers). Never echoed, never logged."""
+
+CONNECTIONS: Final = 10
+"""Seed 000: ten concurrent connections; the eleventh is answered 503."""
+
+STRANGERS: Final = 8
+"""Connections that may wait at once to show the token in their first message. A client does it within
+milliseconds; when all places are taken, the one that has waited longest makes room, so that connections
+which say nothing keep nobody out."""
+
+PING_SECONDS: Final = 30.0
+"""Seed 000: health checks every 30 seconds."""
+
+OVERSLEPT: Final = 2.0
+"""A beat that comes after this many intervals was not ours to miss: the machine slept, or the process was
+stopped. Everybody gets a fresh chance then, because nobody could have answered."""
+
+log = logging.getLogger("vaultbridge.ws")
+
+
+def everybody(request: web.Request) -> bool:
+    return True
+
+
+Serve = Callable[[WebSocket, web.Request], Awaitable[None]]
+MayCome = Callable[[web.Request], str | None]
+
+
+class EndpointRules(Struct, frozen=True):
+    """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
+    `protocols` are the subprotocols we speak, best first; the first one offered is echoed.
+    `origin_refused` gives the reason why a request's Origin or Host is not welcome, or None. `trusts` tells
+    whether a request that may connect has shown the token already; `connections` counts those that have."""
+
+    name: str
+    origin_refused: MayCome
+    token: str | None = None
+    trusts: Callable[[web.Request], bool] = everybody
+    protocols: tuple[str, ...] = ("mcp",)
+    connections: int = CONNECTIONS
+    ping_seconds: float = PING_SECONDS
+
+
+def any_origin_is_refused(request: web.Request) -> str | None:
+    """No IDE client is a web page, so an Origin means that some page is trying the port (CVE-2025-52882)."""
+    if hdrs.ORIGIN not in request.headers:
+        return None
+    return f"A request with an Origin header is refused: no web page may connect here. {HOW_TO_CONNECT}"
+
+
+class WebSocketEndpoint:
+    """`request_handler` is the aiohttp handler. Run `keep_healthy` beside it, and `shut` at the end."""
+
+    def __init__(self, rules: EndpointRules, serve: Serve) -> None:
+        self.rules = rules
+        self._serve = serve
+        self._open: dict[str, WebSocket] = {}
+        self._entering = 0
+        self._numbers = itertools.count(1)
+        self._shut = False
+
+    @property
+    def sockets(self) -> tuple[WebSocket, ...]:
+        return tuple(self._open.values())
+
+    async def request_handler(self, request: web.Request) -> web.StreamResponse:
+        refusal = self._refusal(request)
+        if refusal is not None:
+            # Without any token nothing was tried: somebody looks whether we are there, as `doctor` does.
+            looks = refusal.status == 401 and not _given_tokens(request)
+            level = logging.INFO if looks else logging.WARNING
+            log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
+            return refusal
+        trusted = self.rules.trusts(request)
+        if not trusted:
+            self._make_room_for_a_stranger()
+        self._entering += 1
+        try:
+            name = f"{self.rules.name}-{next(self._numbers)}"
+            socket = await accept(request, name, protocol=self._protocol(request), trusted=trusted)
+            self._open[name] = socket
+        except PeerLost:
+            return web.Response(status=400)
+        finally:
+            self._entering -= 1
+        if self.rules.token is not None:
+            log.info("Authentication successful: %s", name)
+        log.info("Client connected: %s", name)
+        try:
+            await self._serve(socket, request)
+            await socket.close()
+        except Exception:
+            log.exception("serving %s failed", name)
+            await socket.close(WSCloseCode.INTERNAL_ERROR, "internal error")
+        finally:
+            self._open.pop(name, None)
+            log.info("Client disconnected: %s", name)
+        return socket.response
+
+    def _refusal(self, request: web.Request) -> web.Response | None:
+        reason = self.rules.origin_refused(request)
+        if reason is not None:
+            return _refused(403, reason)
+        if self.rules.token is not None and not token_fits(request, self.rules.token):
+            return _refused(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
+        problem = _handshake_problem(request)
+        if problem is not None:
+            return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
+        known = sum(socket.trusted for socket in self._open.values())
+        if self._shut or known + self._entering >= self.rules.connections:
+            reason = f"{self.rules.connections} connections are open already"
+            return _refused(503, reason, {"Retry-After": "5"})
+        return None
+
+    def _make_room_for_a_stranger(self) -> None:
+        strangers = [socket for socket in self._open.values() if not socket.trusted]
+        for socket in strangers[: len(strangers) - STRANGERS + 1]:
+            self._open.pop(socket.name, None)
+            socket.drop("others wait to show their token, and it has not")
+
+    def _protocol(self, request: web.Request) -> str | None:
+        offered = offered_protocols(request)
+        return next((name for name in self.rules.protocols if name in offered), None)
+
+    async def keep_healthy(self) -> None:
+        """Ping everybody on every beat; remove who stayed silent since the last. Runs until cancelled."""
+        loop = asyncio.get_running_loop()
+        last = loop.time()
+        while True:
+            await asyncio.sleep(self.rules.ping_seconds)
+            now = loop.time()
+            await self.check_health(overslept=now - last > OVERSLEPT * self.rules.ping_seconds)
+            last = now
+
+    async def check_health(self, *, overslept: bool = False) -> None:
+        """One beat. After a sleep nobody is judged by the silence before it."""
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Health check: %d active connections (%s)", len(self._open), self.rules.name)
+        for socket in self.sockets:
+            if overslept:
+                socket.forgive_silence()
+            if not await socket.ping():
+                log.info("Removing dead connection: %s", socket.name)
+                self._open.pop(socket.name, None)
+                socket.drop("no sign of life since the last ping")
+
+    async def shut(self) -> None:
+        """Close every connection with 1001 (going away) and let nobody in any more."""
+        self._shut = True
+        closing = [c.close(WSCloseCode.GOING_AWAY, "the server is shutting down") for c in self.sockets]
+        await asyncio.gather(*closing, return_exceptions=True)
+
+
+def offered_protocols(request: web.Request) -> list[str]:
+    return [
+        name.strip()
+        for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
+        for name in header.split(",")
+    ]
+
+
+def token_fits(request: web.Request, token: str) -> bool:
+    """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
+    given = _given_tokens(request)
+    # Exactly one: of two different tokens nobody could say which one counts.
+    return len(given) == 1 and same_token(given[0], token)
+
+
+def _given_tokens(request: web.Request) -> list[str]:
+    return request.headers.getall(IDE_TOKEN_HEADER, []) + [
+        name.removeprefix(TOKEN_PROTOCOL_PREFIX)
+        for name in offered_protocols(request)
+        if name.startswith(TOKEN_PROTOCOL_PREFIX)
+    ]
+
+
+def same_token(given: str, token: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), token.encode())
+
+
+def is_upgrade(request: web.Request) -> bool:
+    return request.headers.get(hdrs.UPGRADE, "").strip().lower() == "websocket"
+
+
+def _handshake_problem(request: web.Request) -> str | None:
+    """RFC 6455 4.2.1, stricter than aiohttp: it takes drafts 7 and 8 and keys with stray characters."""
+    headers = request.headers
+    connection = [word.strip().lower() for word in headers.get(hdrs.CONNECTION, "").split(",")]
+    if not is_upgrade(request) or "upgrade" not in connection:
+        return "this address speaks WebSocket only"
+    if request.method != hdrs.METH_GET:
+        return "a WebSocket begins with GET"
+    if headers.get(hdrs.SEC_WEBSOCKET_VERSION) != "13":
+        return "the WebSocket version must be 13"
+    try:
+        key = base64.b64decode(headers.get(hdrs.SEC_WEBSOCKET_KEY, ""), validate=True)
+    except (binascii.Error, ValueError):
+        key = b""
+    return None if len(key) == 16 else "Sec-WebSocket-Key must be 16 bytes in base64"
+
+
+def _refused(status: int, reason: str, headers: dict[str, str] | None = None) -> web.Response:
+    return web.Response(status=status, text=reason + "\n", headers=headers)
+
+
+class _NoProtocolWarnings(logging.Filter):
+    """aiohttp warns when no offered subprotocol is ours and prints the offer, which may hold a token."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return "protocols" not in str(record.msg)
+
+
+logging.getLogger("aiohttp.websocket").addFilter(_NoProtocolWarnings())

@@ -1,0 +1,369 @@
+"""One WebSocket after the handshake: whole text messages in, whole text messages out.
+
+Owns the rules of a running connection: only UTF-8 text, the size of a message, how much may wait for a
+slow reader, pings, the closing handshake. Does not know what messages mean, nor who may connect.
+
+It is the `Outlet` of a `protocols.connection.Connection`: `send` never waits. What it cannot write at
+once it queues, and a peer that lets the queue grow beyond its limit is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import struct
+import zlib
+from collections import deque
+from typing import Final
+
+from aiohttp import WSCloseCode, WSMessage, WSMsgType, web
+
+from vaultbridge.jsonrpc.messages import RequestId
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.limits import MIB
+from vaultbridge.protocols.websocket import frame_guard
+
+MESSAGE_BYTES: Final = 10 * MIB
+"""Seed 000: a message may have 10 MB. A larger one closes the connection with 1009."""
+
+STRANGER_BYTES: Final = 64 * 1024
+"""The same until the peer has shown the token: a greeting has a few hundred bytes."""
+
+OUTGOING_BYTES: Final = 1 * MIB
+"""Seed 000's buffer limit: what may wait for a peer beside the one message on its way. News that finds it
+full drops the peer, so that a slow reader costs the others nothing."""
+
+ANSWER_BYTES: Final = 4 * MESSAGE_BYTES
+"""Answers may exceed OUTGOING_BYTES while the peer is reading, because it asked for them; never this."""
+
+STALL_SECONDS: Final = 2.0
+"""A peer beyond OUTGOING_BYTES that took not one byte for this long is not busy but stuck: over loopback a
+reader takes hundreds of megabytes in that time."""
+
+CLOSE_SECONDS: Final = 2.0
+"""How long the peer's half of the closing handshake is awaited."""
+
+COMPRESS_FROM: Final = 4096
+"""Smaller messages go plain although compression was agreed: deflating them costs more than it saves."""
+
+log = logging.getLogger("vaultbridge.ws")
+
+
+class PeerLost(ConnectionError):
+    """The peer was gone before the upgrade was answered."""
+
+
+class _Response(web.WebSocketResponse):
+    """aiohttp's response, with the closing handshake left to `WebSocket`.
+
+    aiohttp's own `close` drops the socket without waiting for the peer when another task is receiving, and
+    answers a broken deflate stream with 1000, as if all were well.
+    """
+
+    goodbye_said = False
+
+    async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
+        if self.goodbye_said:
+            return True
+        if code == WSCloseCode.OK and isinstance(self.exception(), zlib.error):
+            code, message = WSCloseCode.INVALID_TEXT, b"broken compression"
+        return await super().close(code=code, message=message, drain=drain)
+
+
+class WebSocket:
+    """Made by `accept`. `name` tells sockets apart in logs and state; it holds nothing secret."""
+
+    def __init__(self, response: _Response, transport: asyncio.Transport, name: str) -> None:
+        self.name = name
+        self._response = response
+        self._transport = transport
+        self._loop = asyncio.get_running_loop()
+        self._queue: deque[bytes] = deque()
+        self._queued = 0
+        self._sent = 0
+        self._on_its_way = 0
+        self._pump: asyncio.Task[None] | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._stall: asyncio.TimerHandle | None = None
+        self._heard_since_ping = True
+        self._refusal: asyncio.Task[None] | None = None
+        self._receiving = False
+        self._over = asyncio.Event()
+        self._guard: frame_guard.FrameGuard | None = None
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the peer has shown that it knows the token."""
+        return self._guard is None or self._guard.max_message == MESSAGE_BYTES
+
+    def watch(self, guard: frame_guard.FrameGuard) -> None:
+        """Called once, by `accept`."""
+        self._guard = guard
+
+    def trust(self) -> None:
+        """The peer has shown the token: from now on its messages may have the full size."""
+        if self._guard is not None:
+            self._guard.max_message = MESSAGE_BYTES
+
+    @property
+    def response(self) -> web.WebSocketResponse:
+        """What aiohttp's handler returns when the connection is over."""
+        return self._response
+
+    @property
+    def closed(self) -> bool:
+        return self._response.goodbye_said or self._response.closed or self._transport.is_closing()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """What was given to `send` and has not left for the kernel yet."""
+        return self._queued + self._transport.get_write_buffer_size()
+
+    # in
+
+    async def receive(self) -> bytes | None:
+        """The next message, or None when the connection is over for whatever reason."""
+        self._receiving = True
+        try:
+            message = await self._next()
+        finally:
+            self._receiving = False
+        if message is None:
+            self._over.set()
+            return None
+        if message.type is not WSMsgType.TEXT:
+            await self.close(WSCloseCode.UNSUPPORTED_DATA, "messages are text")
+            return None
+        data: bytes = message.data
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("Raw data received: %d bytes from %s", len(data), self.name)
+        if len(data) > MESSAGE_BYTES:
+            # The guard counts bytes on the wire; this message grew when it was inflated.
+            await self.close(WSCloseCode.MESSAGE_TOO_BIG, "message too big")
+            return None
+        if not data.isascii() and not _is_utf8(data):
+            await self.close(WSCloseCode.INVALID_TEXT, "text must be UTF-8")
+            return None
+        return data
+
+    async def _next(self) -> WSMessage | None:
+        """The next text or binary message; pings and closes are answered here."""
+        while True:
+            message = await self._response.receive()
+            kind = message.type
+            if kind is WSMsgType.TEXT or kind is WSMsgType.BINARY:
+                return message
+            if kind is WSMsgType.PING:
+                await self._control(message.data, WSMsgType.PONG)
+            elif kind is WSMsgType.CLOSE:
+                await self._say_goodbye(message.data or WSCloseCode.OK, "")
+                return None
+            elif kind is not WSMsgType.PONG:
+                return None
+
+    # out
+
+    def send(self, item: Outgoing) -> None:
+        """Take a message for sending, in order. Never waits; silent when the peer is gone."""
+        self.send_text(item.data, asked=item.final)
+
+    def send_text(self, data: bytes, *, asked: bool = False) -> None:
+        """`asked` tells an answer from news: news that finds the buffer full drops the peer."""
+        if self.closed:
+            return
+        if not self._has_room(len(data), asked=asked):
+            self.drop("more than the limit waits for a slow reader")
+            return
+        if self._pump is None and self._writable.is_set() and not self._deflates(data):
+            self._write(data)
+            return
+        self._queue.append(data)
+        self._queued += len(data)
+        if self.waiting_bytes > OUTGOING_BYTES:
+            self._watch_for_stall()
+        if self._pump is None:
+            self._pump = self._loop.create_task(self._send_queued())
+
+    async def drained(self) -> None:
+        """Wait while the peer is slower than we are."""
+        if not self._writable.is_set():
+            await self._writable.wait()
+        if self._pump is not None:
+            await asyncio.wait((self._pump,))
+
+    def release(self, related: RequestId) -> None:
+        """There is one stream, and it serves every request."""
+
+    def _has_room(self, size: int, *, asked: bool) -> bool:
+        waiting = self.waiting_bytes
+        if asked:
+            return waiting + size <= ANSWER_BYTES
+        return waiting + size <= OUTGOING_BYTES + min(self._on_its_way, waiting)
+
+    async def _send_queued(self) -> None:
+        try:
+            while self._queue:
+                await self._writable.wait()
+                if self.closed:
+                    return
+                data = self._queue.popleft()
+                self._queued -= len(data)
+                if self._deflates(data):
+                    self._on_its_way = len(data)
+                    self._sent += len(data)
+                    await self._response.send_frame(data, WSMsgType.TEXT)
+                else:
+                    self._write(data)
+        except ConnectionError:
+            self._transport.abort()
+        finally:
+            self._pump = None
+
+    def _deflates(self, data: bytes) -> bool:
+        return len(data) >= COMPRESS_FROM and bool(self._response.compress)
+
+    def _write(self, data: bytes) -> None:
+        """One plain frame. RFC 7692 6: a message may go uncompressed although compression was agreed."""
+        size = len(data)
+        if size < 126:
+            head = bytes((0x81, size))
+        elif size < 65536:
+            head = struct.pack("!BBH", 0x81, 126, size)
+        else:
+            head = struct.pack("!BBQ", 0x81, 127, size)
+        self._on_its_way = size
+        self._sent += size
+        self._transport.write(head + data)
+        if size > OUTGOING_BYTES:
+            self._watch_for_stall()
+
+    async def _control(self, data: bytes, kind: WSMsgType) -> None:
+        if not self._response.goodbye_said:
+            with contextlib.suppress(ConnectionError):
+                await self._response.send_frame(data, kind)
+
+    def _watch_for_stall(self) -> None:
+        if self._stall is None:
+            left = self._transport.get_write_buffer_size()
+            self._stall = self._loop.call_later(STALL_SECONDS, self._look_for_progress, self._sent - left)
+
+    def _look_for_progress(self, taken_before: int) -> None:
+        self._stall = None
+        left = self._transport.get_write_buffer_size()
+        if self.closed or self.waiting_bytes <= OUTGOING_BYTES:
+            return
+        if self._sent - left <= taken_before:
+            self.drop("a slow reader took nothing of what waits for it")
+            return
+        self._watch_for_stall()
+
+    # what the guard sees (`frame_guard.Watcher`)
+
+    def heard(self) -> None:
+        self._heard_since_ping = True
+
+    def refuse(self, code: int, reason: str) -> None:
+        log.warning("Refusing %s: %s", self.name, reason)
+        self._refusal = self._loop.create_task(self.close(code, reason))
+
+    def write_paused(self) -> None:
+        self._writable.clear()
+
+    def write_resumed(self) -> None:
+        self._writable.set()
+
+    # liveness
+
+    async def ping(self) -> bool:
+        """Ask for a sign of life. False: the last ping, too, was followed by silence."""
+        if not self._heard_since_ping or self.closed:
+            return False
+        self._heard_since_ping = False
+        await self._control(b"", WSMsgType.PING)
+        return True
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether anything was heard since the last ping."""
+        return self._heard_since_ping
+
+    def forgive_silence(self) -> None:
+        """The machine slept: nobody could answer, so nothing is known."""
+        self._heard_since_ping = True
+
+    # ends
+
+    async def close(self, code: int = WSCloseCode.OK, reason: str = "") -> None:
+        """Send what waits, say goodbye with a close frame, and wait a bounded time for the peer's."""
+        if not self.closed:
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await self.drained()
+                    await self._say_goodbye(code, reason)
+                    await self._until_over()
+            except TimeoutError:
+                log.info("%s did not answer the close frame", self.name)
+        self._end()
+        self._transport.close()
+
+    def drop(self, why: str) -> None:
+        """End it at once, without a word: the peer is not listening."""
+        log.warning("Dropping %s: %s", self.name, why)
+        self._end()
+        self._transport.abort()
+
+    async def _until_over(self) -> None:
+        if self._receiving:
+            await self._over.wait()
+            return
+        while await self._next() is not None:
+            continue
+
+    async def _say_goodbye(self, code: int, reason: str) -> None:
+        payload = struct.pack("!H", code) + reason.encode()[:123]
+        await self._control(payload, WSMsgType.CLOSE)
+        self._response.goodbye_said = True
+        if self._guard is not None:
+            self._guard.ignore_data()
+
+    def _end(self) -> None:
+        self._over.set()
+        self._writable.set()
+        self._queue.clear()
+        self._queued = 0
+        if self._stall is not None:
+            self._stall.cancel()
+            self._stall = None
+
+
+async def accept(request: web.Request, name: str, *, protocol: str | None, trusted: bool = True) -> WebSocket:
+    """Answer the upgrade. The caller has checked everything that may refuse it. A peer that is not `trusted`
+    may send little until it is, and nothing compressed ever: a kilobyte may inflate to a megabyte."""
+    response = _Response(
+        timeout=CLOSE_SECONDS,
+        autoping=False,
+        autoclose=False,
+        protocols=(protocol,) if protocol else (),
+        compress=trusted,
+        # aiohttp refuses at its limit, we above ours; the guard and `receive` count exactly.
+        max_msg_size=MESSAGE_BYTES + 2,
+        decode_text=False,
+    )
+    transport = request.transport
+    if transport is None:
+        raise PeerLost(name)
+    socket = WebSocket(response, transport, name)
+    most = MESSAGE_BYTES if trusted else STRANGER_BYTES
+    socket.watch(frame_guard.install(transport, socket, max_message=most))
+    await response.prepare(request)
+    return socket
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

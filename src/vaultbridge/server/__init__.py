@@ -1,0 +1,1 @@
+"""Configuration, wiring and lifecycle: builds everything, the only part that knows all the others."""

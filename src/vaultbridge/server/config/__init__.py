@@ -1,0 +1,1 @@
+"""The configuration file: its model, its checks, and following its changes."""

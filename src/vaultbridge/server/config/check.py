@@ -1,0 +1,236 @@
+"""From the bytes of a configuration file to a checked value, or an error that names the key and the line."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import Any, Final, get_args
+
+import msgspec
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.protocols.http.guard import host_fault, origin_fault
+from vaultbridge.server.config.model import Config, ServerConfig, place_of
+from vaultbridge.server.vault_choice import VAULTS
+from vaultbridge.vault.scope import Scope
+
+_WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
+_MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_TYPES: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
+_BOUND: Final = re.compile(r"Expected `(?P<kind>int|float)` (?P<sign>[<>]=) (?P<bound>\S+)")
+_EMPTY: Final = "Expected `str` of length >= 1"
+_WORDS: Final = {
+    "str": "text in quotes",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "left out",
+}
+_HEADER: Final = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(#.*)?")
+_KEY: Final = re.compile(
+    r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=(.*)"""
+)
+_TEXTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'")
+
+
+def checked(data: bytes, file_name: str) -> Config:
+    """Raises InvalidArgument."""
+    import tomllib
+
+    try:
+        text = data.decode("utf-8-sig")
+        table = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise _fault(file_name, line, "", "is not UTF-8 text.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax(file_name, str(error), text) from None
+    except (RecursionError, ValueError):
+        # The reader's own limits, which it tells without a line.
+        raise InvalidArgument(
+            f"{file_name} cannot be read: it has brackets too deep or a number too long.", argument="config"
+        ) from None
+    lines = key_lines(text)
+    try:
+        config = msgspec.convert(table, Config)
+    except msgspec.ValidationError as error:
+        raise _explained(file_name, str(error), table, lines) from None
+    _check_meaning(config, file_name, lines)
+    return config
+
+
+def key_lines(text: str) -> dict[str, int]:
+    """The line of each key and table, by its dotted name; items of `[[vaults]]` are `vaults[0]`, …
+
+    TOML that is known to be good is only skimmed: a value that spans lines is skipped, keys inside an inline
+    table are not listed (their table is).
+    """
+    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    table = ""
+    until = ""
+    depth = 0
+    # TOML knows one end of a line; `splitlines` knows ten.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if until:
+            _, ended, rest = line.partition(until)
+            if not ended:
+                continue
+            until, line = "", rest
+            depth, until = _open_ends(line, depth)
+            continue
+        if depth:
+            depth, until = _open_ends(line, depth)
+            continue
+        if header := _HEADER.fullmatch(line):
+            table = _dotted(header[2])
+            if header[1] == "[[":
+                position = counts.get(table, 0)
+                counts[table] = position + 1
+                table = f"{table}[{position}]"
+            found.setdefault(table, number)
+        elif key := _KEY.match(line):
+            name = f"{table}.{_dotted(key[1])}" if table else _dotted(key[1])
+            found.setdefault(name, number)
+            depth, until = _open_ends(key[2], 0)
+    return found
+
+
+def _open_ends(line: str, depth: int) -> tuple[int, str]:
+    """How deep in brackets, and in which long string, the next line begins."""
+    for quotes in ('"""', "'''"):
+        before, found, after = line.partition(quotes)
+        if found:
+            if quotes not in after:
+                return depth, quotes
+            line = before + after.partition(quotes)[2]
+    plain = _TEXTS.sub("", line).partition("#")[0]
+    return depth + sum(plain.count(mark) for mark in "[{") - sum(plain.count(mark) for mark in "]}"), ""
+
+
+def _dotted(key: str) -> str:
+    return ".".join(part.strip().strip("\"'") for part in key.split("."))
+
+
+def line_of(place: str, lines: dict[str, int]) -> int:
+    """The line of a key, or of what it stands in."""
+    while place:
+        if place in lines:
+            return lines[place]
+        place = re.sub(r"(\[[^\[\]]*\]|\.?[^.\[\]]+)$", "", place)
+    return 1
+
+
+def _explained(file_name: str, message: str, table: Any, lines: dict[str, int]) -> InvalidArgument:
+    place = ""
+    if found := _WHERE.search(message):
+        place, message = found["place"], message[: found.start()]
+    if found := _UNKNOWN.match(message):
+        key = f"{place}.{found['field']}".lstrip(".")
+        known = known_keys(place)
+        close = get_close_matches(found["field"], known, n=1)
+        guess = f"Did you mean {close[0]}? " if close else "" if place else _in_a_table(found["field"])
+        hint = f"{guess}There are: {', '.join(known)}."
+        return _fault(file_name, line_of(key, lines), key, "is not known.", hint)
+    if found := _MISSING.match(message):
+        key = f"{place}.{found['field']}".lstrip(".")
+        return _fault(file_name, line_of(key, lines), key, "is missing.")
+    if found := _TYPES.match(message):
+        wanted = " or ".join(_WORDS.get(one, one) for one in found["wanted"].split(" | "))
+        came = _WORDS.get(found["came"], found["came"])
+        hint = "Write [[vaults]]: one for each." if place == "vaults" else ""
+        return _fault(file_name, line_of(place, lines), place, f"should be {wanted}, not {came}.", hint)
+    if message.startswith("Invalid enum value"):
+        choices = " or ".join(f'"{one}"' for one in get_args(_kind_at(place)))
+        return _fault(file_name, line_of(place, lines), place, f"should be {choices}.")
+    if found := _BOUND.fullmatch(message):
+        side = "least" if found["sign"] == ">=" else "most"
+        what = f"should be at {side} {float(found['bound']):.10g}."
+        return _fault(file_name, line_of(place, lines), place, what)
+    if message == _EMPTY:
+        return _fault(file_name, line_of(place, lines), place, "should not be empty.")
+    return _fault(file_name, line_of(place, lines), place, f"is not possible: {message}.")
+
+
+def _in_a_table(key: str) -> str:
+    """Which table a key belongs into that stands outside of all."""
+    tables = [name for name in known_keys("") if name != "vaults" and key in known_keys(name)]
+    return f"Did you mean {key} in [{tables[0]}]? " if tables else ""
+
+
+def known_keys(place: str) -> list[str]:
+    """The keys of the table at a place, as the file may write them."""
+    kind = _kind_at(place)
+    return [] if kind is None else [field.name for field in msgspec.structs.fields(kind)]
+
+
+def _kind_at(place: str) -> Any:
+    """What is written at a place; of a list, what is written in it; None when nothing is."""
+    wanted: Any = Config
+    for part in re.findall(r"[^.\[\]]+(?![^\[]*\])", place):
+        field = next((one for one in msgspec.structs.fields(wanted) if one.name == part), None)
+        if field is None:
+            return None
+        is_list = getattr(field.type, "__origin__", None) is tuple
+        wanted = field.type.__args__[0] if is_list else field.type
+    return wanted
+
+
+def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> None:
+    """What types cannot say."""
+    scopes: list[tuple[str, Any]] = [("scope", config.scope)]
+    scopes += [(f"vaults[{position}]", vault) for position, vault in enumerate(config.vaults)]
+    for place, scope in scopes:
+        try:
+            Scope(allow=scope.allow, deny=scope.deny)
+        except InvalidArgument as error:
+            key = f"{place}.{error.argument}"
+            raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error}") from None
+    _check_vaults(config, file_name, lines)
+    _check_names(config.server, file_name, lines)
+    server = config.server
+    if bool(server.tls_certificate) != bool(server.tls_key):
+        key = "server.tls_certificate" if server.tls_certificate else "server.tls_key"
+        hint = "tls_certificate and tls_key belong together."
+        raise _fault(file_name, line_of(key, lines), key, "stands alone.", hint)
+
+
+def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) -> None:
+    faults = [("server.host", server.host, host_fault(server.host) and "Such as 0.0.0.0, without a port.")]
+    faults += [(f"server.hosts[{n}]", name, host_fault(name)) for n, name in enumerate(server.hosts)]
+    faults += [(f"server.origins[{n}]", page, origin_fault(page)) for n, page in enumerate(server.origins)]
+    for key, text, hint in faults:
+        if hint:
+            raise _fault(file_name, line_of(key, lines), key, f"cannot be {text[:60]!r}.", hint)
+
+
+def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:
+    """A vault that stands twice would have two scopes, and only one of them could hold."""
+    if len(config.vaults) > VAULTS:
+        key = f"vaults[{VAULTS}]"
+        raise _fault(file_name, line_of(key, lines), key, f"is one too many: there may be {VAULTS}.")
+    first: dict[str, int] = {}
+    for position, vault in enumerate(config.vaults):
+        before = first.setdefault(place_of(vault.path), position)
+        if before != position:
+            key = f"vaults[{position}].path"
+            line = line_of(f"vaults[{before}].path", lines)
+            hint = "Each vault has one [[vaults]]."
+            raise _fault(file_name, line_of(key, lines), key, f"is the vault of line {line} again.", hint)
+
+
+def _syntax(file_name: str, message: str, text: str) -> InvalidArgument:
+    what, _, place = message.partition(" (at ")
+    found = re.search(r"line (\d+)", place)
+    line = int(found[1]) if found else text.count("\n") + 1
+    return _fault(file_name, line, "", f"is not TOML: {what}.")
+
+
+def _fault(file_name: str, line: int, key: str, what: str, hint: str = "") -> InvalidArgument:
+    subject = f"{key} " if key else "this line "
+    return InvalidArgument(
+        f"{file_name}, line {line}: {subject}{what}", argument="config", hint=hint, key=key, line=line
+    )

@@ -1,0 +1,299 @@
+"""`vaultbridge serve`: every protocol on one port, from start to end.
+
+    options = serve_options(config, …)
+    await serve(options, announce=print_urls)
+
+Builds the parts and runs them until a signal; live changes of the configuration are `live`'s duty, who may
+come is `access`'s. The order of the end matters: lock files first, so that nobody new comes, then the
+connections, then the vaults.
+
+The certificate that a server shows: loaded before anything is opened, and told apart from every other.
+
+Its fingerprint is remembered for this person's own commands: they know by it that they speak to this very
+server, whoever signed the certificate and for whatever name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import signal
+import ssl
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from aiohttp import web
+from msgspec import Struct
+from msgspec.structs import replace
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.limits import SWITCH_SECONDS
+from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
+from vaultbridge.protocols.claude_ide.presence import EVERYWHERE, Presence
+from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
+from vaultbridge.protocols.http.listen import listening, room_for_connections
+from vaultbridge.protocols.mcp.http.endpoint import Dismiss, add_mcp_routes
+from vaultbridge.server.access import Access, add_no_oauth_route
+from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
+from vaultbridge.server.ide import HubAccess, IdeSide
+from vaultbridge.server.live import LiveConfig, watch
+from vaultbridge.server.other_servers import OtherBridge, other_bridges
+from vaultbridge.server.servers import ServedVault, Servers, served_vaults
+from vaultbridge.server.tokens import TokenStore
+from vaultbridge.server.vault_choice import known_to_obsidian
+from vaultbridge.tools.base.tool import ToolContext
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.web.page import add_page_routes, page_link
+
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_END: Final = "-----END CERTIFICATE-----"
+
+
+class Tls(Struct, frozen=True):
+    """`fingerprint` is the certificate's SHA-256, in hexadecimal."""
+
+    context: ssl.SSLContext
+    fingerprint: str
+
+
+def load_tls(server: ServerConfig) -> Tls | None:
+    """None without a certificate. Raises InvalidArgument when it or its key cannot be used."""
+    if not server.tls_certificate:
+        return None
+    file = Path(server.tls_certificate).expanduser()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(file, Path(server.tls_key).expanduser())
+        text = file.read_text("ascii", "replace")
+    except (OSError, ssl.SSLError) as error:
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or "unreadable"
+        raise InvalidArgument(
+            f"The TLS certificate or key cannot be used: {why}.", argument="usage"
+        ) from None
+    # The first one is the server's own; what follows are those that signed it.
+    own = _BEGIN + text.partition(_BEGIN)[2].partition(_END)[0] + _END
+    return Tls(context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(own)).hexdigest())
+
+
+IDLE_SECONDS: Final = 30.0
+"""How long a connection may take to send a whole request, or stay without one: a caller that drips its
+headers is hung up on, one that polls is not."""
+
+NOT_FOR_CLAUDE_CODE: Final = (
+    "Claude Code's /ide connects to 127.0.0.1 without TLS, where this server does not listen: "
+    "no lock file is written for it."
+)
+
+SHUTDOWN_SECONDS: Final = 5.0
+"""How long requests that are being answered may go on when the server ends, and answers that nobody reads."""
+
+log = logging.getLogger("vaultbridge.serve")
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """`config_file` may not exist. `overlay` puts what environment and command line say above what the file
+    says; `config` is the outcome at the start."""
+
+    config: Config
+    config_file: Path
+    overlay: Callable[[Config], Config]
+
+
+class Listening(Struct, frozen=True):
+    """Where a server is to be found, for people and programs on this machine. `page` is the link to the page
+    with the token in it: for this person's terminal, and never for a log. `others` serve the same vaults;
+    `notices` are what its owner should know."""
+
+    url: str
+    port: int
+    vaults: tuple[ServedVault, ...]
+    ide: bool
+    page: str
+    others: tuple[OtherBridge, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@contextlib.asynccontextmanager
+async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> AsyncIterator[Listening]:
+    """A server for as long as the block runs. Raises VaultNotFound, InvalidArgument, EngineFailure."""
+    config = options.config
+    check_reach(config, TokenStore(options.config_file.parent))
+    wanted = config.vaults or [VaultConfig(path=folder) for folder in known_to_obsidian(environ)]
+    vaults = served_vaults(wanted, environ)
+    tls = load_tls(config.server)
+    async with contextlib.AsyncExitStack() as stack:
+        catalog = standard_catalog()
+        port = HubAccess()
+
+        def furnish(shop: ToolContext) -> ToolContext:
+            return replace(shop, editor=port)
+
+        servers = Servers(vaults, catalog, config, furnish=furnish, environ=environ)
+        port.engines = servers.engines
+        stack.push_async_callback(servers.close)
+        await servers.full.provider()
+        engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
+        folders = [vault.folder for vault in vaults]
+        others = await other_bridges(engines)
+        presence = Presence.claim(
+            engines[0].cache,
+            folders,
+            environ=environ,
+            home=Path(environ.get("HOME") or Path.home()),
+            host=config.server.host,
+            port=config.server.port,
+            ide_name=config.ide.name,
+            certificate=tls.fingerprint if tls is not None else "",
+            name=next(iter(config.server.hosts), "") if tls is not None else "",
+        )
+        stack.callback(presence.socket.close)
+        guard = _guard(config)
+        ide = IdeSide(
+            engines,
+            servers.full,
+            presence.token,
+            config.ide,
+            guard=guard,
+            share_selection=config.privacy.share_selection,
+            call_seconds=config.limits.call_seconds,
+        )
+        for folder, desk in ide.desks:
+            port.desk_of(folder, desk)
+        access = Access(
+            servers,
+            TokenStore(options.config_file.parent),
+            own_token=presence.token,
+            open_locally=opens_locally(config),
+        )
+        live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
+        await live.start()
+        app, dismiss = _app(config, guard, servers, access, ide)
+        await stack.enter_async_context(
+            listening(
+                app,
+                presence.socket,
+                tls=tls.context if tls else None,
+                idle_seconds=IDLE_SECONDS,
+                shutdown_seconds=SHUTDOWN_SECONDS,
+                connections=room_for_connections(),
+                doors="MCP is at /mcp (for older clients at /sse), Bridge v1 at /bridge/v1.",
+            )
+        )
+        ide.start()
+        stack.push_async_callback(ide.stop)
+        stack.callback(presence.withdraw)
+        for engine in engines[1:]:
+            presence.take_in(engine.cache, engine.root.folder)
+        announced = config.ide.enabled and presence.fits_claude_code
+        if announced:
+            presence.announce(folders)
+        tools = options.config_file.parent / "tools"
+
+        async def look() -> None:
+            # First, so that nobody still uses a server that is then closed because its token is revoked.
+            await dismiss((await asyncio.to_thread(access.principals)).__contains__)
+            await live.look()
+
+        watching = asyncio.create_task(watch(options.config_file, tools, look))
+        stack.push_async_callback(ended, watching)
+        notices = [_serves_too(other) for other in others]
+        if config.ide.enabled and not announced:
+            notices.append(NOT_FOR_CLAUDE_CODE)
+        yield Listening(
+            presence.link,
+            presence.port,
+            vaults,
+            announced,
+            page_link(presence.link, presence.token),
+            others,
+            tuple(notices),
+        )
+
+
+async def serve(
+    options: ServeOptions,
+    announce: Callable[[Listening], None],
+    environ: Mapping[str, str] = os.environ,
+) -> None:
+    """Serve until SIGINT or SIGTERM. A second signal ends the process at once."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def end() -> None:
+        stop.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, end)
+        except NotImplementedError:
+            # Windows: the loop cannot, the interpreter can.
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+    async with running(options, environ) as place:
+        announce(place)
+        await stop.wait()
+        log.info("Stopping")
+
+
+def opens_locally(config: Config) -> bool:
+    """Whether this machine's programs need no token."""
+    server = config.server
+    return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
+
+
+def check_reach(config: Config, tokens: TokenStore) -> None:
+    """Others may only come with a token over an encrypted way. Raises InvalidArgument."""
+    server = config.server
+    if bool(server.tls_certificate) != bool(server.tls_key):
+        raise InvalidArgument("A TLS certificate and its key belong together.", argument="usage")
+    if server.host in LOOPBACK and not server.behind_proxy:
+        return
+    if server.host not in LOOPBACK and not (server.tls_certificate or server.behind_proxy):
+        raise InvalidArgument(
+            f"{server.host} is open to other machines and has no TLS.",
+            argument="usage",
+            hint="Give --tls-certificate and --tls-key, or say --behind-proxy when a proxy does it.",
+        )
+    if not tokens.all():
+        raise InvalidArgument(
+            "Other machines need a token, and there is none.",
+            argument="usage",
+            hint="`vaultbridge token make NAME` makes one.",
+        )
+
+
+def _guard(config: Config) -> HostGuard:
+    server = config.server
+    return HostGuard(
+        hosts=({server.host} - EVERYWHERE.keys()) | set(server.hosts),
+        origins=server.origins,
+        any_origin=server.cors == "any",
+    )
+
+
+def _app(
+    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide
+) -> tuple[web.Application, Dismiss]:
+    app = web.Application()
+    add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
+    dismiss = add_mcp_routes(
+        app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
+    )
+    ide.add_routes(app, add_page_routes(app, guard=guard))
+    add_no_oauth_route(app)
+    return app, dismiss
+
+
+def _serves_too(other: OtherBridge) -> str:
+    return (
+        f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
+        "Claude Code asks which one to use, and commands go to that one."
+    )

@@ -1,0 +1,189 @@
+"""Access tokens: made once and shown once, stored as hashes, scoped and revoked.
+
+They lie in one file of the config folder that only its owner may read. The store looks at the file again
+whenever it has changed, so that a revoked token is refused from the next request on, whoever revoked it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument
+from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
+from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.scope import Scope
+
+FILE_NAME: Final = "tokens.json"
+
+PREFIX: Final = "vbt_"
+"""So that a token is recognised where it should not be: in a commit, a note, a log."""
+
+SECRET_BYTES: Final = 32
+"""256 bits: a plain hash is enough for what nobody can guess."""
+
+TOKENS: Final = 100
+"""The most tokens kept; the file is read as a whole."""
+
+LOCK_SECONDS: Final = 5.0
+"""How long a change waits for another process that is changing the list, which takes milliseconds."""
+
+NAME_CHARS: Final = 80
+
+
+_Stamp = tuple[int, int, int]
+
+
+class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
+    """`expires` is in seconds since the epoch, 0 for never. `vaults` empty: all that are served."""
+
+    id: str
+    name: str
+    hash: str
+    created: float
+    expires: float = 0.0
+    read_only: bool = False
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    vaults: tuple[str, ...] = ()
+
+    @property
+    def unrestricted(self) -> bool:
+        return not (self.read_only or self.allow or self.deny or self.vaults)
+
+    @property
+    def principal(self) -> str:
+        """Who its bearer is to the protocols: somebody else as soon as the token opens something else."""
+        return f"token:{self.id}:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:16]}"
+
+    def __post_init__(self) -> None:
+        if len(self.hash) != 64:
+            raise ValueError("the hash is not one of SHA-256")
+
+
+class TokenStore:
+    """`folder` is the config folder. Methods raise EngineFailure when the file cannot be used."""
+
+    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._file = folder / FILE_NAME
+        self._clock = clock
+        # One value, because several threads look: a list must never stand beside another one's stamp.
+        self._seen: tuple[_Stamp | None, dict[str, AccessToken]] = (None, {})
+
+    def make(
+        self,
+        name: str,
+        *,
+        read_only: bool = False,
+        allow: tuple[str, ...] = (),
+        deny: tuple[str, ...] = (),
+        vaults: tuple[str, ...] = (),
+        seconds: float = 0.0,
+    ) -> tuple[AccessToken, str]:
+        """A new token and its text, which nobody can be told again. Raises InvalidArgument."""
+        if not name.strip() or len(name) > NAME_CHARS or not name.isprintable():
+            raise InvalidArgument(
+                f"A token's name has 1 to {NAME_CHARS} printable characters.", argument="name"
+            )
+        Scope(allow=allow, deny=deny)  # A pattern that cannot be read must not be stored.
+        secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+        now = self._clock()
+        token = AccessToken(
+            id=secrets.token_hex(4),
+            name=name.strip(),
+            hash=_hash(secret),
+            created=now,
+            expires=now + seconds if seconds else 0.0,
+            read_only=read_only,
+            allow=allow,
+            deny=deny,
+            vaults=vaults,
+        )
+        with self._writing() as tokens:
+            if len(tokens) >= TOKENS:
+                raise InvalidArgument(f"There are {TOKENS} tokens already.", hint="Revoke one.")
+            if any(one.name == token.name for one in tokens):
+                raise InvalidArgument(f"There is a token named {token.name!r} already.", argument="name")
+            tokens.append(token)
+        return token, secret
+
+    def all(self) -> tuple[AccessToken, ...]:
+        return tuple(self._known().values())
+
+    def revoke(self, which: str) -> AccessToken:
+        """By id or name. Raises InvalidArgument when there is none."""
+        with self._writing() as tokens:
+            found = [one for one in tokens if which in (one.id, one.name)]
+            if not found:
+                raise InvalidArgument(
+                    f"There is no token {which!r}.",
+                    hint="`vaultbridge token list` shows them.",
+                    argument="token",
+                )
+            tokens.remove(found[0])
+        return found[0]
+
+    def check(self, secret: str) -> AccessToken | None:
+        """The token that this text is; None when it is unknown, revoked or expired."""
+        given = _hash(secret)
+        token = self._known().get(given)
+        if token is None or not hmac.compare_digest(token.hash, given):
+            return None
+        return None if self.expired(token) else token
+
+    def expired(self, token: AccessToken) -> bool:
+        return bool(token.expires) and token.expires <= self._clock()
+
+    def _known(self) -> dict[str, AccessToken]:
+        """The tokens by hash; the file is read again if it is another than the one that was read last."""
+        try:
+            status = self._file.stat()
+        except FileNotFoundError:
+            return {}
+        seen, known = self._seen
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        if stamp != seen:
+            known = {token.hash: token for token in self._read()}
+            self._seen = stamp, known
+        return known
+
+    def _read(self) -> list[AccessToken]:
+        data = read_private(self._file)
+        if data is None:
+            if self._file.exists():
+                raise EngineFailure(f"{FILE_NAME} cannot be read.")
+            return []
+        try:
+            return msgspec.json.decode(data, type=list[AccessToken])
+        except JSON_FAULTS as error:
+            raise EngineFailure(
+                f"{FILE_NAME} is damaged, so no token is accepted.", hint="Delete it and make new tokens."
+            ) from error
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[list[AccessToken]]:
+        """Change the list while no other process does."""
+        try:
+            make_private_folder(self._file.parent)
+            with FileLock(self._file.with_suffix(".lock")).waiting(LOCK_SECONDS, what="The list of tokens"):
+                tokens = self._read()
+                yield tokens
+                data = msgspec.json.format(msgspec.json.encode(tokens)) + b"\n"
+                if len(data) > PRIVATE_FILE_BYTES:
+                    raise InvalidArgument("The tokens have too many patterns.", hint="Revoke some tokens.")
+                write_private(self._file, data)
+        except OSError as error:
+            raise EngineFailure(f"The tokens cannot be stored: {os.strerror(error.errno or 0)}.") from error
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()

@@ -1,0 +1,96 @@
+"""Telling that a file which a person edits is another than before, without reading it.
+
+Whether a process is there. No other question about processes is answered here.
+
+Small files with a secret inside, written so that no one else ever reads them and no one reads half.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import Final
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process with this id runs; in doubt (it belongs to somebody else), yes."""
+    if pid <= 0:
+        return False
+    if sys.platform == "win32":
+        return _is_alive_on_windows(pid)
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return pid < 2**31
+    return True
+
+
+def _is_alive_on_windows(pid: int) -> bool:
+    """`os.kill(pid, 0)` would end the process there."""
+    import ctypes
+
+    query_limited_information, still_active, access_denied = 0x1000, 259, 5
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined,unused-ignore]
+    handle = kernel.OpenProcess(query_limited_information, 0, pid)
+    if not handle:
+        return bool(ctypes.get_last_error() == access_denied)  # type: ignore[attr-defined,unused-ignore]
+    code = ctypes.c_ulong()
+    known = kernel.GetExitCodeProcess(handle, ctypes.byref(code))
+    kernel.CloseHandle(handle)
+    return not known or code.value == still_active
+
+
+PRIVATE_FILE_BYTES: Final = 65_536
+"""The most that is read of such a file: they hold some hundred bytes, and the folder may be another's."""
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace `path` by `data`, mode 0600, in one step; raises OSError and leaves nothing behind."""
+    passing = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        passing.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            passing.unlink()
+        raise
+
+
+def read_private(path: Path) -> bytes | None:
+    """The file's bytes, or None when it is not there, not readable or far too large."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(PRIVATE_FILE_BYTES + 1)
+    except OSError:
+        return None
+    return data if len(data) <= PRIVATE_FILE_BYTES else None
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make it when missing, and let nobody else in; raises OSError when it cannot be made."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Another program may have made it wider; where it is not ours, the system refuses and that is that.
+    if os.name == "posix" and folder.stat().st_mode & 0o077:
+        with contextlib.suppress(PermissionError):
+            folder.chmod(0o700)
+
+
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(file: Path) -> Stamp | None:
+    """None when the file is not there, or cannot be looked at."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -1,0 +1,1 @@
+"""What every tool is built from: catalog, schema, arguments, context, answers."""

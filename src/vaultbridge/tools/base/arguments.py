@@ -1,0 +1,388 @@
+"""From the JSON that a caller sent to a tool's filled-in arguments, or an error that names the wrong one.
+
+What a model meant that wrote a value in the wrong kind of JSON.
+
+Models, and clients between them and us, write `"5"` or `5.0` for 5, `"true"` for true, 2026 for the text
+"2026", and a list or an object as JSON text. Where the wanted kind leaves one reading, that is taken.
+Everything else stays as it came, for the strict conversion to refuse: no default is guessed, nothing is cut
+or rounded.
+
+A note named as a link names it, with the part it points to: `[[Note#Heading|shown]]`, `Note#^block`.
+
+Takes the text apart and knows no vault: whether there is such a note is the engine's to say. A name without
+brackets may hold a `#` of its own, because a file made outside of Obsidian may; who has a vault at hand asks
+for that one first.
+
+Absolute paths in a tool's arguments: which vault they are in, and what they are called there.
+
+What an absolute path means is decided in `vault.absolute`; here it is looked for in the arguments of a call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import Struct, UnsetType, inspect
+
+from vaultbridge.errors import JSON_FAULTS, InvalidArgument, InvalidPath
+
+if TYPE_CHECKING:
+    from vaultbridge.tools.base.tool import ToolContext
+
+_WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
+"""As many digits as a double carries exactly: whatever program wrote the text, it lost none."""
+
+_WORDS: Final = {"true": True, "false": False}
+
+
+def meant(given: dict[str, Any], wanted: type[Struct]) -> dict[str, Any]:
+    """`given` with each value in the kind that `wanted` names for it, where it can be read so."""
+    info = inspect.type_info(wanted)
+    assert isinstance(info, inspect.StructType)
+    kinds = {field.encode_name: field.type for field in info.fields}
+    return {key: _read(value, kinds[key]) if key in kinds else value for key, value in given.items()}
+
+
+def _read(value: Any, kind: inspect.Type) -> Any:
+    if isinstance(kind, inspect.Metadata):
+        return _read(value, kind.type)
+    if isinstance(kind, inspect.UnionType):
+        others = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
+        # Of several kinds nobody can tell which was meant.
+        return _read(value, others[0]) if len(others) == 1 else value
+    match kind:
+        case inspect.IntType():
+            return _whole(value)
+        case inspect.BoolType() if isinstance(value, str):
+            return _WORDS.get(value.strip().lower(), value)
+        case inspect.StrType() if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
+            items = _unpacked(value, list)
+            return [_read(one, item) for one in items] if isinstance(items, list) else value
+        case inspect.DictType() | inspect.StructType():
+            return _unpacked(value, dict)
+        case _:
+            return value
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value)
+    return value
+
+
+def _unpacked(value: Any, kind: type) -> Any:
+    """A list or an object that came as JSON text; any other value as it is."""
+    if not isinstance(value, str):
+        return value
+    try:
+        inner = msgspec.json.decode(value)
+    except JSON_FAULTS:
+        return value
+    return inner if isinstance(inner, kind) else value
+
+
+class Named(Struct, frozen=True):
+    """`heading` and `block` are empty when the whole note is meant; at most one of them is not."""
+
+    name: str
+    heading: str = ""
+    block: str = ""
+
+    @property
+    def whole(self) -> bool:
+        return not self.heading and not self.block
+
+
+def is_link(text: str) -> bool:
+    bare = text.strip()
+    return bare.startswith(("[[", "![[")) and bare.endswith("]]")
+
+
+def taken_apart(text: str) -> Named:
+    bare = text.strip()
+    if is_link(text):
+        bare = bare.removeprefix("!")[2:-2].partition("|")[0]
+    name, _, part = (piece.strip() for piece in bare.partition("#"))
+    return Named(name, block=part[1:]) if part.startswith("^") else Named(name, heading=part)
+
+
+def must_be_whole(text: str, argument: str = "name") -> None:
+    """Raises InvalidArgument for a link to a part of a note, where only a whole one can be meant."""
+    if is_link(text) and not taken_apart(text).whole:
+        raise InvalidArgument(
+            f"{argument} is a link to a part of a note, and this concerns the whole note.",
+            argument=argument,
+            hint="Name the note alone.",
+        )
+
+
+PLACES: Final = frozenset({"name", "names", "path", "to", "folder", "note", "file", "this"})
+"""The arguments that name something in the vault."""
+
+
+def names_absolute(arguments: dict[str, Any]) -> bool:
+    """Whether `in_vault` may find something: only then the vault has to be known."""
+    # Every call pays for this, so it is quick rather than exact; the last is a drive of Windows.
+    return any(text[:1] in ("/", "~") or text[1:2] == ":" for text in _named(arguments))
+
+
+def leads_to_machine(arguments: dict[str, Any]) -> bool:
+    """Whether a path begins with a folder of the machine: to know which vault holds it, folders anywhere on
+    the machine are looked at, and one of them may be on a disk that does not answer."""
+    return names_absolute(arguments) and any(
+        text[:1] == "~" or os.path.lexists("/" + text.lstrip("/").partition("/")[0])
+        for text in _named(arguments)
+        if text[:1] in ("/", "~")
+    )
+
+
+def vault_holding(arguments: dict[str, Any], vault: str, shop: ToolContext) -> str:
+    """The name of the open vault that the absolute paths are in: `vault` when that one is named or when no
+    other vault holds them. Raises InvalidPath when they are in another vault than the named one, or in
+    several."""
+    if len(shop.vaults) < 2:
+        return vault
+    from vaultbridge.vault.absolute import innermost
+
+    names = {engine.root.folder: name for name, engine in shop.engines.items()}
+    holding: dict[str, str] = {}
+    for text in _named(arguments):
+        if (folder := innermost(text, names)) is not None:
+            holding.setdefault(names[folder], text)
+    if len(holding) > 1:
+        raise InvalidPath(
+            f"The paths of one call are in several vaults: {', '.join(holding)}.",
+            argument="path",
+            hint="Make one call for each vault.",
+        )
+    for name, text in holding.items():
+        if vault and name != vault:
+            raise InvalidPath(
+                f"The path {text[:200]!r} is in the vault {name}, not in {vault}.",
+                argument="path",
+                hint=f"Give vault={name!r}, or leave it out.",
+            )
+        return name
+    return vault
+
+
+def in_vault(arguments: dict[str, Any], from_top: Callable[[str], str]) -> dict[str, Any]:
+    """The same arguments, with `from_top` applied to each that names something in the vault."""
+    own = {key: _shortened(value, from_top) if key in PLACES else value for key, value in arguments.items()}
+    if operations := _operations(arguments):
+        short = iter([in_vault(one, from_top) for one in operations])
+        own["operations"] = [next(short) if isinstance(one, dict) else one for one in arguments["operations"]]
+    return own
+
+
+def _named(arguments: dict[str, Any]) -> Iterator[str]:
+    for one in (arguments, *_operations(arguments)):
+        for key in PLACES.intersection(one):
+            yield from _texts(one[key])
+
+
+def _operations(arguments: dict[str, Any]) -> list[dict[str, Any]]:
+    """The edits within a batch."""
+    listed = arguments.get("operations")
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+
+
+def _shortened(value: Any, from_top: Callable[[str], str]) -> Any:
+    if isinstance(value, list):
+        return [_shortened(one, from_top) for one in value]
+    return from_top(value) if isinstance(value, str) else value
+
+
+SHOWN_CHARS: Final = 80
+"""How much of a wrong value an error repeats: enough to recognise it."""
+
+_WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
+_FIELD: Final = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<field>[^`]*)`")
+_TYPES: Final = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<came>[^`]*)`")
+_NAMES: Final = {
+    "str": "text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_FORMATS: Final = {
+    "date": "a date, such as 2026-07-28",
+    "date-time": "a time, such as 2026-07-28T12:00:00Z",
+    "time": "a time of day, such as 12:00:00",
+    "uuid": "a UUID",
+}
+
+S = TypeVar("S", bound=Struct)
+
+
+def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
+    """`where` names the place of `given` in the call and `also` are arguments that were taken before, both
+    for messages. Raises InvalidArgument.
+
+    Some callers must fill in every argument and write null, 0 or something empty for what they would leave
+    out. Such a blank is as if left out wherever the argument cannot be blank: a limit of 0, a kind of ""."""
+    kept = {key: value for key, value in given.items() if value is not None or _takes_null(wanted, key)}
+    try:
+        return msgspec.convert(kept, wanted)
+    except msgspec.ValidationError:
+        # Few calls come here, so only they pay for the import.
+        pass  # EMPTY
+
+    read = meant(kept, wanted)
+    while True:
+        try:
+            return msgspec.convert(read, wanted)
+        except msgspec.ValidationError as error:
+            refused = _WHERE.search(str(error))
+            name = refused["place"] if refused else ""
+            if name not in read or not is_blank(read[name]) or _is_required(wanted, name):
+                raise _explained(str(error), read, wanted, where, also) from None
+            del read[name]
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a JSON value says nothing: null, false, 0, or an empty text, list or object."""
+    return not value
+
+
+def _is_required(wanted: type[Struct], name: str) -> bool:
+    return any(field.required for field in msgspec.structs.fields(wanted) if field.name == name)
+
+
+def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
+    """`path` taken as another word for the argument `note`; of the two, an empty one is left out. Raises
+    InvalidArgument when they disagree; `where` names the place of `given` in the call."""
+    if not note or "path" not in given:
+        return given
+    rest = {key: value for key, value in given.items() if key != "path"}
+    if given["path"] in (None, "") and given.get(note):
+        return rest
+    if given.get(note) in (None, ""):
+        return {note: given["path"], **{key: value for key, value in rest.items() if key != note}}
+    if given[note] != given["path"]:
+        raise InvalidArgument(
+            f"{note} is {shown(given[note])} and path is {shown(given['path'])}: they name two notes.",
+            argument=f"{where}.path" if where else "path",
+            hint=f"Give one of {note} and path.",
+        )
+    return rest
+
+
+def shown(value: Any) -> str:
+    """A value as a message repeats it."""
+    text = msgspec.json.encode(value).decode() if _is_json(value) else repr(value)
+    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+
+
+def _is_json(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool | list | dict)
+
+
+def _takes_null(wanted: type[Struct], key: str) -> bool:
+    """Some clients send null for what they leave out; only where null is itself a value does it count."""
+    field = next((field for field in msgspec.structs.fields(wanted) if field.name == key), None)
+    if field is None:
+        return True
+    kinds = _alternatives(field.type)
+    return Any in kinds or type(None) in kinds
+
+
+def _alternatives(kind: Any) -> tuple[Any, ...]:
+    """The kinds that a type admits. What stands inside of one of them, as in dict[str, Any], is none."""
+    if get_origin(kind) is Annotated:
+        return _alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return tuple(one for part in get_args(kind) for one in _alternatives(part))
+    return (kind,)
+
+
+def _explained(
+    message: str, given: dict[str, Any], wanted: type[Struct], where: str, also: tuple[str, ...]
+) -> InvalidArgument:
+    place = ""
+    if found := _WHERE.search(message):
+        place, message = found["place"], message[: found.start()]
+    known = list(dict.fromkeys((*(field.name for field in msgspec.structs.fields(wanted)), *also)))
+    if found := _FIELD.match(message):
+        name = ".".join(filter(None, (where, place, found["field"])))
+        if found["what"].startswith("missing"):
+            return InvalidArgument(f"{name} is missing.", argument=name, hint=_wanted(wanted, found["field"]))
+        from difflib import get_close_matches
+
+        close = get_close_matches(found["field"], known, n=1)
+        guess = f"Did you mean {close[0]}? " if close else ""
+        return InvalidArgument(
+            f"There is no argument {name}.", argument=name, hint=f"{guess}There are: {', '.join(known)}."
+        )
+    name = ".".join(filter(None, (where, place))) or where or "arguments"
+    value = _value_at(given, place)
+    came = f" is {shown(value)}" if value is not msgspec.UNSET else " is wrong"
+    hint = "" if "[" in place or "." in place else _wanted(wanted, place)
+    if (types := _TYPES.match(message)) and not hint:
+        hint = f"It should be {_kinds(types['wanted'])}."
+    return InvalidArgument(f"{name}{came}.", argument=name, hint=hint or f"{message}.")
+
+
+def _kinds(wanted: str) -> str:
+    return " or ".join(_NAMES.get(kind, kind) for kind in wanted.split(" | ") if kind != "null")
+
+
+def _value_at(given: Any, place: str) -> Any:
+    """The value that a message's place (`limit`, `names[3]`) points at; `[...]` is any item."""
+    value = given
+    for name, position in re.findall(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]", place):
+        try:
+            if name:
+                value = value[name]
+            elif position == "...":
+                return value
+            else:
+                value = value[int(position)]
+        except (KeyError, IndexError, TypeError):
+            return msgspec.UNSET
+    return value
+
+
+def _wanted(wanted: type[Struct], name: str) -> str:
+    """What an argument takes, in words made from its schema."""
+    definitions: dict[str, Any] = msgspec.json.schema(wanted)["$defs"]
+    schema = definitions[wanted.__name__]["properties"].get(name)
+    if schema is None:
+        return ""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    if schema.get("format") in _FORMATS:
+        return f"It should be {_FORMATS[schema['format']]}."
+    if "enum" in schema:
+        return f"It should be one of: {', '.join(map(str, schema['enum']))}."
+    kinds = {"string": "text", "integer": "a whole number", "boolean": "true or false", "array": "a list"}
+    kind = kinds.get(schema.get("type", ""), "an object" if schema.get("type") == "object" else "")
+    bounds = ""
+    if "minimum" in schema and "maximum" in schema:
+        bounds = f" from {schema['minimum']} to {schema['maximum']}"
+    elif "minimum" in schema:
+        bounds = f" of at least {schema['minimum']}"
+    elif "maxItems" in schema:
+        bounds = f" of at most {schema['maxItems']}"
+    return f"It should be {kind}{bounds}." if kind else ""
+
+
+def given(value: Any) -> bool:
+    """Whether an optional argument was given at all."""
+    return not isinstance(value, UnsetType)

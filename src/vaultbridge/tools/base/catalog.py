@@ -1,0 +1,258 @@
+"""All tools, in one order: which of them a connection is shown, and how a call reaches one.
+
+Tools may come and go while we run (a plugin's, or ones a person switches off); whoever shows the list hears
+of it. What the tools do is in the modules beside this one; `standard.py` lists ours.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
+from vaultbridge.tools.base.answer import Answer
+from vaultbridge.tools.base.arguments import (
+    converted,
+    in_vault,
+    leads_to_machine,
+    names_absolute,
+    one_note_name,
+    vault_holding,
+)
+from vaultbridge.tools.base.schema import input_schema, with_vault
+from vaultbridge.tools.base.tool import AnyTool, ForeignTool, ListedTool, Profile, Tool, ToolContext, hints_of
+
+PREFIX: Final = "obsidian_"
+"""Before our tools' names where a client mixes the tools of several servers."""
+
+TOOLS: Final = 500
+"""The most tools at once: a plugin that adds without end is a bug, and no client shows more."""
+
+LISTINGS: Final = 32
+"""Listings kept ready, one for each way to look at the tools: connections differ in little."""
+
+
+class Catalog:
+    """Any thread may use it. `call` blocks as long as the tool does."""
+
+    def __init__(self, tools: Iterable[AnyTool] = ()) -> None:
+        self._guard = threading.Lock()
+        self._tools: dict[str, AnyTool] = {}
+        self._off: frozenset[str] = frozenset()
+        self._listings: dict[tuple[Any, ...], tuple[ListedTool, ...]] = {}
+        self._listeners: list[Callable[[], None]] = []
+        for tool in tools:
+            self.add(tool)
+
+    # What there is.
+
+    def add(self, tool: AnyTool) -> None:
+        """Raises InvalidArgument when the name is taken."""
+        with self._guard:
+            if tool.name in self._tools:
+                raise InvalidArgument(f"There is a tool named {tool.name!r} already.", argument="name")
+            if len(self._tools) >= TOOLS:
+                raise InvalidArgument(f"There are {TOOLS} tools already.", argument="name")
+            self._tools = {**self._tools, tool.name: tool}
+        self._changed()
+
+    def remove(self, name: str) -> None:
+        """Also by the name of a group: all of its tools. What is not there is no error."""
+        with self._guard:
+            kept = {key: tool for key, tool in self._tools.items() if name not in (key, tool.group)}
+            if len(kept) == len(self._tools):
+                return
+            self._tools = kept
+        self._changed()
+
+    def exchange(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
+        """Put these tools in the place of the named ones, as one change: whoever lists or calls meets the old
+        ones or the new ones. Raises InvalidArgument when a name is taken, and then changes nothing."""
+        gone, come = set(names), {tool.name: tool for tool in tools}
+        with self._guard:
+            kept = {key: tool for key, tool in self._tools.items() if key not in gone}
+            if taken := next((name for name in come if name in kept), ""):
+                raise InvalidArgument(f"There is a tool named {taken!r} already.", argument="name")
+            if len(kept) + len(come) > TOOLS:
+                raise InvalidArgument(f"There may be {TOOLS} tools.", argument="name")
+            # Where the first of the old ones stood, so that the others keep their order.
+            before = next((place for place, key in enumerate(self._tools) if key in gone), len(kept))
+            order = list(kept.items())
+            self._tools = dict([*order[:before], *come.items(), *order[before:]])
+        self._changed()
+
+    def switch(self, name: str, *, on: bool) -> None:
+        """Switch a tool or a group of tools on or off; one that is added later obeys too."""
+        with self._guard:
+            off = self._off - {name} if on else self._off | {name}
+            if off == self._off:
+                return
+            self._off = off
+        self._changed()
+
+    def get(self, name: str) -> AnyTool | None:
+        """By bare name or with the prefix; also one that is switched off."""
+        tool = self._tools.get(name)
+        return tool if tool is not None else self._tools.get(name.removeprefix(PREFIX))
+
+    def changes(self, name: str) -> bool:
+        """Whether there is such a tool, switched on, that does not only read."""
+        tool = self.get(name)
+        return tool is not None and self._is_on(tool) and tool.effect != "reads"
+
+    def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
+        """Of all tools that are switched on."""
+        return tuple(self._named(tool, prefix) for tool in self._on())
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` whenever the list of tools may be another, from any thread; returns how to stop."""
+        with self._guard:
+            self._listeners = [*self._listeners, listener]
+
+        def stop() -> None:
+            with self._guard:
+                self._listeners = [one for one in self._listeners if one is not listener]
+
+        return stop
+
+    # What a connection is shown.
+
+    def listing(
+        self,
+        *,
+        profile: Profile = "full",
+        read_only: bool = False,
+        vaults: tuple[str, ...] = (),
+        prefix: str = PREFIX,
+    ) -> tuple[ListedTool, ...]:
+        """The tools in their order. `vaults` are the open vaults' names: with several, tools ask which. Costs
+        nothing the second time."""
+        key = (profile, read_only, vaults, prefix)
+        kept = self._listings
+        if key not in kept:
+            listed = tuple(
+                self._listed(tool, vaults, prefix)
+                for tool in self._on()
+                if _offered(tool, profile, read_only=read_only)
+            )
+            with self._guard:
+                if kept is self._listings:
+                    if len(kept) >= LISTINGS:
+                        kept.clear()
+                    kept[key] = listed
+            return listed
+        return kept[key]
+
+    def _listed(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str) -> ListedTool:
+        if isinstance(tool, ForeignTool):
+            schema = tool.input_schema
+        else:
+            schema = input_schema(tool.arguments)
+            if len(vaults) > 1:
+                schema = with_vault(schema, vaults)
+        return ListedTool(
+            name=self._named(tool, prefix),
+            title=tool.title,
+            description=tool.description,
+            input_schema=schema,
+            output_schema=tool.output_schema,
+            annotations=hints_of(tool.effect, idempotent=tool.idempotent),
+        )
+
+    # What a call does.
+
+    def call(self, name: str, arguments: dict[str, Any], shop: ToolContext) -> Answer:
+        """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
+        InvalidArgument naming a wrong argument, PermissionDenied for a change where nothing may be changed,
+        and what the tool itself raises."""
+        tool = self._callable(name, shop)
+        if tool is None:
+            raise NoteNotFound(name, closest=self._closest(name), what="tool")
+        if tool.effect != "reads" and (shop.read_only or shop.profile == "read-only"):
+            raise _refused(tool)
+        if isinstance(tool, ForeignTool):
+            return tool.run(shop, arguments)
+        try:
+            vault, filled = _filled(tool, arguments, shop)
+        except InvalidArgument as error:
+            if error.argument == "action" and tool.effect == "reads":
+                from vaultbridge.tools.suggestions import CHANGED_BY
+
+                if tool.name in CHANGED_BY:
+                    error.hint = f"{tool.name} only reads; {CHANGED_BY[tool.name]} changes. {error.hint}"
+            raise
+        return tool.run(shop.bench(vault), filled)
+
+    def ready(self, name: str, arguments: dict[str, Any], shop: ToolContext) -> Answer | None:
+        """What `call` would give, if that takes no waiting; None for everything else, errors too. The vaults
+        must be open already."""
+        tool = self._callable(name, shop)
+        if not isinstance(tool, Tool) or tool.ready is None or leads_to_machine(arguments):
+            return None
+        try:
+            vault, filled = _filled(tool, arguments, shop)
+            return tool.ready(shop.bench(vault), filled)
+        except VaultbridgeError:
+            return None
+
+    def _callable(self, name: str, shop: ToolContext) -> AnyTool | None:
+        tool = self.get(name)
+        if tool is None or not self._is_on(tool) or (shop.profile == "core" and not tool.core):
+            return None
+        return tool
+
+    def _closest(self, name: str) -> tuple[str, ...]:
+        from vaultbridge.tools.suggestions import find_tool
+
+        prefix = PREFIX if name.startswith(PREFIX) else ""
+        found, _ = find_tool(
+            name, {self._named(tool, prefix): tool.effect != "changes" for tool in self._on()}
+        )
+        return (found,) if found else ()
+
+    def _named(self, tool: AnyTool, prefix: str) -> str:
+        return tool.name if isinstance(tool, ForeignTool) else prefix + tool.name
+
+    def _is_on(self, tool: AnyTool) -> bool:
+        return tool.name not in self._off and tool.group not in self._off
+
+    def _on(self) -> list[AnyTool]:
+        return [tool for tool in self._tools.values() if self._is_on(tool)]
+
+    def _changed(self) -> None:
+        with self._guard:
+            self._listings = {}
+            listeners = self._listeners
+        for listener in listeners:
+            listener()
+
+
+def _filled(tool: Tool, arguments: dict[str, Any], shop: ToolContext) -> tuple[str, Struct]:
+    """The vault that was named, and the tool's own arguments. Raises InvalidArgument."""
+    vault = arguments.get("vault") or ""
+    if not isinstance(vault, str):
+        raise InvalidArgument(
+            f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
+        )
+    rest = {key: value for key, value in arguments.items() if key != "vault"}
+    if names_absolute(rest):
+        vault = vault_holding(rest, vault, shop)
+        rest = in_vault(rest, shop.bench(vault).engine.from_top)
+    rest = one_note_name(rest, tool.note)
+    return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
+
+
+def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
+    if profile == "core" and not tool.core:
+        return False
+    return tool.effect == "reads" or not (read_only or profile == "read-only")
+
+
+def _refused(tool: AnyTool) -> PermissionDenied:
+    return PermissionDenied(
+        f"{tool.name} would change the vault, which is served read-only here.",
+        hint="Reading and searching work.",
+    )

@@ -1,0 +1,305 @@
+"""What Obsidian has open, from its `workspace.json`: the only trace of it while no plugin tells.
+
+The app writes the file about a second after tabs change, never when only the cursor moves; and it keeps
+what was open when it quit. Never written here.
+
+The vaults that Obsidian knows, and finding one by name or by path.
+
+Whether Obsidian runs on this machine now.
+
+Asked of two things that do not outlive the app: its single-instance lock with a live process, and the
+socket of its command line. The list of vaults cannot tell: it says "open" after quitting too.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import JSON_FAULTS, AmbiguousName, InvalidPath, VaultNotFound
+from vaultbridge.limits import MIB
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.paths import Root, VaultPath, vault_path
+
+KNOWN_BYTES: Final = MIB
+"""The largest list of vaults that is read: thousands of vaults fit."""
+
+_LIST: Final = "obsidian.json"
+
+
+class KnownVault(Struct, frozen=True):
+    """`opened` is when it was last opened, in seconds. `open` survives quitting: it does not prove that the
+    app runs (`running.py` tells that)."""
+
+    id: str
+    name: str
+    folder: Path
+    opened: float
+    open: bool
+
+
+def app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
+    """Where the app may keep its own files on this system, the ordinary place first."""
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
+    if platform == "darwin":
+        return (home / "Library" / "Application Support" / "obsidian",)
+    if platform == "win32":
+        return (Path(environ.get("APPDATA") or home / "AppData" / "Roaming") / "obsidian",)
+    given = environ.get("XDG_CONFIG_HOME", "")
+    config = Path(given) if Path(given).is_absolute() else home / ".config"
+    return (
+        config / "obsidian",
+        home / ".var" / "app" / "md.obsidian.Obsidian" / "config" / "obsidian",
+        home / "snap" / "obsidian" / "current" / ".config" / "obsidian",
+    )
+
+
+def known_vaults(
+    environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform
+) -> tuple[KnownVault, ...]:
+    """Every vault in the app's list, the last opened first. A list that is missing or broken is empty; a
+    vault whose folder is gone is still told."""
+    found: dict[Path, KnownVault] = {}
+    for folder in app_folders(environ, platform=platform):
+        for vault in _read_list(folder / _LIST):
+            found.setdefault(vault.folder, vault)
+    return tuple(sorted(found.values(), key=lambda vault: (-vault.opened, vault.name)))
+
+
+def _read_list(file: Path) -> Iterable[KnownVault]:
+    try:
+        with file.open("rb") as handle:
+            data = msgspec.json.decode(handle.read(KNOWN_BYTES))
+    except (OSError, *JSON_FAULTS):
+        return
+    vaults = data.get("vaults") if isinstance(data, dict) else None
+    for number, entry in (vaults if isinstance(vaults, dict) else {}).items():
+        if isinstance(entry, dict) and isinstance(entry.get("path"), str) and entry["path"]:
+            yield _vault(str(number), entry)
+
+
+def _vault(number: str, entry: dict[str, Any]) -> KnownVault:
+    folder = Path(entry["path"])
+    stamp = entry.get("ts")
+    opened = stamp / 1000 if isinstance(stamp, (int, float)) and not isinstance(stamp, bool) else 0.0
+    name = unicodedata.normalize("NFC", folder.name)
+    return KnownVault(number, name, folder, opened, entry.get("open") is True)
+
+
+def find_vault(
+    text: str,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    platform: str = sys.platform,
+) -> Path:
+    """The folder of the vault that a person named by its path or by the name Obsidian shows.
+
+    A folder that exists wins over a name. Raises `VaultNotFound`, listing the known vaults, or
+    `AmbiguousName` when several known vaults have the name.
+    """
+    place = Path(text).expanduser() if text else None
+    if place is not None and place.is_dir():
+        return place
+    known = known_vaults(environ, platform=platform)
+    named = [vault for vault in known if text in (vault.id, vault.name)]
+    named = named or [vault for vault in known if name_key(vault.name) == name_key(text)]
+    named = [vault for vault in named if vault.folder.is_dir()] or named
+    if len(named) > 1:
+        raise AmbiguousName(text, tuple(f"{vault.name} (id {vault.id})" for vault in named))
+    if named and named[0].folder.is_dir():
+        return named[0].folder
+    if named:
+        raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
+    hint = "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_listed(known)}."
+    # Assistants are told this too, and the folders above a vault are not their business.
+    name = Path(text).name or text
+    if place is not None and place.exists():
+        raise VaultNotFound(f"{name!r} is a file, not the folder of a vault.", hint=hint)
+    if name != text:
+        raise VaultNotFound(f"There is no folder {name!r} at the path that was given.", hint=hint)
+    raise VaultNotFound(f"There is no vault {text!r}.", hint=hint)
+
+
+def _listed(known: tuple[KnownVault, ...]) -> str:
+    return ", ".join(dict.fromkeys(vault.name for vault in known))
+
+
+CONNECT_SECONDS: Final = 0.2
+"""How long a local socket may take to accept: a live app answers at once."""
+
+
+def obsidian_runs(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
+    """Never raises; what cannot be asked counts as no."""
+    folders = app_folders(environ, platform=platform)
+    if platform == "win32":
+        # There the lock is a file that the system deletes when its holder ends.
+        return any((folder / "lockfile").exists() for folder in folders)
+    if any(_lock_is_live(folder / "SingletonLock") for folder in folders):
+        return True
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    return bool(runtime) and _accepts(Path(runtime) / ".obsidian-cli.sock")
+
+
+def _lock_is_live(lock: Path) -> bool:
+    """The lock is a link to nowhere whose text is `host-pid`."""
+    try:
+        host, _, number = str(lock.readlink()).rpartition("-")
+    except OSError:
+        return False
+    if not number.isascii() or not number.isdigit() or host != socket.gethostname():
+        return False
+    return _is_alive(int(number))
+
+
+def _is_alive(process: int) -> bool:
+    if process <= 0 or process >= 2**31:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _accepts(place: Path) -> bool:
+    family = getattr(socket, "AF_UNIX", None)
+    if family is None:
+        return False
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(CONNECT_SECONDS)
+        try:
+            probe.connect(str(place))
+        except OSError:
+            return False
+    return True
+
+
+WORKSPACE_FILE: Final = "workspace.json"
+
+WORKSPACE_BYTES: Final = 16 * MIB
+"""The largest workspace that is read; the app's own is some dozen KiB."""
+
+WORKSPACE_NODES: Final = 10_000
+"""The most splits, tab groups and tabs that are looked at."""
+
+RECENT_FILES: Final = 50
+"""The most recent files that are told; the app itself keeps ten."""
+
+
+class WorkspaceFile(Struct, frozen=True):
+    """One tab. `shown` is true for the tab in front of its group, `view` is "markdown", "canvas", "pdf" …"""
+
+    path: VaultPath
+    view: str
+    shown: bool
+    pinned: bool
+
+
+class Workspace(Struct, frozen=True):
+    """`recent` is what the app lists as recent: folders, attachments and paths that are gone included.
+    `problem` says why the file could not be used."""
+
+    active: VaultPath | None = None
+    open_files: tuple[WorkspaceFile, ...] = ()
+    recent: tuple[VaultPath, ...] = ()
+    problem: str = ""
+
+
+class _Tab(Struct, frozen=True):
+    id: str
+    file: WorkspaceFile
+    in_main: bool
+
+
+def read_workspace(root: Root) -> Workspace:
+    """Never raises: an absent file is an empty workspace, a broken one too, with the problem told."""
+    try:
+        with root.config(WORKSPACE_FILE).open("rb") as file:
+            data = file.read(WORKSPACE_BYTES + 1)
+    except FileNotFoundError:
+        return Workspace()
+    except OSError as error:
+        return Workspace(problem=f"{WORKSPACE_FILE} cannot be read: {error.strerror}")
+    if len(data) > WORKSPACE_BYTES:
+        return Workspace(problem=f"{WORKSPACE_FILE} is too large to be read")
+    return parse_workspace(data)
+
+
+def parse_workspace(data: bytes) -> Workspace:
+    try:
+        tree = msgspec.json.decode(data)
+    except JSON_FAULTS as error:
+        return Workspace(problem=f"{WORKSPACE_FILE} is not valid JSON: {error}")
+    if not isinstance(tree, dict):
+        return Workspace(problem=f"{WORKSPACE_FILE} does not hold an object")
+    tabs = [tab for part in ("main", "floating") for tab in _tabs(tree.get(part), in_main=part == "main")]
+    listed = tree.get("lastOpenFiles")
+    recent = (_path(item) for item in (listed if isinstance(listed, list) else [])[:RECENT_FILES])
+    return Workspace(
+        _active(tree.get("active"), tabs),
+        tuple(tab.file for tab in tabs),
+        tuple(dict.fromkeys(path for path in recent if path is not None)),
+    )
+
+
+def _active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
+    """The leaf that is named as active, if it holds a file and is no sidebar; else, because a sidebar leaf is
+    often the active one, the front tab of the main area."""
+    for tab in tabs:
+        if tab.id and tab.id == active:
+            return tab.file.path
+    for tab in tabs:
+        if tab.in_main and tab.file.shown:
+            return tab.file.path
+    return None
+
+
+def _tabs(start: Any, *, in_main: bool) -> Iterator[_Tab]:
+    """The tabs that hold a file, in the order of the window."""
+    waiting: list[tuple[Any, bool]] = [(start, True)]
+    for _ in range(WORKSPACE_NODES):
+        if not waiting:
+            return
+        node, shown = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        children = node.get("children")
+        if isinstance(children, list):
+            front = node.get("currentTab", 0) if node.get("type") == "tabs" else None
+            inner = [
+                (child, shown and (front is None or front == number)) for number, child in enumerate(children)
+            ]
+            waiting += reversed(inner)
+        elif (tab := _tab(node, shown=shown, in_main=in_main)) is not None:
+            yield tab
+
+
+def _tab(leaf: dict[str, Any], *, shown: bool, in_main: bool) -> _Tab | None:
+    view = leaf.get("state")
+    state = view.get("state") if isinstance(view, dict) else None
+    path = _path(state.get("file")) if isinstance(state, dict) else None
+    if path is None or not isinstance(view, dict):
+        return None
+    kind = view.get("type")
+    file = WorkspaceFile(path, kind if isinstance(kind, str) else "", shown, leaf.get("pinned") is True)
+    number = leaf.get("id")
+    return _Tab(number if isinstance(number, str) else "", file, in_main)
+
+
+def _path(value: Any) -> VaultPath | None:
+    if not isinstance(value, str) or not value:
+        return None
+    try:
+        return vault_path(value)
+    except InvalidPath:
+        return None

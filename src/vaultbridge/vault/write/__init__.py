@@ -1,0 +1,1 @@
+"""Every way to change a vault: steps, plan, journal, transaction, recovery, trash."""

@@ -1,0 +1,416 @@
+"""What was done to the vault, and what is needed to undo it: a database in the cache folder.
+
+A transaction is written here, with the content before and after, before the first file changes; `state`
+tells how it ended. This module stores and tells; it never touches a note. Content is held once however
+many changes refer to it, compressed.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.limits import MIB
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.write.journal_database import JournalFile, transaction
+from vaultbridge.vault.write.steps import (
+    Act,
+    ContentImage,
+    Moved,
+    Removed,
+    Restored,
+    Trashed,
+    Written,
+    paths_of,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+
+JOURNAL_BYTES: Final = 256 * MIB
+"""The most compressed content kept: years of edits to notes, and still small beside a vault's attachments."""
+
+JOURNAL_ENTRIES: Final = 20_000
+"""The most transactions kept: some hundred a day for the whole age below."""
+
+JOURNAL_SECONDS: Final = 90 * 86400.0
+"""The age after which a change can no longer be undone: a season, as file histories commonly keep."""
+
+GAP_SECONDS: Final = 7 * 86400.0
+"""The most that the time between two changes counts towards a change's age. A clock that was set wrong, ahead
+or back, must not end the history: whatever it says, at most this passes."""
+
+FORGET_AT_ONCE: Final = 500
+"""How many changes are forgotten in one go: some milliseconds; the rest follows the next time."""
+
+VACUUM_PAGES: Final = 200
+"""How many pages are given back to the file system at a time."""
+
+PRUNE_EVERY: Final = 64
+"""After how many transactions the bounds are enforced: often enough that none is passed by much."""
+
+PRUNE_STRIDE: Final = 10
+"""How many of the oldest transactions are forgotten at a time while the size is above its bound."""
+
+HISTORY_LIMIT: Final = 1000
+"""The most entries one look at the history returns."""
+
+State = Literal["pending", "applying", "done", "rolled-back"]
+"""`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
+
+log = logging.getLogger(__name__)
+
+_acts = msgspec.msgpack.Decoder(list[Act])
+_staged = msgspec.msgpack.Decoder(dict[int, int])
+
+
+class JournalEntry(Struct, frozen=True):
+    """One transaction. `kept` are files left as a person had changed them when it was rolled back. `staged`
+    holds, by the position of each writing act, the number of the file that was staged for it. `to_undo` is
+    the position of the last act that a rolling back has yet to undo, None before one began."""
+
+    id: int
+    state: State
+    at: float
+    actor: str
+    label: str
+    undo_of: int | None
+    undone_by: int | None
+    kept: tuple[str, ...]
+    acts: tuple[Act, ...]
+    staged: dict[int, int]
+    to_undo: int | None
+
+    @property
+    def paths(self) -> tuple[VaultPath, ...]:
+        """Each path it concerned, once, in order."""
+        return tuple(dict.fromkeys(path for act in self.acts for path in paths_of(act)))
+
+
+Departure: TypeAlias = tuple[int, int, Moved | Trashed | Removed]
+"""A transaction's id, the position of an act in it, and that act, by which a file left its path."""
+
+
+class Versions(Struct, frozen=True):
+    """A file's content before and after one act; None where there was no file or none is held."""
+
+    path: VaultPath
+    before: bytes | None
+    after: bytes | None
+
+
+def image_of(data: bytes) -> ContentImage:
+    return ContentImage(blake2b(data, digest_size=16).digest(), content_hash(data), len(data))
+
+
+def images_in(act: Act) -> tuple[ContentImage, ...]:
+    if isinstance(act, Written):
+        return (act.after,) if act.before is None else (act.before, act.after)
+    if isinstance(act, Removed):
+        return (act.before,)
+    trashed = act.trashed if isinstance(act, Restored) else act
+    if isinstance(trashed, Trashed) and trashed.image is not None:
+        return (trashed.image,)
+    return ()
+
+
+class Journal:
+    """The journal of one vault. Safe to use from several threads and processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._since_prune = PRUNE_EVERY
+        self._file = JournalFile(folder / "journal.sqlite")
+
+    def close(self) -> None:
+        self._file.close()
+
+    def begin(
+        self,
+        acts: list[Act],
+        contents: Mapping[bytes, bytes],
+        *,
+        at: float,
+        actor: str,
+        label: str,
+        undo_of: int | None = None,
+    ) -> int:
+        """Records what is about to happen and gives its id. `contents` holds each image's bytes. A process
+        that dies now leaves the record; that it outlives a power cut is `start_applying`'s promise."""
+        rows = [(digest, *_packed(data)) for digest, data in contents.items()]
+
+        def record(file: sqlite3.Connection) -> int:
+            # Before the first note changes, `start_applying` makes this durable together with what it adds.
+            with transaction(file, durable=False) as db:
+                cursor = db.execute(
+                    "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
+                    " VALUES ('pending', ?, ?, ?, ?, ?)",
+                    (at, actor, label, undo_of, msgspec.msgpack.encode(acts)),
+                )
+                number = cursor.lastrowid
+                assert number is not None
+                db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
+                uses = {(number, image.digest) for act in acts for image in images_in(act)}
+                db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
+                touched = {(name_key(path), number) for act in acts for path in paths_of(act)}
+                db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
+                return number
+
+        return self._file.ask(record)
+
+    def start_applying(self, number: int, staged: Mapping[int, int]) -> None:
+        """Records, durably, that everything is staged and files are about to change."""
+        with self._file.changing() as db:
+            db.execute(
+                "UPDATE transactions SET state = 'applying', staged = ? WHERE id = ?",
+                (msgspec.msgpack.encode(staged), number),
+            )
+
+    def mark_to_undo(self, number: int, position: int) -> None:
+        """Records, durably, how far a rolling back has come."""
+        with self._file.changing() as db:
+            db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
+
+    def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
+        """Records how a transaction ended; for an undoing, marks what it undid."""
+        with self._file.changing() as db:
+            db.execute(
+                "UPDATE transactions SET state = ?, kept = ? WHERE id = ?", (state, "\n".join(kept), number)
+            )
+            undid = db.execute("SELECT undo_of FROM transactions WHERE id = ?", (number,)).fetchone()
+            if state == "done" and undid and undid[0] is not None:
+                _mark_undone(db, undid[0], number)
+        self._since_prune += 1
+        if self._since_prune >= PRUNE_EVERY:
+            self._since_prune = 0
+            try:
+                self.prune(now=at)
+            except EngineFailure as error:
+                # The change is done, and a journal that is too long is no reason to take it back.
+                log.warning("Old changes could not be forgotten: %s", error)
+
+    def pending(self) -> tuple[JournalEntry, ...]:
+        """Transactions that began and did not end: under the writer's lock, those of dead processes."""
+        return self._select("state IN ('pending', 'applying') ORDER BY id DESC", ())
+
+    def history(
+        self, path: VaultPath | None = None, *, limit: int = 50, before: int | None = None
+    ) -> tuple[JournalEntry, ...]:
+        """What was done, newest first: to the whole vault, or to one file, followed back through its
+        renames. `before` is the id to go on from."""
+        if not 1 <= limit <= HISTORY_LIMIT:
+            raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit")
+        bound = before if before is not None else 2**62
+        if path is None:
+            return self._select("id < ? AND state = 'done' ORDER BY id DESC LIMIT ?", (bound, limit))
+        found: list[JournalEntry] = []
+        key = name_key(path)
+        while len(found) < limit:
+            page = self._select(
+                "id < ? AND state = 'done' AND id IN (SELECT id FROM touched WHERE path_key IN"
+                f" ({', '.join('?' * (key.count('/') + 1))})) ORDER BY id DESC LIMIT ?",
+                (bound, *_with_folders(key), limit),
+            )
+            if not page:
+                break
+            for entry in page:
+                bound = entry.id
+                if len(found) < limit and concerns(entry, key):
+                    found.append(entry)
+                older = name_before(entry, key)
+                if older != key:
+                    # A rename ends one name's story; the next page goes on with the older name.
+                    key = older
+                    break
+        return tuple(found)
+
+    def wrote_last(self, path: VaultPath, hash_: str) -> bool:
+        """Whether the newest change that is held of a file gave it the content of this hash."""
+        for entry in self.history(path, limit=1):
+            for act in reversed(entry.acts):
+                if isinstance(act, Written) and act.path == path:
+                    return act.after.hash == hash_
+        return False
+
+    def departures(self, *, after: int) -> tuple[int, tuple[Departure, ...]]:
+        """Every act of a later transaction than `after` by which a file left its path, oldest first, and the
+        id of the last transaction that was looked at."""
+        (last,) = self._file.ask(
+            lambda db: db.execute(
+                "SELECT coalesce(max(id), 0) FROM transactions WHERE state = 'done'"
+            ).fetchone()
+        )
+        # The tags of such acts stand in the text of their transaction: most need not be decoded.
+        tags = " OR ".join(f"instr(acts, CAST('{tag}' AS BLOB)) > 0" for tag in ("move", "trash", "remove"))
+        found = self._select(f"id > ? AND id <= ? AND state = 'done' AND ({tags}) ORDER BY id", (after, last))
+        return last, tuple(
+            (entry.id, position, act)
+            for entry in found
+            for position, act in enumerate(entry.acts)
+            if isinstance(act, Moved | Trashed | Removed)
+        )
+
+    def entry(self, number: int) -> JournalEntry:
+        """Raises `InvalidArgument` for an id that is unknown, or too old to be kept."""
+        found = self._select("id = ?", (number,))
+        if not found:
+            raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
+        return found[0]
+
+    def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
+        """The content before and after, for each file that a transaction wrote, removed or trashed."""
+        shown: list[Versions] = []
+        for act in entry.acts:
+            if isinstance(act, Written):
+                before = self.content(act.before) if act.before else None
+                shown.append(Versions(act.path, before, self.content(act.after)))
+            elif isinstance(act, Removed):
+                shown.append(Versions(act.path, self.content(act.before), None))
+            elif isinstance(act, Trashed):
+                shown.append(Versions(act.path, self.content(act.image) if act.image else None, None))
+            elif isinstance(act, Restored):
+                image = act.trashed.image
+                shown.append(Versions(act.trashed.path, None, self.content(image) if image else None))
+        return tuple(shown)
+
+    def content(self, image: ContentImage) -> bytes:
+        """Raises `EngineFailure` when the journal was damaged."""
+        row = self._file.ask(
+            lambda db: db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
+        )
+        if row is not None:
+            data = _unpacked(row[0])
+            if data is not None and content_hash(data) == image.hash:
+                return data
+        raise EngineFailure("The journal no longer holds the content that this needs.")
+
+    def prune(self, *, now: float) -> None:
+        """Forgets the oldest transactions beyond the bounds, never one that is under way."""
+        with self._file.changing() as db:
+            newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
+            _forget(db, max(newest - JOURNAL_ENTRIES, _last_too_old(db, now)), FORGET_AT_ONCE)
+            while _stored_bytes(db) > JOURNAL_BYTES:
+                if not _forget(db, newest - 1, PRUNE_STRIDE):
+                    break
+        self._file.ask(lambda db: db.execute(f"PRAGMA incremental_vacuum({VACUUM_PAGES})").fetchall())
+
+    def _select(self, where: str, values: tuple[object, ...]) -> tuple[JournalEntry, ...]:
+        def read(db: sqlite3.Connection) -> tuple[JournalEntry, ...]:
+            rows = db.execute(
+                "SELECT id, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo"
+                " FROM transactions WHERE " + where,
+                values,
+            ).fetchall()
+            return tuple(_entry(row) for row in rows)
+
+        return self._file.ask(read)
+
+
+def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
+    db.execute("UPDATE transactions SET undone_by = ? WHERE id = ?", (by, original))
+    # Undoing an undoing brings the first change back, which may then be undone again.
+    db.execute(
+        "UPDATE transactions SET undone_by = NULL WHERE id = (SELECT undo_of FROM transactions WHERE id = ?)",
+        (original,),
+    )
+
+
+def _last_too_old(db: sqlite3.Connection, now: float) -> int:
+    """The newest transaction that is older than the bound, by the journal's own time: the time between two
+    transactions counts, but no more of it than `GAP_SECONDS`, and a clock that went back counts nothing."""
+    age, later = 0.0, now
+    for number, at in db.execute("SELECT id, at FROM transactions INDEXED BY times ORDER BY id DESC"):
+        age += min(max(later - at, 0.0), GAP_SECONDS)
+        if age > JOURNAL_SECONDS:
+            return int(number)
+        later = at
+    return 0
+
+
+def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
+    """Forgets up to `most` transactions up to number `last`, and what only they used. Gives how many."""
+    ended = (
+        "SELECT id FROM transactions WHERE state IN ('done', 'rolled-back') AND id <= ? ORDER BY id LIMIT ?"
+    )
+    gone = db.execute(ended, (last, most)).fetchall()
+    if not gone:
+        return 0
+    used = {row for one in gone for row in db.execute("SELECT digest FROM uses WHERE id = ?", one)}
+    for table in ("uses", "touched", "transactions"):
+        db.executemany(f"DELETE FROM {table} WHERE id = ?", gone)
+    db.executemany(
+        "DELETE FROM contents WHERE digest = ? AND digest NOT IN (SELECT digest FROM uses WHERE digest = ?)",
+        [(digest, digest) for (digest,) in used],
+    )
+    return len(gone)
+
+
+def _stored_bytes(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT coalesce(sum(stored), 0) FROM contents").fetchone()[0])
+
+
+def _entry(row: tuple[Any, ...]) -> JournalEntry:
+    number, state, at, actor, label, undo_of, undone_by, kept, acts, staged, to_undo = row
+    return JournalEntry(
+        *(number, state, at, actor, label, undo_of, undone_by),
+        kept=tuple(kept.split("\n")) if kept else (),
+        acts=tuple(_acts.decode(acts)),
+        staged=_staged.decode(staged) if staged else {},
+        to_undo=to_undo,
+    )
+
+
+def _with_folders(key: str) -> list[str]:
+    """A path and every folder above it."""
+    parts = key.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+
+def concerns(entry: JournalEntry, key: str) -> bool:
+    """Whether a transaction did something to this file, or moved or trashed a folder around it."""
+    for act in entry.acts:
+        if any(name_key(path) == key for path in paths_of(act)):
+            return True
+        around = act.trashed if isinstance(act, Restored) else act
+        if (isinstance(around, (Moved, Trashed)) and around.folder) and any(
+            key.startswith(name_key(path) + "/") for path in paths_of(around)
+        ):
+            return True
+    return False
+
+
+def name_before(entry: JournalEntry, key: str) -> str:
+    """The name under which what is called `key` after a transaction was known before it."""
+    for act in reversed(entry.acts):
+        if isinstance(act, Moved):
+            target = name_key(act.target)
+            if key == target:
+                key = name_key(act.path)
+            elif act.folder and key.startswith(target + "/"):
+                key = name_key(act.path) + key[len(target) :]
+    return key
+
+
+def _packed(data: bytes) -> tuple[int, bytes]:
+    """The first byte tells how the rest is held."""
+    small = zlib.compress(data, 1)
+    held = b"z" + small if len(small) < len(data) else b"r" + data
+    return len(held), held
+
+
+def _unpacked(held: bytes) -> bytes | None:
+    if held[:1] == b"r":
+        return held[1:]
+    try:
+        return zlib.decompress(held[1:])
+    except zlib.error:
+        return None

@@ -1,0 +1,214 @@
+"""A recorded plan carried out: new files staged, each swapped in after a last look, and what it displaced
+looked at once more before it is let go.
+
+`transaction.py` records, calls and, when this raises, rolls back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from vaultbridge.errors import EditRefused, NoteBusy, NoteNotFound, StaleWrite
+from vaultbridge.vault import beneath
+from vaultbridge.vault.paths import identity_of
+from vaultbridge.vault.read import Signature, content_hash, is_open_for_writing, read_place
+from vaultbridge.vault.write.plan import Plan
+from vaultbridge.vault.write.recovery import folders_of
+from vaultbridge.vault.write.replace import begin_staging, make_durable, publish_new, swap, sync_folder
+from vaultbridge.vault.write.steps import (
+    Act,
+    FolderMade,
+    FolderRemoved,
+    Moved,
+    Removed,
+    Restored,
+    Trashed,
+    Written,
+)
+from vaultbridge.vault.write.trash import put, take_back
+
+RACY_NANOSECONDS: Final = 2_000_000_000
+"""A file whose time stamp is younger is read once more before it is replaced: within the step of a file
+system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
+
+
+STAGED_TOGETHER: Final = 64
+"""How many new files are written before the first is made durable: the disk then writes them together, and
+few enough are open at a time."""
+
+
+class SavedMeanwhile(StaleWrite):
+    """Another program's save was found in the place of what a change expected; `data` is its text."""
+
+    def __init__(self, path: str, *, expected: str, data: bytes) -> None:
+        super().__init__(path, expected=expected, current=content_hash(data))
+        self.data = data
+
+
+class Performance:
+    """One plan being carried out. `done` counts the acts that are, `path` is the one under way; `staged`
+    holds the number of each staged file, by which it is known again after a crash."""
+
+    def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
+        self.done = 0
+        self.path = ""
+        self.staged: dict[int, int] = {}
+        self._plan = plan
+        self._checkpoint = checkpoint
+        self._displaced: list[tuple[int, Written | Removed]] = []
+
+    def stage(self) -> None:
+        """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
+        is met while nothing has changed yet."""
+        writing = [(number, act) for number, act in enumerate(self._plan.acts) if isinstance(act, Written)]
+        for start in range(0, len(writing), STAGED_TOGETHER):
+            self._stage_together(writing[start : start + STAGED_TOGETHER])
+
+    def _stage_together(self, writing: list[tuple[int, Written]]) -> None:
+        handles: list[int] = []
+        try:
+            for number, act in writing:
+                self.path = act.path
+                temporary = Path(act.temporary)
+                self._check_ground(temporary.parent)
+                data = self._plan.contents[act.after.digest]
+                model = self._plan.models.get(number)
+                handles.append(begin_staging(temporary, data, like=model, mode=act.mode))
+            handles.reverse()
+            for number, act in writing:
+                self.path = act.path
+                self.staged[number] = make_durable(handles.pop())
+                self._checkpoint(f"staged {number}")
+        finally:
+            for handle in handles:
+                os.close(handle)
+
+    def run(self) -> None:
+        for number, act in enumerate(self._plan.acts):
+            self.path = act.trashed.path if isinstance(act, Restored) else act.path
+            self._perform(number, act)
+            self.done = number + 1
+            self._checkpoint(f"done {number}")
+        for folder in {folder for act in self._plan.acts for folder in folders_of(act)}:
+            sync_folder(folder)
+        self._checkpoint("durable")
+        self._let_go()
+
+    def _check_ground(self, folder: Path) -> None:
+        """The last look at a folder before something is done in it."""
+        known = self._plan.grounds.get(folder)
+        # The number is the proof, so no descriptor is needed.
+        if known is not None and identity_of(folder.lstat()) != known:
+            raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
+
+    def _check_identity(self, number: int, place: str, expected: str) -> None:
+        """The last look at what is moved away: an editor or a sync may have put another file there."""
+        known = self._plan.identities.get(number)
+        status = beneath.status(place)
+        if known is not None and identity_of(status) != known:
+            ordinary = stat.S_ISREG(status.st_mode)
+            current = content_hash(read_place(place, self.path).data) if ordinary else ""
+            raise StaleWrite(self.path, expected=expected or "unknown", current=current)
+
+    def _perform(self, number: int, act: Act) -> None:
+        for folder in folders_of(act):
+            self._check_ground(folder)
+        match act:
+            case Written():
+                temporary, place = Path(act.temporary), Path(act.place)
+                if act.before is None:
+                    publish_new(temporary, place)
+                else:
+                    self._look_again(number, place, act.path, act.before.hash)
+                    if swap(temporary, place):
+                        self._displaced.append((number, act))
+                        try:
+                            self._check_displaced(number, temporary, act.path, act.before.hash)
+                        except (NoteBusy, StaleWrite):
+                            self._put_back(number, temporary, place)
+                            raise
+            case Removed():
+                aside, place = Path(act.temporary), Path(act.place)
+                self._look_again(number, place, act.path, act.before.hash)
+                beneath.rename_new(place, aside)
+                self._displaced.append((number, act))
+                self._check_displaced(number, aside, act.path, act.before.hash)
+            case Moved():
+                self._check_identity(number, act.place, act.hash)
+                beneath.rename_new(Path(act.place), Path(act.target_place))
+            case Trashed():
+                self._check_identity(number, act.place, act.image.hash if act.image else "")
+                info = Path(act.info_place) if act.info_place else None
+                put(Path(act.place), Path(act.bin_place), info, act.info_text)
+                if act.image is not None:
+                    self._check_displaced(number, Path(act.bin_place), act.path, act.image.hash)
+            case Restored():
+                back = act.trashed
+                info = Path(back.info_place) if back.info_place else None
+                take_back(Path(back.place), Path(back.bin_place), info)
+            case FolderMade():
+                beneath.make_folder(Path(act.place))
+            case FolderRemoved():
+                # Not empty: then it holds something that nobody asked to remove, and stays.
+                with contextlib.suppress(OSError):
+                    beneath.remove_folder(Path(act.place))
+
+    def _look_again(self, number: int, place: Path, path: str, expected: str) -> None:
+        """The last look before a file is replaced: somebody may have saved it since it was read. A save that
+        its status does not show is found by the look at what was displaced."""
+        seen = self._plan.seen.get(number)
+        try:
+            if seen is None or Signature.of(place.lstat()) == seen:
+                return
+            current = content_hash(read_place(place, path).data)
+        except (FileNotFoundError, NoteNotFound):
+            current = ""
+        if current != expected:
+            raise StaleWrite(path, expected=expected, current=current)
+
+    def _check_displaced(self, number: int, place: Path, path: str, expected: str) -> None:
+        """The look at what an act has just taken out of its place. If another program has it open to write,
+        or has saved between our last look and the act, the change is given up, and rolling back puts it back:
+        its text is the note's, and nothing of it is lost."""
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = beneath.open_file(place, flags)
+        try:
+            if is_open_for_writing(handle):
+                raise NoteBusy(path)
+            found = Signature.of(os.fstat(handle))
+            seen = self._plan.seen.get(number)
+            settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
+            if settled and found == seen:
+                return
+            # One byte more than there should be, so that a file that grew is noticed.
+            data = os.read(handle, found.size + 1)
+        finally:
+            os.close(handle)
+        if content_hash(data) != expected:
+            raise SavedMeanwhile(path, expected=expected, data=data)
+
+    def _put_back(self, number: int, temporary: Path, place: Path) -> None:
+        """Ends a swap that should not have been, at once: the shorter our text stands there, the less likely
+        somebody builds on it. What somebody has put in its place meanwhile stays."""
+        with contextlib.suppress(OSError):
+            if beneath.status(place).st_ino == self.staged[number]:
+                swap(temporary, place)
+                if beneath.status(temporary).st_ino != self.staged[number]:
+                    swap(temporary, place)
+
+    def _let_go(self) -> None:
+        """The end of what was displaced, after one more look at each: a program that was about to open it
+        when it still had its name has done so by now."""
+        for number, act in self._displaced:
+            assert act.before is not None
+            self.path = act.path
+            self._check_displaced(number, Path(act.temporary), act.path, act.before.hash)
+        for _, act in self._displaced:
+            beneath.remove(act.temporary)
+        self._checkpoint("let go")

@@ -1,0 +1,383 @@
+"""What undoes a recorded transaction, as steps. Looks at the disk only to tell whether a moved file that is
+too large to hash has changed.
+
+Back to how it was: acts undone in reverse, whatever point they had reached.
+
+What a dead process had done is told from the disk alone, by the identity of files, never by content alone:
+two notes may have the same text. Acts happen one after the other, so one that left its mark proves all
+before it. A file that is neither as the transaction found it nor as it left it was changed by somebody
+since: it stays as it is and is reported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from vaultbridge.errors import EditRefused, VaultbridgeError
+from vaultbridge.links.resolve import name_key
+from vaultbridge.vault import beneath
+from vaultbridge.vault.paths import folder_of, join
+from vaultbridge.vault.read import (
+    BUSY_POLL_SECONDS,
+    BUSY_SECONDS,
+    content_hash,
+    is_open_for_writing,
+    read_place,
+)
+from vaultbridge.vault.write.journal import JournalEntry
+from vaultbridge.vault.write.replace import (
+    publish_new,
+    publish_over,
+    set_aside,
+    stage,
+    swap,
+    sync_folder,
+    temporary_name,
+)
+from vaultbridge.vault.write.steps import (
+    ABSENT,
+    Act,
+    ContentImage,
+    FolderMade,
+    FolderRemoved,
+    MakeFolder,
+    Moved,
+    MoveFile,
+    MoveFolder,
+    Removed,
+    RemoveFile,
+    RemoveFolder,
+    Restored,
+    RestoreFile,
+    Step,
+    Trashed,
+    TrashFile,
+    WriteFile,
+    Written,
+)
+from vaultbridge.vault.write.trash import put, take_back
+
+log = logging.getLogger(__name__)
+
+
+def last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
+    """The position of the last act that had happened, -1 for none; `staged` as the journal holds it."""
+    last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
+    # Removing and folders leave no mark of their own. All before them has happened, so what they were to
+    # take away or make was still, or not yet, there: its absence or presence tells.
+    for act in acts[last + 1 :]:
+        match act:
+            case Removed() | FolderRemoved() if not beneath.exists(act.place):
+                last += 1
+            case FolderMade() if beneath.exists(act.place):
+                last += 1
+            case _:
+                break
+    return last
+
+
+def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) -> bool:
+    """Whether an act left a mark that nothing else can have left. False proves nothing."""
+    act = acts[number]
+    match act:
+        case Written():
+            return number in staged and _number_at(act.place) == staged[number]
+        case Removed(temporary=aside) if aside:
+            return beneath.exists(aside)
+        case Moved():
+            ino = staged.get(act.written_by, 0) if act.written_by >= 0 else act.ino
+            if ino == 0 or _number_at(act.target_place) != ino:
+                return False
+            return not _only_spelling(act) or _spelled_so(Path(act.target_place))
+        case Trashed():
+            return beneath.exists(act.bin_place)
+        case Restored():
+            return beneath.exists(act.trashed.place) and not beneath.exists(act.trashed.bin_place)
+        case _:
+            return False
+
+
+def roll_back(
+    acts: Sequence[Act],
+    last: int,
+    content: Callable[[ContentImage], bytes],
+    undone: Callable[[int], None],
+    staged: Mapping[int, int],
+) -> tuple[str, ...]:
+    """Undoes the acts up to position `last` and clears away what the others had prepared. Gives the vault
+    paths that were left as somebody had changed them.
+
+    `undone` is told each position as soon as it is back, and must remember it durably: undoing the same act
+    twice in a row does no harm, but doing so after an earlier one could mistake one file for another. Raises
+    `OSError` when the disk refuses; then it is to be run again from there.
+    """
+    kept: list[str] = []
+    folders: set[Path] = set()
+    for number in range(len(acts) - 1, -1, -1):
+        act = acts[number]
+        if number > last:
+            if not _clear_away(act, staged.get(number, 0), kept):
+                kept.append(_path_of(act))
+            continue
+        folders |= folders_of(act)
+        if not _undo(act, content, staged.get(number, 0), kept):
+            kept.append(_path_of(act))
+        undone(number)
+    for folder in folders:
+        sync_folder(folder)
+    return tuple(dict.fromkeys(kept))
+
+
+def _path_of(act: Act) -> str:
+    return act.trashed.path if isinstance(act, Restored) else act.path
+
+
+def _clear_away(act: Act, staged: int, kept: list[str]) -> bool:
+    """What an act that did not happen had laid out for itself. False when that was another program's text."""
+    if isinstance(act, Written | Removed) and act.temporary:
+        return _clear_temporary(act, staged, kept)
+    if isinstance(act, Trashed) and act.info_place and not beneath.exists(act.bin_place):
+        info = Path(act.info_place)
+        if _is_ours(info, act.info_text):
+            beneath.remove(info)
+    return True
+
+
+def _clear_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bool:
+    """Takes away what was staged, or what was displaced and is no longer needed. Displaced text that the
+    journal does not hold was saved by another program meanwhile: it is never taken away, but becomes a
+    conflict copy beside the note, which is added to `kept`. False then. `staged` is the staged file's number,
+    0 while it is unfinished."""
+    # Looked at first: a file system that is read-only refuses even to remove what is not there.
+    if not act.temporary or not beneath.exists(act.temporary):
+        return True
+    temporary = Path(act.temporary)
+    images = (act.before, act.after) if isinstance(act, Written) else (act.before,)
+    unfinished = isinstance(act, Written) and not staged
+    if not unfinished:
+        # Also our own text stood in the note's place for a moment, and somebody may have opened it there.
+        _await_writers(temporary)
+    if unfinished or _hash_at(temporary, act.path) in {image.hash for image in images if image is not None}:
+        beneath.remove(temporary, missing_ok=True)
+        return True
+    copy = set_aside(temporary, Path(act.place))
+    kept.append(join(folder_of(act.path), copy.name))
+    log.warning("%s was saved by another program during a change; its text is in %s.", act.path, copy.name)
+    return False
+
+
+def _await_writers(place: Path) -> None:
+    """Waits until no program has the file open to write, `BUSY_SECONDS` at most."""
+    with contextlib.suppress(OSError):
+        handle = beneath.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        try:
+            deadline = time.monotonic() + BUSY_SECONDS
+            while is_open_for_writing(handle) and time.monotonic() < deadline:
+                time.sleep(BUSY_POLL_SECONDS)
+        finally:
+            os.close(handle)
+
+
+def folders_of(act: Act) -> set[Path]:
+    """The folders whose lists of names an act changes."""
+    if isinstance(act, Moved):
+        return {Path(act.place).parent, Path(act.target_place).parent}
+    trashed = act.trashed if isinstance(act, Restored) else act
+    if isinstance(trashed, Trashed):
+        return {Path(trashed.place).parent, Path(trashed.bin_place).parent}
+    return {Path(trashed.place).parent}
+
+
+def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
+    """False when somebody's later change was kept."""
+    match act:
+        case Written():
+            return _undo_write(act, content, staged, kept)
+        case Removed():
+            if beneath.exists(act.place):
+                return _clear_temporary(act, staged, kept)
+            if act.temporary and beneath.exists(act.temporary):
+                beneath.make_folder(Path(act.place).parent)
+                beneath.rename_new(Path(act.temporary), Path(act.place))
+            else:
+                _write_new(Path(act.place), content(act.before), act.mode)
+            return True
+        case Moved():
+            return _undo_move(act)
+        case Trashed():
+            return _undo_trash(act, content)
+        case Restored():
+            return _undo_restore(act.trashed)
+        case FolderMade():
+            with contextlib.suppress(OSError):
+                beneath.remove_folder(Path(act.place))
+            return True
+        case FolderRemoved():
+            beneath.make_folder(Path(act.place))
+            return True
+
+
+def _undo_write(act: Written, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
+    place = Path(act.place)
+    now = _hash_at(place, act.path)
+    if act.before is not None and now == act.after.hash and beneath.exists(act.temporary):
+        # What it displaced, whatever another program has written to it since.
+        swap(Path(act.temporary), place)
+        return _clear_temporary(act, staged, kept)
+    if not _clear_temporary(act, staged, kept):
+        return False
+    if now == (act.before.hash if act.before else ""):
+        return True
+    if now != act.after.hash:
+        return False
+    if act.before is None:
+        beneath.remove(place)
+        return True
+    temporary = place.with_name(temporary_name())
+    stage(temporary, content(act.before), like=place)
+    publish_over(temporary, place)
+    return True
+
+
+def _write_new(place: Path, data: bytes, mode: int) -> None:
+    beneath.make_folder(place.parent)
+    temporary = place.with_name(temporary_name())
+    stage(temporary, data, like=None, mode=mode)
+    publish_new(temporary, place)
+
+
+def _undo_move(act: Moved) -> bool:
+    source, target = Path(act.place), Path(act.target_place)
+    if _only_spelling(act):
+        there, back = _spelled_so(target), _spelled_so(source)
+    else:
+        there, back = beneath.exists(target), beneath.exists(source)
+    if back or not there:
+        # Moved back already, by a recovery that died; or somebody made or deleted one of the two.
+        return back and not there
+    beneath.make_folder(source.parent)
+    beneath.rename_new(target, source)
+    return True
+
+
+def _only_spelling(act: Moved) -> bool:
+    """A file system that ignores case finds both names then, so the folder's list of names has to decide."""
+    return Path(act.place).parent == Path(act.target_place).parent and name_key(act.path) == name_key(
+        act.target
+    )
+
+
+def _spelled_so(place: Path) -> bool:
+    if not place.parent.is_dir():
+        return False
+    return any(item.name == place.name for item in place.parent.iterdir())
+
+
+def _number_at(place: str) -> int:
+    try:
+        return beneath.status(place).st_ino
+    except OSError:
+        return -1
+
+
+def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
+    place, bin_place = Path(act.place), Path(act.bin_place)
+    info = Path(act.info_place) if act.info_place else None
+    if beneath.exists(place):
+        # Brought back already, by a recovery that died; or somebody made it anew, and both stay.
+        return not beneath.exists(bin_place)
+    if beneath.exists(bin_place):
+        take_back(place, bin_place, info)
+        return True
+    if act.image is None:
+        return False
+    _write_new(place, content(act.image), act.mode)
+    return True
+
+
+def _is_ours(info: Path, text: str) -> bool:
+    """Another program may have taken the same name in the trash between our choice and our turn."""
+    try:
+        return info.read_text(encoding="ascii") == text
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _undo_restore(act: Trashed) -> bool:
+    place, bin_place = Path(act.place), Path(act.bin_place)
+    if beneath.exists(bin_place):
+        return True
+    if not beneath.exists(place):
+        return False
+    info = Path(act.info_place) if act.info_place else None
+    if info is not None:
+        beneath.remove(info, missing_ok=True)
+    put(place, bin_place, info, act.info_text)
+    return True
+
+
+def _hash_at(place: Path, path: str) -> str:
+    """The hash of what is there; empty for nothing. Something unreadable is nobody's before or after."""
+    if not beneath.exists(place):
+        return ""
+    try:
+        return content_hash(read_place(place, path).data)
+    except VaultbridgeError:
+        return "unreadable"
+
+
+def inverse_steps(
+    entry: JournalEntry, content: Callable[[ContentImage], bytes], *, force: bool
+) -> tuple[Step, ...]:
+    """Raises `EditRefused` when the transaction did not end well or was undone already. With `force`
+    nothing is expected of the files, and what is no longer there needs no undoing."""
+    if entry.state != "done":
+        raise EditRefused(f"Change {entry.id} was rolled back, so there is nothing to undo.")
+    if entry.undone_by is not None:
+        raise EditRefused(f"Change {entry.id} was undone already, by change {entry.undone_by}.")
+    return tuple(_inverse(act, content, force=force) for act in reversed(entry.acts))
+
+
+def _inverse(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) -> Step:
+    match act:
+        case Written(before=None):
+            return RemoveFile(act.path, None if force else act.after.hash, missing_ok=force)
+        case Written():
+            assert act.before is not None
+            return WriteFile(act.path, content(act.before), None if force else act.after.hash)
+        case Removed():
+            expected = None if force else ABSENT
+            name = Path(act.place).name
+            return WriteFile(act.path, content(act.before), expected, mode=act.mode, stored_name=name)
+        case Moved(folder=True):
+            return MoveFolder(act.target, act.path, stored_name=Path(act.place).name)
+        case Moved():
+            if not force and not act.hash:
+                _check_unchanged(act)
+            expected_hash = None if force or not act.hash else act.hash
+            return MoveFile(act.target, act.path, expected_hash, stored_name=Path(act.place).name)
+        case Trashed():
+            return RestoreFile(act)
+        case Restored():
+            return TrashFile(act.trashed.path, act.trashed.option)
+        case FolderMade():
+            return RemoveFolder(act.path, deep=False)
+        case FolderRemoved():
+            return MakeFolder(act.path, stored_name=Path(act.place).name)
+
+
+def _check_unchanged(act: Moved) -> None:
+    try:
+        status = beneath.status(act.target_place)
+    except FileNotFoundError:
+        return
+    if (status.st_size, status.st_mtime_ns) != (act.size, act.mtime_ns):
+        raise EditRefused(
+            f"{act.target} has changed since; undoing its move is refused.",
+            hint="Force it to move it all the same.",
+        )

@@ -1,0 +1,268 @@
+"""Changes to the vault, whole or not at all: recorded first, then done, undone when asked.
+
+The order is: take the writer's lock, check every expectation (`plan.py`), record the plan with all content
+(`journal.py`), stage the new files, record that too, look once more and swap each, make the folders durable,
+record the end.
+A process killed anywhere leaves a pending record; the next writer rolls it back (`recovery.py`) before it
+does anything else. Every change to a vault's files goes through here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
+from vaultbridge.vault.locking import FileLock
+from vaultbridge.vault.paths import Root
+from vaultbridge.vault.write.journal import Journal, JournalEntry, image_of
+from vaultbridge.vault.write.perform import Performance, SavedMeanwhile
+from vaultbridge.vault.write.plan import Approve, Plan
+from vaultbridge.vault.write.recovery import has_happened, inverse_steps, last_done, roll_back
+from vaultbridge.vault.write.replace import as_vault_error
+from vaultbridge.vault.write.steps import Act, Removed, Step, Written
+from vaultbridge.vault.write.trash import Trash
+
+WRITER_SECONDS: Final = 10.0
+"""How long one writer waits for another: longer than any transaction takes, shorter than a call may."""
+
+
+OUTSIDE_ACTOR: Final = "another program"
+OUTSIDE_LABEL: Final = "saved during a change"
+"""How the history shows a save that a change of ours met."""
+
+
+class Applied(Struct, frozen=True):
+    """A transaction that is done. `id` is what `undo` takes; 0 when nothing had to change. `notices` are
+    for the person, such as another trash than the settings name."""
+
+    id: int
+    acts: tuple[Act, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+class Recovered(Struct, frozen=True):
+    """A transaction that a dead process left and that was rolled back; `kept` are the files that somebody
+    had changed since and that stayed as they are."""
+
+    id: int
+    label: str
+    kept: tuple[str, ...]
+
+
+def _pass(_: str) -> None:
+    """The checkpoint of ordinary operation."""
+
+
+class Transactor:
+    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is told each point that
+    is reached, so that a test can stop the process there. With a `refusal` nothing is ever changed: what
+    it gives is raised instead."""
+
+    def __init__(
+        self,
+        root: Root,
+        folder: Path,
+        *,
+        cans: Trash,
+        clock: Callable[[], float] = time.time,
+        checkpoint: Callable[[str], None] = _pass,
+        wait: float = WRITER_SECONDS,
+        refusal: Callable[[], EngineFailure] | None = None,
+        approve: Approve | None = None,
+    ) -> None:
+        self.root = root
+        self._refusal = refusal
+        self.journal = Journal(folder)
+        self._lock_file = folder / "writer.lock"
+        self._cans = cans
+        self._clock = clock
+        self._checkpoint = checkpoint
+        self._wait = wait
+        self._approve = approve
+        self._alone = 0
+        """The thread that holds the vault for several transactions; 0 for none."""
+
+    def close(self) -> None:
+        self.journal.close()
+
+    def recover(self) -> tuple[Recovered, ...]:
+        """Rolls back what dead processes left half done. To be called when a vault is opened; every
+        transaction does so too. Waits for another writer only when there is something to recover."""
+        if not self.journal.pending():
+            return ()
+        with self._writing():
+            return self._recover()
+
+    def apply(self, steps: Iterable[Step], *, actor: str, label: str) -> Applied:
+        """Does all steps or none. `actor` says who ("cli", "mcp:claude-desktop"), `label` what for.
+
+        Raises `StaleWrite`, `EditRefused`, `NoteNotFound` or `PermissionDenied` when a step cannot be done,
+        `TimedOut` when another writer holds the vault; then nothing has changed.
+        """
+        with self._writing():
+            self._recover()
+            plan = self._plan(steps)
+            return self._carry_out(plan, actor=actor, label=label, undo_of=None)
+
+    def undo(self, number: int, *, actor: str, force: bool = False) -> Applied:
+        """Undoes one transaction as a whole, by a transaction of its own. Raises `EditRefused` when a file
+        has changed or gone since, unless `force` makes that no matter, and when it was undone already."""
+        with self._writing():
+            self._recover()
+            entry = self.journal.entry(number)
+            steps = inverse_steps(entry, self.journal.content, force=force)
+            try:
+                plan = self._plan(steps)
+            except StaleWrite as stale:
+                raise EditRefused(
+                    f"{stale.path} has changed since; undoing change {number} would lose that.",
+                    hint="Force it to undo all the same.",
+                    path=stale.path,
+                    current=stale.current,
+                ) from stale
+            except NoteNotFound as gone:
+                raise EditRefused(
+                    f"{gone.name} is no longer there, so change {number} cannot be undone.", path=gone.name
+                ) from gone
+            return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts no other process of ours changes the vault; the transactions of this thread go on.
+        Raises `TimedOut` when another writer holds the vault."""
+        with self._writing():
+            self._alone = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._alone = 0
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raises `VaultNotFound` when the vault is not there: nothing is to be made in its place, by a change
+        or by a recovery."""
+        if self._refusal is not None:
+            raise self._refusal()
+        held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+        if self._alone != threading.get_ident():
+            held = FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
+        with held:
+            self.root.check()
+            yield
+
+    def _plan(self, steps: Iterable[Step]) -> Plan:
+        now = datetime.fromtimestamp(self._clock())
+        plan = Plan(self.root, self._cans, now, self.journal.content, approve=self._approve)
+        try:
+            plan.add(steps)
+        except OSError as error:
+            raise as_vault_error(error, "The vault") from error
+        return plan
+
+    def _recover(self) -> tuple[Recovered, ...]:
+        recovered: list[Recovered] = []
+        for entry in self.journal.pending():
+            if entry.to_undo is not None:
+                last = entry.to_undo
+            else:
+                # Not yet applying: no file has changed, only temporary files may lie about.
+                last = last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
+            kept = self._roll_back(entry.id, entry.acts, last, entry.staged)
+            recovered.append(Recovered(entry.id, entry.label, kept))
+        return tuple(recovered)
+
+    def _roll_back(
+        self, number: int, acts: Sequence[Act], last: int, staged: Mapping[int, int]
+    ) -> tuple[str, ...]:
+        def undone(position: int) -> None:
+            self._checkpoint(f"rolled back {position}")
+            self.journal.mark_to_undo(number, position - 1)
+            self._checkpoint(f"remembered {position}")
+
+        # It may have gone in the middle of the change: then what had been done waits for its return.
+        self.root.check()
+        try:
+            self.journal.mark_to_undo(number, last)
+            self._checkpoint("rolling back")
+            kept = roll_back(acts, last, self.journal.content, undone, staged)
+        except (OSError, VaultbridgeError) as error:
+            raise EngineFailure(
+                f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
+                hint="It is tried again before the next change.",
+            ) from error
+        self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
+        return kept
+
+    def _carry_out(self, plan: Plan, *, actor: str, label: str, undo_of: int | None) -> Applied:
+        if not plan.acts:
+            return Applied(0, (), tuple(plan.notices))
+        number = self.journal.begin(
+            plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
+        )
+        self._checkpoint("recorded")
+        performance = Performance(plan, self._checkpoint)
+        try:
+            performance.stage()
+            self.journal.start_applying(number, performance.staged)
+            self._checkpoint("staged")
+            performance.run()
+            self.journal.finish(number, state="done", at=self._clock())
+        except BaseException as error:
+            self._give_up(number, plan, performance, error)
+            raise
+        self._checkpoint("finished")
+        return Applied(number, tuple(plan.acts), tuple(plan.notices))
+
+    def _give_up(self, number: int, plan: Plan, performance: Performance, error: BaseException) -> None:
+        """Rolls back after a failure, and raises it in the caller's words."""
+        last, under_way = performance.done - 1, performance.done
+        if under_way < len(plan.acts) and has_happened(plan.acts, under_way, performance.staged):
+            last = under_way
+        kept = self._roll_back(number, plan.acts, last, performance.staged)
+        if kept:
+            raise EngineFailure(
+                f"The change failed and was rolled back, except for {', '.join(kept)}, changed meanwhile."
+            ) from error
+        failed = performance.path
+        if isinstance(error, SavedMeanwhile):
+            self._remember_outside(plan, error)
+        if isinstance(error, FileExistsError):
+            raise EditRefused(f"{failed} was created by somebody else meanwhile.") from error
+        if isinstance(error, FileNotFoundError):
+            raise EditRefused(f"{failed} disappeared meanwhile.") from error
+        if isinstance(error, OSError):
+            raise as_vault_error(error, failed) from error
+
+    def _remember_outside(self, plan: Plan, error: SavedMeanwhile) -> None:
+        """Puts a text that another program saved into the journal: for a moment our text stood in its place,
+        and whoever read it then may save over the other without having seen it."""
+        for act in plan.acts:
+            if isinstance(act, Written | Removed) and act.path == error.path and act.before is not None:
+                after = image_of(error.data)
+                contents = {after.digest: error.data}
+                if act.before.digest in plan.contents:
+                    contents[act.before.digest] = plan.contents[act.before.digest]
+                seen = Written(act.path, act.place, act.before, after, None, "")
+                number = self.journal.begin(
+                    [seen], contents, at=self._clock(), actor=OUTSIDE_ACTOR, label=OUTSIDE_LABEL
+                )
+                self.journal.finish(number, state="done", at=self._clock())
+                return
+
+
+def _short(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    return error.message.rstrip(".") if isinstance(error, VaultbridgeError) else str(error)
+
+
+__all__ = ["Applied", "JournalEntry", "Recovered", "Transactor"]

@@ -1,0 +1,183 @@
+"""Where a deleted file goes: the desktop's trash, the vault's own `.trash`, and the way back.
+
+Choosing a place changes nothing; putting and restoring are done by whoever has recorded the choice. The
+freedesktop.org trash specification governs Linux; on macOS the user's `.Trash`; Windows has no trash that
+a plain rename could use, so the vault's own one serves there and the result says so.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Container, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from vaultbridge.errors import EngineFailure
+from vaultbridge.vault import beneath
+from vaultbridge.vault.paths import NAME_BYTES, Root
+
+LOCAL_TRASH: Final = ".trash"
+
+_INFO: Final = ".trashinfo"
+
+NAME_ATTEMPTS: Final = 10_000
+"""How many numbered names are tried in one trash before giving up: no trash holds that many of one name."""
+
+
+LOCAL_USED: Final = "the vault's .trash was used"
+"""How a notice ends that says why the system's trash could not be used."""
+
+
+class TrashFolder(Struct, frozen=True):
+    """A chosen place. `info_text` is written to `info_place` first, when there is one. `fallback` says why
+    it is not the trash that was asked for."""
+
+    place: Path
+    info_place: Path | None = None
+    info_text: str = ""
+    fallback: str = ""
+
+
+class Trash(Struct, frozen=True):
+    """The user's trash places, found from the environment by whoever starts the program."""
+
+    environ: Mapping[str, str]
+    platform: str = sys.platform
+    user_id: int = os.getuid() if hasattr(os, "getuid") else 0
+
+    def choose(
+        self, root: Root, place: Path, *, system: bool, now: datetime, taken: Container[Path] = ()
+    ) -> TrashFolder:
+        """A free place for what lies at `place`, on the same device, so that a rename suffices. `taken` are
+        places that were chosen but not used yet."""
+        local = root.folder / LOCAL_TRASH
+        if not system:
+            return TrashFolder(_free(local, place.name, taken))
+        if self.platform == "win32":
+            return _fall_back(local, place, taken, "the recycle bin of Windows cannot be used")
+        home = self._home_trash()
+        if _same_device(home, place):
+            if self.platform == "darwin":
+                return TrashFolder(_free(home, place.name, taken))
+            return _with_info(home, place, str(place), now, taken)
+        if self.platform == "darwin":
+            return _fall_back(local, place, taken, "the vault lies on another device than the trash")
+        top = _mount_point(place)
+        shared = top / ".Trash" / str(self.user_id)
+        if _is_safe_shared(top / ".Trash") and _can_hold(shared):
+            return _with_info(shared, place, str(place.relative_to(top)), now, taken)
+        own = top / f".Trash-{self.user_id}"
+        if _can_hold(own) and not own.is_relative_to(root.folder):
+            return _with_info(own, place, str(place.relative_to(top)), now, taken)
+        return _fall_back(local, place, taken, "no trash can be used on the vault's device")
+
+    def _home_trash(self) -> Path:
+        home = Path(self.environ.get("HOME") or Path.home())
+        if self.platform == "darwin":
+            return (home / ".Trash").resolve()
+        given = self.environ.get("XDG_DATA_HOME", "")
+        # People keep such folders elsewhere: their own links are followed, once.
+        return ((Path(given) if Path(given).is_absolute() else home / ".local" / "share") / "Trash").resolve()
+
+
+def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> TrashFolder:
+    return TrashFolder(_free(local, place.name, taken), fallback=f"{why}; {LOCAL_USED}")
+
+
+def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Container[Path]) -> TrashFolder:
+    """The specification: files in `files`, for each a `.trashinfo` of the same name in `info`."""
+    from urllib.parse import quote
+
+    info = can / "info"
+    chosen = _free(can / "files", place.name, taken, info=info)
+    when = now.strftime("%Y-%m-%dT%H:%M:%S")
+    text = f"[Trash Info]\nPath={quote(os.fsencode(recorded), safe='/')}\nDeletionDate={when}\n"
+    return TrashFolder(chosen, info / f"{chosen.name}{_INFO}", text)
+
+
+def _free(folder: Path, name: str, taken: Container[Path], *, info: Path | None = None) -> Path:
+    """The name itself, or with ` 2`, ` 3` … before its extension; cut where it would be too long for a file,
+    or for that of its description."""
+    stem, dot, extension = name.rpartition(".")
+    if not stem:
+        stem, dot, extension = name, "", ""
+    longest = NAME_BYTES - (len(_INFO) if info is not None else 0)
+    candidate = _cut(stem, dot + extension, longest)
+    for number in range(2, NAME_ATTEMPTS):
+        place = folder / candidate
+        described = info is not None and os.path.lexists(info / f"{candidate}{_INFO}")
+        if not described and place not in taken and not os.path.lexists(place):
+            return place
+        candidate = _cut(stem, f" {number}{dot}{extension}", longest)
+    raise EngineFailure(f"The trash holds too many files named {name}.", hint="Empty the trash.")
+
+
+def _cut(stem: str, ending: str, longest: int) -> str:
+    """Both together, in at most so many bytes: between characters, and never the ending."""
+    room = longest - len(os.fsencode(ending))
+    kept = os.fsencode(stem)
+    return (stem if len(kept) <= room else kept[: max(1, room)].decode("utf-8", "ignore")) + ending
+
+
+def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -> None:
+    """Moves to the chosen place. The info file comes first and must be new: that is how the specification
+    makes two programs choose different names."""
+    for folder in (bin_place.parent, info_place.parent if info_place else None):
+        if folder is not None:
+            beneath.make_folder(folder, 0o700)
+    if info_place is not None:
+        handle = beneath.create_file(info_place, 0o666)
+        try:
+            os.write(handle, info_text.encode("ascii"))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    beneath.rename_new(place, bin_place)
+
+
+def take_back(place: Path, bin_place: Path, info_place: Path | None) -> None:
+    """The way back. Raises `FileExistsError` when somebody has the name."""
+    beneath.make_folder(place.parent)
+    beneath.rename_new(bin_place, place)
+    if info_place is not None:
+        beneath.remove(info_place, missing_ok=True)
+
+
+def _nearest(folder: Path) -> Path:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder
+
+
+def _same_device(can: Path, place: Path) -> bool:
+    nearest = _nearest(can)
+    return nearest.stat().st_dev == _nearest(place.parent).stat().st_dev and os.access(
+        nearest, os.W_OK | os.X_OK
+    )
+
+
+def _mount_point(place: Path) -> Path:
+    here = place.parent
+    while not os.path.ismount(here) and here != here.parent:
+        here = here.parent
+    return here
+
+
+def _is_safe_shared(folder: Path) -> bool:
+    """The specification: it must be a real folder with the sticky bit, else it is not to be used."""
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(status.st_mode) and bool(status.st_mode & stat.S_ISVTX)
+
+
+def _can_hold(folder: Path) -> bool:
+    if folder.is_symlink():
+        return False
+    return os.access(_nearest(folder), os.W_OK | os.X_OK)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+
+from vaultbridge.canvas.outline import canvas_outline
+from vaultbridge.canvas.parse import read_canvas
+
+
+def card(identity: str, kind: str, box: tuple[int, int, int, int], **more: str) -> dict[str, object]:
+    x, y, width, height = box
+    return {"id": identity, "type": kind, "x": x, "y": y, "width": width, "height": height, **more}
+
+
+def outline(
+    nodes: list[dict[str, object]], edges: list[dict[str, object]] | None = None, **options: int
+) -> str:
+    return canvas_outline(read_canvas(json.dumps({"nodes": nodes, "edges": edges or []})), **options)
+
+
+NODES = [
+    card("t1", "text", (20, 20, 100, 50), text="# First\nsecond line\n\nlast"),
+    card("g1", "group", (0, 0, 500, 500), label="Outer", color="1"),
+    card("g2", "group", (200, 200, 200, 200), label="Inner"),
+    card("f1", "file", (220, 220, 50, 50), file="Notes/A.md", subpath="#H"),
+    card("l1", "link", (600, 0, 50, 50), url="https://example.org/"),
+    card("t2", "text", (-50, 0, 100, 50), text="half outside"),
+    card("s1", "shape", (600, 100, 5, 5)),
+    card("g3", "group", (600, 200, 50, 50)),
+]
+EDGES: list[dict[str, object]] = [
+    {"id": "e1", "fromNode": "t1", "toNode": "f1", "label": "leads to"},
+    {"id": "e2", "fromNode": "g1", "toNode": "l1", "toEnd": "none"},
+    {"id": "e3", "fromNode": "l1", "toNode": "gone", "fromEnd": "arrow"},
+    {"id": "e4", "fromNode": "s1", "toNode": "t2", "fromEnd": "arrow", "toEnd": "none"},
+]
+
+
+def test_groups_hold_what_lies_in_them_and_connections_follow() -> None:
+    assert outline(NODES, EDGES).splitlines() == [
+        "8 cards, 4 connections",
+        "",
+        "- `t2` text: half outside",
+        "- `g1` color 1 group: Outer",
+        "  - `t1` text: # First",
+        "    second line",
+        "",
+        "    last",
+        "  - `g2` group: Inner",
+        "    - `f1` file: [[Notes/A.md#H]]",
+        "- `l1` link: https://example.org/",
+        "- `s1` shape",
+        "- `g3` group: (no label)",
+        "",
+        "Connections:",
+        "- `e1` First → A#H : leads to",
+        "- `e2` Outer — https://example.org/",
+        "- `e3` https://example.org/ ↔ (no card gone)",
+        "- `e4` shape ← half outside",
+    ]
+
+
+def test_long_texts_are_cut_when_asked() -> None:
+    shown = outline([card("a", "text", (0, 0, 1, 1), text="x" * 100)], text_chars=10)
+    assert "text: xxxxxxxxxx…\n" in shown
+
+
+def test_an_empty_card_and_an_empty_canvas_are_shown() -> None:
+    assert outline([card("a", "text", (0, 0, 1, 1), text="")]) == "1 card, 0 connections\n\n- `a` text:\n"
+    assert outline([]) == "0 cards, 0 connections\n"
+
+
+def test_equal_and_concentric_groups_are_each_shown_once() -> None:
+    equal = [card(f"g{n}", "group", (0, 0, 9, 9), label=str(n)) for n in range(3)]
+    assert outline(equal).count("group:") == 3
+    same_id = [card("g", "group", (0, 0, 9, 9)), card("g", "group", (1, 1, 5, 5))]
+    assert outline(same_id).count("group:") == 2
+    deep = [card(f"g{n}", "group", (n, n, 5000 - 2 * n, 5000 - 2 * n)) for n in range(1200)]
+    assert outline(deep).count("group:") == 1200

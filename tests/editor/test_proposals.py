@@ -1,0 +1,253 @@
+"""Diffs: decided by a person, never by accident, never left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from vaultbridge.editor.proposals import (
+    PENDING_DIFFS,
+    Accepted,
+    CloseReason,
+    Decision,
+    Diff,
+    FrontEnd,
+    PendingDiffs,
+    Rejected,
+)
+from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, PermissionDenied
+from vaultbridge.vault.paths import vault_path
+
+NOTE = vault_path("Note.md")
+WAIT = 30.0
+
+
+class Screen:
+    """A front end that remembers what it was shown."""
+
+    def __init__(self, diffs: PendingDiffs, name: str = "page") -> None:
+        self.shown: list[Diff] = []
+        self.gone: list[tuple[str, CloseReason]] = []
+        diffs.join(name, FrontEnd(self.shown.append, lambda diff, why: self.gone.append((diff.id, why))))
+
+
+async def asked(
+    diffs: PendingDiffs, client: str = "c1", tab: str = "tab", new: str = "new"
+) -> asyncio.Task[Decision]:
+    task = asyncio.ensure_future(diffs.ask(client, tab, NOTE, _old, new))
+    await asyncio.sleep(0)
+    return task
+
+
+async def _old() -> str:
+    return "old"
+
+
+async def outcome(task: asyncio.Task[Decision]) -> Decision:
+    return await asyncio.wait_for(task, WAIT)
+
+
+async def test_a_person_accepts_perhaps_after_changing_it() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    task = await asked(diffs)
+    (diff,) = screen.shown
+    assert (diff.path, diff.old_text, diff.new_text, diff.tab_name) == (NOTE, "old", "new", "tab")
+    diffs.decide(diff.id, Accepted("new, and mine"))
+    assert await outcome(task) == Accepted("new, and mine")
+    assert screen.gone == [(diff.id, "accepted")]
+    assert diffs.waiting() == ()
+
+
+@pytest.mark.parametrize("how", ["tab", "all"])
+async def test_a_tab_closed_while_the_note_is_still_read_is_never_shown(how: str) -> None:
+    """The client sends both in one breath when a person decides in the terminal at once."""
+    diffs, read = PendingDiffs(), asyncio.Event()
+    screen = Screen(diffs)
+
+    async def slowly() -> str:
+        await read.wait()
+        return "old"
+
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    await asyncio.sleep(0)
+    assert diffs.waiting() == ()
+    closed = diffs.close_tab("c1", "tab") if how == "tab" else diffs.close_all("c1") == 1
+    assert closed
+    read.set()
+    assert await outcome(task) == Rejected()
+    assert (screen.shown, screen.gone) == ([], [])
+
+
+async def test_a_note_that_cannot_be_read_leaves_nothing_behind() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+
+    async def fails() -> str:
+        raise PermissionDenied("It leads out.")
+
+    with pytest.raises(PermissionDenied):
+        await diffs.ask("c1", "tab", NOTE, fails, "new")
+    assert (screen.shown, screen.gone, diffs.close_all("c1")) == ([], [], 0)
+
+
+async def test_a_front_end_that_comes_while_the_note_is_read_is_told_once() -> None:
+    diffs, read = PendingDiffs(), asyncio.Event()
+    Screen(diffs)
+
+    async def slowly() -> str:
+        await read.wait()
+        return "old"
+
+    task = asyncio.ensure_future(diffs.ask("c1", "tab", NOTE, slowly, "new"))
+    await asyncio.sleep(0)
+    shown: asyncio.Queue[Diff] = asyncio.Queue()
+    diffs.join("late", FrontEnd(shown.put_nowait, lambda diff, why: None))
+    read.set()
+    diffs.decide((await asyncio.wait_for(shown.get(), WAIT)).id, Rejected())
+    assert await outcome(task) == Rejected()
+    assert shown.empty()
+
+
+async def test_a_person_rejects() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    task = await asked(diffs)
+    diffs.decide(screen.shown[0].id, Rejected())
+    assert await outcome(task) == Rejected()
+    assert screen.gone == [(screen.shown[0].id, "rejected")]
+
+
+async def test_with_nobody_to_see_it_the_client_is_told_at_once() -> None:
+    diffs = PendingDiffs()
+    with pytest.raises(ObsidianNotRunning):
+        await diffs.ask("c1", "tab", NOTE, _old, "")
+    assert diffs.waiting() == ()
+
+
+async def test_every_front_end_sees_it_and_learns_the_end() -> None:
+    diffs = PendingDiffs()
+    one, two = Screen(diffs, "one"), Screen(diffs, "two")
+    task = await asked(diffs)
+    late = Screen(diffs, "late")
+    assert one.shown == two.shown == late.shown
+    diffs.decide(one.shown[0].id, Rejected())
+    await outcome(task)
+    assert one.gone == two.gone == late.gone == [(one.shown[0].id, "rejected")]
+
+
+async def test_only_one_decision_counts() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    task = await asked(diffs)
+    diffs.decide(screen.shown[0].id, Rejected())
+    with pytest.raises(InvalidArgument):
+        diffs.decide(screen.shown[0].id, Accepted("too late"))
+    assert await outcome(task) == Rejected()
+
+
+async def test_an_unknown_diff_cannot_be_decided() -> None:
+    with pytest.raises(InvalidArgument, match="d99"):
+        PendingDiffs().decide("d99", Rejected())
+
+
+async def test_closing_the_tab_rejects_and_only_the_askers() -> None:
+    diffs = PendingDiffs()
+    Screen(diffs)
+    mine, other = await asked(diffs, "c1"), await asked(diffs, "c2")
+    assert diffs.close_tab("c1", "tab")
+    assert await outcome(mine) == Rejected()
+    assert not other.done()
+    assert not diffs.close_tab("c1", "tab")
+    assert diffs.close_all("c2") == 1
+    assert await outcome(other) == Rejected()
+
+
+async def test_closing_all_counts_ones_own() -> None:
+    diffs = PendingDiffs()
+    Screen(diffs)
+    tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(3)]
+    stays = await asked(diffs, "c2")
+    assert diffs.close_all("c1") == 3
+    assert [await outcome(task) for task in tasks] == [Rejected()] * 3
+    assert not stays.done()
+    diffs.close_all("c2")
+    await outcome(stays)
+
+
+async def test_the_same_tab_asked_again_replaces_the_older_question() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    old = await asked(diffs, new="first")
+    new = await asked(diffs, new="second")
+    assert await outcome(old) == Rejected()
+    assert [diff.new_text for diff in diffs.waiting()] == ["second"]
+    diffs.decide(screen.shown[-1].id, Accepted("second"))
+    assert await outcome(new) == Accepted("second")
+
+
+async def test_a_client_that_goes_withdraws_its_diff() -> None:
+    diffs = PendingDiffs()
+    screen = Screen(diffs)
+    task = await asked(diffs)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert diffs.waiting() == ()
+    assert screen.gone == [(screen.shown[0].id, "withdrawn")]
+
+
+async def test_when_the_last_front_end_stays_away_the_client_gets_it_back() -> None:
+    """Neither accepted nor rejected: the terminal still asks."""
+    diffs = PendingDiffs(grace_seconds=0.01)
+    Screen(diffs)
+    task = await asked(diffs)
+    diffs.leave("page")
+    with pytest.raises(ObsidianNotRunning):
+        await outcome(task)
+
+
+async def test_a_front_end_that_comes_back_in_time_sees_it_again() -> None:
+    diffs = PendingDiffs(grace_seconds=60)
+    Screen(diffs)
+    task = await asked(diffs)
+    diffs.leave("page")
+    again = Screen(diffs)
+    assert len(again.shown) == 1
+    diffs.decide(again.shown[0].id, Accepted("yes"))
+    assert await outcome(task) == Accepted("yes")
+
+
+async def test_another_front_end_that_stays_keeps_it_waiting() -> None:
+    diffs = PendingDiffs(grace_seconds=0)
+    Screen(diffs, "one")
+    Screen(diffs, "two")
+    task = await asked(diffs)
+    diffs.leave("one")
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not task.done()
+    diffs.shut_down()
+    with pytest.raises(ObsidianNotRunning):
+        await outcome(task)
+
+
+async def test_shutting_down_gives_everything_back() -> None:
+    diffs = PendingDiffs()
+    Screen(diffs)
+    tasks = [await asked(diffs, f"c{n}") for n in range(3)]
+    diffs.shut_down()
+    results: list[Any] = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, ObsidianNotRunning) for result in results)
+
+
+async def test_how_many_may_wait_is_bounded() -> None:
+    diffs = PendingDiffs()
+    Screen(diffs)
+    tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]
+    with pytest.raises(InvalidArgument):
+        await diffs.ask("c1", "one more", NOTE, _old, "")
+    diffs.shut_down()
+    await asyncio.gather(*tasks, return_exceptions=True)

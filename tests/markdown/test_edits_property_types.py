@@ -1,0 +1,77 @@
+"""Values fitted to the types of `types.json`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce, type_of
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        ("x", "text", "x"),
+        (5, "text", "5"),
+        ("3.5", "number", 3.5),
+        (" 010 ", "number", 10),
+        (7, "number", 7),
+        (True, "checkbox", True),
+        ("False", "checkbox", False),
+        ("2024-02-29", "date", "2024-02-29"),
+        ("2024-02-29T01:02", "datetime", "2024-02-29T01:02:00"),
+        ("2024-02-29 01:02:03", "datetime", "2024-02-29T01:02:03"),
+        ("one", "multitext", ["one"]),
+        (["a", 1], "aliases", ["a", "1"]),
+        ("#a", "tags", ["a"]),
+        (("a", "b/c"), "tags", ["a", "b/c"]),
+        ({"any": 1}, "a-plugins-type", {"any": 1}),
+    ],
+)
+def test_a_value_that_fits_is_given_in_the_types_form(value: Any, kind: str, expected: Any) -> None:
+    assert repr(coerce(value, kind)) == repr(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (True, "text"),
+        (["x"], "text"),
+        ("x", "number"),
+        ("", "number"),
+        (True, "number"),
+        ("yes", "checkbox"),
+        (1, "checkbox"),
+        ("2023-02-29", "date"),
+        ("2024-1-1", "date"),
+        ("2024-01-01T25:00", "datetime"),
+        ("2024-01-01", "datetime"),
+        (5, "multitext"),
+        ({"a": 1}, "aliases"),
+        ("a b", "tags"),
+        ([True], "tags"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_with_what_would(value: Any, kind: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        coerce(value, kind)
+    assert refused.value.hint
+
+
+def test_the_refusal_says_where_the_type_comes_from() -> None:
+    """`high` for a rating was refused as "no number", and nobody knew who wanted one."""
+    with pytest.raises(InvalidArgument, match="'high' is no number, and the vault has that type for it"):
+        coerce("high", "number")
+
+
+@pytest.mark.parametrize("kind", PROPERTY_TYPES)
+def test_null_fits_every_type(kind: str) -> None:
+    assert coerce(None, kind) is None
+
+
+def test_the_types_of_the_apps_own_properties_are_no_choice_of_the_vault() -> None:
+    assert type_of("Tags", {}) == type_of("tags", {"tags": "text"}) == "tags"
+    assert (type_of("aliases", {}), type_of("cssclasses", {})) == ("aliases", "multitext")
+    assert (type_of("Due", {"due": "date"}), type_of("other", {})) == ("date", "")

@@ -1,0 +1,76 @@
+"""Tasks set and toggled."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultbridge.errors import EditRefused, InvalidArgument
+from vaultbridge.markdown.edits.change import apply_changes
+from vaultbridge.markdown.edits.tasks import find_task, set_task
+from vaultbridge.markdown.parse import parse
+
+
+def after(text: str, status: str, *, line: int = 1, done_date: str | None = None) -> str:
+    return apply_changes(text, set_task(text, find_task(parse(text), line=line), status, done_date=done_date))
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "expected"),
+    [
+        ("- [ ] a", "toggle", "- [x] a"),
+        ("- [x] a", "toggle", "- [ ] a"),
+        ("- [/] a", "toggle", "- [ ] a"),
+        ("> 1. [ ] a\r\n", "-", "> 1. [-] a\r\n"),
+        ("  * [x] a", "x", "  * [x] a"),
+        ("- [ ] é 😀 [x]", "X", "- [X] é 😀 [x]"),
+    ],
+)
+def test_only_the_status_character_changes(text: str, status: str, expected: str) -> None:
+    assert after(text, status) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "expected"),
+    [
+        ("- [ ] a", "toggle", "- [x] a ✅ 2024-05-06"),
+        ("- [ ] a 📅 2024-01-01 ^id", "x", "- [x] a 📅 2024-01-01 ✅ 2024-05-06 ^id"),
+        ("- [x] a ✅ 2020-01-01 ^id", "x", "- [x] a ✅ 2024-05-06 ^id"),
+        ("- [x] a ✅ 2020-01-01 ^id", "toggle", "- [ ] a ^id"),
+        ("- [ ] a\r\nb", "x", "- [x] a ✅ 2024-05-06\r\nb"),
+        ("- [ ] a", "-", "- [-] a"),
+    ],
+)
+def test_the_date_of_completion_follows_when_one_is_given(text: str, status: str, expected: str) -> None:
+    assert after(text, status, done_date="2024-05-06") == expected
+
+
+def test_without_a_date_the_field_is_left_alone() -> None:
+    assert after("- [x] a ✅ 2020-01-01", "toggle") == "- [ ] a ✅ 2020-01-01"
+
+
+def test_a_task_is_found_by_line_or_text() -> None:
+    note = parse("- [ ] buy milk 📅 2024-01-01\n- [ ] buy bread\n- [x] sell\n")
+    assert find_task(note, line=2).text == "buy bread"
+    assert find_task(note, text="buy milk").line == 1
+    assert find_task(note, text="SELL").line == 3
+    with pytest.raises(EditRefused, match=r"2 tasks fit 'buy'.*line 1.*line 2"):
+        find_task(note, text="buy")
+    with pytest.raises(EditRefused, match=r"No task has the text 'fly'.*line 3"):
+        find_task(note, text="fly")
+    with pytest.raises(EditRefused, match="Line 9 is no task"):
+        find_task(note, line=9)
+    with pytest.raises(EditRefused, match="no tasks"):
+        find_task(parse("x"), line=1)
+    with pytest.raises(InvalidArgument):
+        find_task(note)
+
+
+@pytest.mark.parametrize("status", ["", "xx", "\n"])
+def test_a_status_is_one_character(status: str) -> None:
+    with pytest.raises(InvalidArgument):
+        after("- [ ] a", status)
+
+
+def test_a_date_must_be_one() -> None:
+    with pytest.raises(InvalidArgument):
+        after("- [ ] a", "x", done_date="today")

@@ -1,0 +1,149 @@
+"""The command line's side: finding a bridge, asking it, and reading what a person types."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.editor import TOKEN, WAIT, running
+from vaultbridge.editor.model import Point, Selection
+from vaultbridge.engine.index_sync import COMPLETE_SECONDS
+from vaultbridge.errors import EngineFailure, InvalidArgument
+from vaultbridge.protocols.editor.client import (
+    ANSWER_SECONDS,
+    NotRunning,
+    all_status,
+    bridge_of,
+    call,
+    parse_mention,
+    parse_place,
+    visit,
+)
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, remember
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "Note.md").write_text("one\ntwo\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("Note", {"note": "Note"}),
+        ("Note.md:3", {"note": "Note.md", "start": [3]}),
+        ("Note:3-5", {"note": "Note", "start": [3], "end": [5]}),
+        ("Folder/My Note:3:2-5:9", {"note": "Folder/My Note", "start": [3, 2], "end": [5, 9]}),
+        ("Note:3:2", {"note": "Note", "start": [3, 2]}),
+        ("12:30 meeting", {"note": "12:30 meeting"}),
+        ("2024-01-02", {"note": "2024-01-02"}),
+    ],
+)
+def test_places_as_typed(text: str, params: dict[str, Any]) -> None:
+    assert parse_place(text) == params
+
+
+@pytest.mark.parametrize(
+    ("text", "params"),
+    [
+        ("Note", {"note": "Note"}),
+        ("Note#L3", {"note": "Note", "lineStart": 2, "lineEnd": 2}),
+        ("Note.md#L3-L5", {"note": "Note.md", "lineStart": 2, "lineEnd": 4}),
+        ("Note.md#L3-5", {"note": "Note.md", "lineStart": 2, "lineEnd": 4}),
+        ("C# notes", {"note": "C# notes"}),
+    ],
+)
+def test_mentions_as_typed(text: str, params: dict[str, Any]) -> None:
+    assert parse_mention(text) == params
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Note:0", "Note:1:0", "Note:1-0", "Note:5-3", "Note:5:2-4:9", "Note:5:2-5:1"]
+)
+def test_a_place_that_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument):
+        parse_place(text)
+
+
+@pytest.mark.parametrize("text", ["", "Note#L0", "Note#L1-L0", "Note#L4-L2"])
+def test_a_mention_that_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(InvalidArgument):
+        parse_mention(text)
+
+
+async def test_commands_reach_the_running_bridge(vault: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "caches" / "vault-1"
+    async with running(vault) as bridge:
+        remember(cache, Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid()))
+        await call(cache, "select", **parse_place("note:2"))
+        focus = bridge.desk.state.focus()
+        assert focus is not None
+        assert focus.selection == Selection(Point(2, 0), Point(2, 3), "two")
+        assert (await call(cache, "mention", **parse_mention("Note#L1")))["path"] == "Note.md"
+        (status,) = await all_status(tmp_path / "caches")
+        assert (status["port"], status["vault"], status["focus"]) == (bridge.port, "vault", "Note.md")
+        with pytest.raises(InvalidArgument, match="lines 1 to 2, not 9"):
+            await call(cache, "select", note="Note", start=[9])
+        with pytest.raises(EngineFailure, match="Nothing here"):
+            await call(cache, "mention", note="Nothing here")
+
+
+def test_an_answer_is_awaited_as_long_as_the_bridge_may_take_for_it() -> None:
+    """Where a first build of the index is waited for, the bridge's own words come at the latest then."""
+    assert ANSWER_SECONDS > COMPLETE_SECONDS
+
+
+async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
+    async with running(vault) as bridge:
+        where = Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid())
+        arguments = {
+            "old_file_path": str(vault / "Note.md"),
+            "new_file_path": str(vault / "Note.md"),
+            "new_file_contents": "new\n",
+            "tab_name": "t",
+        }
+        async with bridge.client() as claude, visit(where, diffs=True) as terminal:
+            waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
+            news = await asyncio.wait_for(terminal.news(), WAIT)
+            assert news["method"] == "diffOpened"
+            assert [d["id"] for d in (await terminal.ask("diffs"))["diffs"]] == [news["params"]["id"]]
+            await terminal.ask("acceptDiff", id=news["params"]["id"])
+            assert (await claude.end(waiting))["content"][0]["text"] == "FILE_SAVED"
+            assert (await asyncio.wait_for(terminal.news(), WAIT))["params"]["reason"] == "accepted"
+
+
+async def test_no_bridge_is_said_plainly(tmp_path: Path) -> None:
+    with pytest.raises(NotRunning, match="serve"):
+        bridge_of(tmp_path)
+    remember(tmp_path, Endpoint(port=1, token=TOKEN, pid=os.getpid()))
+    with pytest.raises(NotRunning):
+        await call(tmp_path, "status")
+    remember(tmp_path, Endpoint(port=1, token=TOKEN, pid=0))
+    with pytest.raises(NotRunning):
+        bridge_of(tmp_path)
+
+
+async def test_a_bridge_with_another_token_refuses(vault: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache-1"
+    async with running(vault) as bridge:
+        wrong = "00000000-0000-4000-8000-000000000000"
+        remember(cache, Endpoint(port=bridge.port, token=wrong, pid=os.getpid()))
+        with pytest.raises(EngineFailure, match="token"):
+            await call(cache, "status")
+
+
+async def test_a_bridge_that_ends_is_noticed_by_who_watches(vault: Path) -> None:
+    async with running(vault) as bridge:
+        where = Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid())
+        async with visit(where, diffs=True) as terminal:
+            waiting = asyncio.ensure_future(terminal.news())
+            await bridge.server.stop()
+            with pytest.raises(NotRunning):
+                await asyncio.wait_for(waiting, WAIT)

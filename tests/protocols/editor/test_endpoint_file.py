@@ -1,0 +1,140 @@
+"""The port and token that outlive the process."""
+
+from __future__ import annotations
+
+import os
+import stat
+import uuid
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from vaultbridge.protocols.editor.endpoint_file import (
+    FILE_NAME,
+    Endpoint,
+    all_listening,
+    be_guest,
+    guest_no_more,
+    listening_for,
+    new_token,
+    recall,
+    remember,
+    stopped,
+)
+
+KNOWN = Endpoint(port=3000, token=str(uuid.UUID(int=7)), pid=12, vault="/vault")
+
+
+def test_what_is_remembered_is_recalled(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    assert recall(tmp_path) == KNOWN
+
+
+def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
+    remember(tmp_path / "cache", KNOWN)
+    assert stat.S_IMODE((tmp_path / "cache" / FILE_NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
+    assert [file.name for file in (tmp_path / "cache").iterdir()] == [FILE_NAME]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"port": 3000}',
+        b'{"port": 0, "token": "00000000-0000-0000-0000-000000000007"}',
+        b'{"port": 70000, "token": "00000000-0000-0000-0000-000000000007"}',
+        b'{"port": 3000, "token": "short"}',
+        b'{"port": 3000, "token": "00000000-0000-0000-0000-000000000007", "certificate": "no"}',
+        b'{"port": 3000, "token": "00000000-0000-0000-0000-000000000007", "certificate": "00ff"}',
+        b"\xff\xfe",
+        b" " * 100_000,
+    ],
+)
+def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE_NAME).write_bytes(content)
+    assert recall(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("known", "url", "link"),
+    [
+        (KNOWN, "http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+        (replace(KNOWN, host="::1"), "http://[::1]:3000", "http://[::1]:3000"),
+        (
+            replace(KNOWN, certificate="ab" * 32, name="vault.test"),
+            "https://127.0.0.1:3000",
+            "https://vault.test:3000",
+        ),
+    ],
+)
+def test_programs_dial_an_address_and_people_a_name(known: Endpoint, url: str, link: str) -> None:
+    assert (known.url, known.link) == (url, link)
+
+
+def test_a_file_from_before_there_were_hosts_means_this_machine(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_text(f'{{"port": 3000, "token": "{KNOWN.token}"}}')
+    known = recall(tmp_path)
+    assert known is not None and known.url == "http://127.0.0.1:3000"
+
+
+def test_nothing_is_recalled_where_nothing_was_remembered(tmp_path: Path) -> None:
+    assert recall(tmp_path / "nowhere") is None
+
+
+def test_a_clean_end_keeps_port_and_token(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    stopped(tmp_path, 12)
+    again = recall(tmp_path)
+    assert again is not None
+    assert (again.port, again.token, again.pid) == (KNOWN.port, KNOWN.token, 0)
+
+
+def test_the_end_of_another_process_changes_nothing(tmp_path: Path) -> None:
+    remember(tmp_path, KNOWN)
+    stopped(tmp_path, 99)
+    assert recall(tmp_path) == KNOWN
+
+
+def test_tokens_are_random_uuids_of_version_4() -> None:
+    """Seed 000, Authentication Flow 1."""
+    tokens = {new_token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(uuid.UUID(token).version == 4 for token in tokens)
+
+
+def alive(port: int, vault: str = "/vault") -> Endpoint:
+    return Endpoint(port=port, token=new_token(), pid=os.getpid(), vault=vault)
+
+
+def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
+    remember(tmp_path / "b", alive(3))
+    remember(tmp_path / "a", alive(2))
+    remember(tmp_path / "ended", replace(KNOWN, pid=0))
+    be_guest(tmp_path / "g", alive(2, "/guest"))
+    (tmp_path / "c").mkdir()
+    found = [(known.port, known.vault) for known in all_listening(tmp_path)]
+    assert found == [(2, "/vault"), (3, "/vault"), (2, "/guest")]
+    assert list(all_listening(tmp_path / "nowhere")) == []
+
+
+def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
+    own = replace(KNOWN, pid=0)
+    remember(tmp_path, own)
+    host = alive(4000)
+    be_guest(tmp_path, host)
+    assert recall(tmp_path) == own and listening_for(tmp_path) == host
+    guest_no_more(tmp_path, os.getpid() + 1)
+    assert listening_for(tmp_path) == host
+    guest_no_more(tmp_path, os.getpid())
+    assert listening_for(tmp_path) is None and recall(tmp_path) == own
+    guest_no_more(tmp_path, os.getpid())
+
+
+def test_a_living_bridge_of_its_own_comes_before_a_host(tmp_path: Path) -> None:
+    be_guest(tmp_path, alive(4000))
+    remember(tmp_path, own := alive(5000))
+    assert listening_for(tmp_path) == own

@@ -1,0 +1,394 @@
+"""The `/editor` protocol as docs/editor-protocol.md describes it, over a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+import websockets
+
+from support.editor import TOKEN, WAIT, Bridge, Client, Failed, running
+from support.vault_view import VaultView
+from vaultbridge.editor.model import Focus, Mention, OpenFile, Point, Selection
+from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
+from vaultbridge.vault.paths import vault_path
+from vaultbridge.vault.scope import Scope
+
+NOTE = vault_path("Note.md")
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    (folder / "Private").mkdir(parents=True)
+    (folder / NOTE).write_text("one\ntwo 😀 three\nfour\n", "utf-8")
+    (folder / "Private/Diary.md").write_text("secret")
+    return folder
+
+
+@pytest.fixture
+async def bridge(vault: Path) -> AsyncIterator[Bridge]:
+    async with running(vault, view=VaultView(vault, Scope(deny=("Private/",)))) as bridge:
+        yield bridge
+
+
+@pytest.fixture
+async def page(bridge: Bridge) -> AsyncIterator[Client]:
+    async with bridge.editor(diffs=True, open=True, save=True) as page:
+        yield page
+
+
+async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "Second").mkdir()
+    async with (
+        running(vault) as bridge,
+        running(tmp_path / "b" / "Second") as other,
+    ):
+        bridge.editors.others = (other.editors,)
+        for chosen, name in (("", "vault"), ("vault", "vault"), ("Second", "Second")):
+            client = await raw(bridge)
+            answer = await client.request("hello", app="page", token=TOKEN, vault=chosen)
+            assert answer["vault"] == name
+            assert "Second" in answer["vaults"]
+            await client.close()
+        client = await raw(bridge)
+        folder = str(other.view.folder)
+        assert (await client.request("hello", app="x", token=TOKEN, vault=folder))["vault"] == "Second"
+        await client.request("focus", path="N.md")
+        assert other.desk.state.focus() is not None and bridge.desk.state.focus() is None
+        await client.close()
+        client = await raw(bridge)
+        with pytest.raises(Failed, match=r"No such vault.*vault, Second") as failed:
+            await client.request("hello", app="page", token=TOKEN, vault="Third")
+        assert failed.value.code == -32602
+        await client.close()
+
+
+async def raw(bridge: Bridge, **options: Any) -> Client:
+    return Client(await websockets.connect(bridge.url("/editor"), **options))
+
+
+# entering
+
+
+async def test_hello_tells_who_one_talks_to(bridge: Bridge) -> None:
+    client = await raw(bridge)
+    answer = await client.request("hello", app="page", token=TOKEN)
+    assert answer["protocol"] == 1
+    assert answer["vault"] == "vault"
+    assert answer["shareSelection"] is True
+    await client.close()
+
+
+@pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x"])
+async def test_a_wrong_token_is_told_and_the_connection_ended(bridge: Bridge, token: str) -> None:
+    client = await raw(bridge)
+    with pytest.raises(Failed, match="token"):
+        await client.request("hello", app="page", token=token)
+    await asyncio.wait_for(client.socket.wait_closed(), WAIT)
+    assert client.socket.close_code == 1008
+
+
+async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
+    client = await raw(bridge)
+    for method in ("status", "diffs", "focus", "mention"):
+        with pytest.raises(Failed, match="hello"):
+            await client.request(method, note="Note.md", path="Note.md")
+    await client.notify("focus", path="Note.md")
+    await client.request("hello", app="page", token=TOKEN)
+    assert bridge.desk.state.focus() is None
+    await client.close()
+
+
+async def test_who_says_nothing_is_turned_away(vault: Path) -> None:
+    async with running(vault, hello_seconds=0.02) as bridge:
+        client = await raw(bridge)
+        await asyncio.wait_for(client.socket.wait_closed(), WAIT)
+        assert client.socket.close_code == 1008
+
+
+async def test_the_token_may_come_with_the_upgrade(bridge: Bridge) -> None:
+    """Browsers cannot set headers; the entry is not echoed."""
+    offer = [websockets.Subprotocol(EDITOR_PROTOCOL), websockets.Subprotocol(f"vaultbridge.token.{TOKEN}")]
+    client = await raw(bridge, subprotocols=offer)
+    assert client.socket.subprotocol == EDITOR_PROTOCOL
+    assert (await client.request("hello", app="page"))["protocol"] == 1
+    await client.close()
+
+
+async def test_another_protocol_version_is_refused(bridge: Bridge) -> None:
+    client = await raw(bridge)
+    with pytest.raises(Failed, match="protocol 1"):
+        await client.request("hello", app="page", token=TOKEN, protocol=2)
+    await client.close()
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1.evil.example:{port}"])
+async def test_a_foreign_page_gets_403(bridge: Bridge, origin: str) -> None:
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await session.ws_connect(
+                bridge.url("/editor"), headers={"Origin": origin.format(port=bridge.port)}
+            )
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", "app://obsidian.md"])
+async def test_our_page_and_obsidian_may_come(bridge: Bridge, origin: str) -> None:
+    client = await raw(bridge, additional_headers={"Origin": origin.format(port=bridge.port)})
+    await client.request("hello", app="page", token=TOKEN)
+    await client.close()
+
+
+async def test_a_host_of_another_name_gets_403(bridge: Bridge) -> None:
+    """DNS rebinding: the page's own origin would be "ours"."""
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            headers = {"Host": f"evil.example:{bridge.port}", "Origin": f"http://evil.example:{bridge.port}"}
+            await session.ws_connect(bridge.url("/editor"), headers=headers)
+    assert refused.value.status == 403
+
+
+# what an editor says
+
+
+@pytest.mark.parametrize("how", ["request", "notify"])
+async def test_a_focus_becomes_state(bridge: Bridge, page: Client, how: str) -> None:
+    selection = {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 6}, "text": "😀"}
+    await getattr(page, how)("focus", path="Note.md", selection=selection)
+    await page.request("ping")
+    focus = bridge.desk.state.focus()
+    assert focus is not None
+    assert (focus.path, focus.selection) == (NOTE, Selection(Point(2, 4), Point(2, 6), "😀"))
+
+
+async def test_a_selection_dragged_upwards_is_put_right(bridge: Bridge, page: Client) -> None:
+    up = {"start": {"line": 2, "character": 1}, "end": {"line": 0, "character": 0}, "text": "x"}
+    await page.request("focus", path="Note.md", selection=up)
+    focus = bridge.desk.state.focus()
+    assert focus is not None
+    assert (focus.selection.start, focus.selection.end) == (Point(1, 0), Point(3, 1))
+
+
+async def test_no_focus_and_a_disconnect_clear_it(bridge: Bridge) -> None:
+    async with bridge.editor() as page:
+        await page.request("focus", path="Note.md")
+        assert bridge.desk.state.focus() is not None
+        await page.request("focus", path=None)
+        assert bridge.desk.state.focus() is None
+        await page.request("focus", path="Note.md")
+    async with asyncio.timeout(WAIT):
+        while bridge.desk.state.focus() is not None or bridge.desk.state.sources():  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+
+async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None:
+    files = [{"path": "Note.md", "dirty": True, "pinned": True, "lines": 3}, {"path": "/Other.md"}]
+    await page.request("openFiles", files=files)
+    assert bridge.desk.state.open_files() == (
+        OpenFile(NOTE, dirty=True, pinned=True, lines=3),
+        OpenFile(vault_path("Other.md")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "named"),
+    [
+        ("focus", {"path": 7}, "path"),
+        ("focus", {}, "path"),
+        ("focus", {"path": "../out.md"}, "path"),
+        ("focus", {"path": "Note.md", "selection": {"start": {"line": 0}}}, "selection"),
+        ("openFiles", {"files": [{"path": "a.md", "dirty": "yes"}]}, "dirty"),
+        ("mention", {"note": 1}, "note"),
+        ("acceptDiff", {}, "id"),
+        ("select", {"note": "Note.md", "start": [99]}, "lines 1 to 3"),
+        ("shareSelection", {"share": 1}, "share"),
+    ],
+)
+async def test_a_malformed_message_is_refused_and_says_what_is_wrong(
+    page: Client, method: str, params: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(Failed) as failed:
+        await page.request(method, **params)
+    assert failed.value.code == -32602
+    assert named in failed.value.message
+    assert await page.request("ping") == {}
+
+
+async def test_unknown_members_are_let_through(bridge: Bridge, page: Client) -> None:
+    await page.request("focus", path="Note.md", colour="green")
+    assert bridge.desk.state.focus() is not None
+
+
+async def test_a_mention_reaches_the_assistants(bridge: Bridge, page: Client) -> None:
+    async with bridge.client() as claude:
+        await claude.request("ping")
+        assert await page.request("mention", note="Note.md", lineStart=0, lineEnd=1) == {
+            "path": "Note.md",
+            "assistants": 1,
+        }
+        assert (await claude.next("at_mentioned"))["lineEnd"] == 1
+
+
+async def test_a_note_may_be_mentioned_by_name(page: Client) -> None:
+    assert (await page.request("mention", note="note"))["path"] == "Note.md"
+
+
+async def test_a_private_note_cannot_be_mentioned_or_selected(page: Client) -> None:
+    for method in ("mention", "select"):
+        with pytest.raises(Failed):
+            await page.request(method, note="Private/Diary.md")
+
+
+@pytest.mark.parametrize(
+    ("place", "selection"),
+    [
+        ({}, Selection()),
+        ({"start": [2]}, Selection(Point(2, 0), Point(2, 12), "two 😀 three")),
+        ({"start": [1], "end": [2]}, Selection(Point(1, 0), Point(2, 12), "one\ntwo 😀 three")),
+        ({"start": [2, 5]}, Selection(Point(2, 4), Point(2, 4), "")),
+        ({"start": [2, 5], "end": [2, 7]}, Selection(Point(2, 4), Point(2, 7), "😀 ")),
+        ({"start": [2, 1], "end": [1, 1]}, Selection(Point(1, 0), Point(2, 0), "one\n")),
+        ({"start": [1, 99]}, Selection(Point(1, 3), Point(1, 3), "")),
+    ],
+)
+async def test_select_counts_as_a_person_does_and_stays(
+    bridge: Bridge, place: dict[str, Any], selection: Selection
+) -> None:
+    """The command ends at once; what it selected remains until something newer is said."""
+    async with bridge.editor("cli") as cli:
+        await cli.request("select", note="Note", **place)
+    assert bridge.desk.state.focus() == Focus(NOTE, selection, "cli")
+    async with bridge.editor("page") as page:
+        await page.request("focus", path="Note.md", selection=None)
+        focus = bridge.desk.state.focus()
+        assert focus is not None
+        assert focus.source != "cli"
+
+
+async def test_the_sharing_switch_works_from_an_editor(bridge: Bridge, page: Client) -> None:
+    await page.request("focus", path="Note.md")
+    await page.request("shareSelection", share=False)
+    assert bridge.desk.state.focus() is None
+    await page.request("shareSelection", share=True)
+    assert bridge.desk.state.focus() is not None
+
+
+# diffs
+
+
+async def test_a_waiting_diff_is_listed_and_shown_to_who_comes_later(bridge: Bridge, vault: Path) -> None:
+    arguments = {
+        "old_file_path": str(vault / NOTE),
+        "new_file_path": str(vault / NOTE),
+        "new_file_contents": "new",
+        "tab_name": "t",
+    }
+    async with bridge.client() as claude, bridge.editor(diffs=True) as first:
+        waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
+        shown = await first.next("diffOpened")
+        async with bridge.editor(diffs=True) as second, bridge.editor("cli") as cli:
+            assert await second.next("diffOpened") == shown
+            assert (await cli.request("diffs"))["diffs"] == [shown]
+            await cli.request("acceptDiff", id=shown["id"])
+            assert (await claude.end(waiting))["content"][1]["text"] == "new"
+            assert (await second.next("diffClosed"))["reason"] == "accepted"
+            with pytest.raises(Failed, match="waiting"):
+                await cli.request("rejectDiff", id=shown["id"])
+
+
+# what an editor is asked
+
+
+async def test_an_editor_is_asked_to_open_a_file(bridge: Bridge, page: Client, vault: Path) -> None:
+    async with bridge.client() as claude:
+        waiting = await claude.begin(
+            "tools/call",
+            name="openFile",
+            arguments={"filePath": str(vault / NOTE), "startText": "two", "endText": "😀"},
+        )
+        id_, params = await page.next_request("openFile")
+        assert params == {
+            "path": "Note.md",
+            "preview": False,
+            "front": True,
+            "selection": {
+                "start": {"line": 1, "character": 0},
+                "end": {"line": 1, "character": 6},
+                "text": "two 😀",
+            },
+        }
+        await page.send(id=id_, result={"done": True})
+        result = await claude.end(waiting)
+        assert result["content"][0]["text"] == f"Opened file: {vault / NOTE}"
+
+
+async def test_an_editor_is_asked_to_save(bridge: Bridge, page: Client, vault: Path) -> None:
+    await page.request("openFiles", files=[{"path": "Note.md", "dirty": True}])
+    async with bridge.client() as claude:
+        waiting = await claude.begin(
+            "tools/call", name="saveDocument", arguments={"filePath": str(vault / NOTE)}
+        )
+        id_, params = await page.next_request("saveFile")
+        assert params == {"path": "Note.md"}
+        await page.send(id=id_, result={"done": True})
+        answer = json.loads((await claude.end(waiting))["content"][0]["text"])
+        assert answer["saved"] is True
+
+
+@pytest.mark.parametrize(
+    "answer", [{"result": {"done": False}}, {"error": {"code": -1, "message": "no"}}, {"result": {}}]
+)
+async def test_an_editor_that_could_not_did_not(
+    bridge: Bridge, page: Client, vault: Path, answer: dict[str, Any]
+) -> None:
+    async with bridge.client() as claude:
+        waiting = await claude.begin("tools/call", name="openFile", arguments={"filePath": str(vault / NOTE)})
+        id_, _ = await page.next_request("openFile")
+        await page.send(id=id_, **answer)
+        assert (await claude.end(waiting))["isError"] is True
+
+
+# status
+
+
+async def test_status_tells_of_clients_editors_and_messages(bridge: Bridge, page: Client) -> None:
+    await page.request("focus", path="Note.md")
+    async with bridge.client() as claude:
+        await claude.request("ping")
+        status = await page.request("status")
+    assert status["vault"] == "vault"
+    assert status["focus"] == "Note.md"
+    assert status["editors"] == [{"name": "editor-1", "app": "page"}]
+    (client,) = status["clients"]
+    assert client["software"] == "claude-code"
+    assert client["messages"][-1]["name"] in ("ping", "selection_changed")
+    assert TOKEN not in json.dumps(status)
+
+
+async def test_an_editor_that_wants_to_know_is_told_who_comes_and_goes(bridge: Bridge, page: Client) -> None:
+    async with bridge.editor(assistants=True) as curious:
+        async with bridge.client():
+            assert await curious.next("assistantsChanged") == {"assistants": 1}
+        assert await curious.next("assistantsChanged") == {"assistants": 0}
+    # Nobody is told who did not ask, or who is gone.
+    async with bridge.client() as client:
+        await page.request("mention", note="Note.md")
+        await client.next("at_mentioned")
+    assert page.came.empty()
+
+
+async def test_an_editors_mention_waits_for_nobody_but_says_so(bridge: Bridge, page: Client) -> None:
+    assert (await page.request("mention", note="Note.md"))["assistants"] == 0
+    async with bridge.client() as claude:
+        assert await claude.next("at_mentioned")
+    async with asyncio.timeout(WAIT):
+        while bridge.desk.assistants:  # noqa: ASYNC110 - its end of the line may be noticed later
+            await asyncio.sleep(0.001)
+    assert bridge.desk.mention(Mention(NOTE)) == 0

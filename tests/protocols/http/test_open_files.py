@@ -1,0 +1,48 @@
+"""How many connections a process has room for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from vaultbridge.protocols.http.listen import CONNECTIONS, FEWEST, RESERVED, room_for_connections
+
+if sys.platform == "win32":
+    pytest.skip("Windows has no such limit", allow_module_level=True)
+
+PROGRAM = """
+import resource, sys
+soft, hard = int(sys.argv[1]), int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+from vaultbridge.protocols.http.listen import room_for_connections
+print(room_for_connections(), *resource.getrlimit(resource.RLIMIT_NOFILE))
+"""
+
+
+def limited(soft: int, hard: int) -> list[int]:
+    """The room, and the limits afterwards, in a process of its own that may open so many files."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(soft), str(hard)], capture_output=True, text=True, check=True
+    )
+    return [int(word) for word in done.stdout.split()]
+
+
+def test_a_low_limit_is_raised_as_far_as_connections_need() -> None:
+    """256, as on a Mac, would be used up by the callers that are promised a place."""
+    enough = CONNECTIONS + RESERVED
+    assert limited(256, 4096) == [CONNECTIONS, enough, 4096]
+
+
+def test_a_high_limit_is_left_alone() -> None:
+    assert limited(3000, 3000) == [CONNECTIONS, 3000, 3000]
+
+
+@pytest.mark.parametrize(("hard", "room"), [(400, 400 - RESERVED), (140, FEWEST)])
+def test_where_it_cannot_be_raised_fewer_come_in_and_the_vault_keeps_its_files(hard: int, room: int) -> None:
+    assert limited(100, hard) == [room, hard, hard]
+
+
+def test_here_there_is_room() -> None:
+    assert room_for_connections() >= 200

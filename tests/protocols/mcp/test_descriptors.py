@@ -1,0 +1,146 @@
+"""Reading and writing raw descriptors: order, bounds, and peers that go away."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from support.wire import BOUND
+from vaultbridge.jsonrpc.session import Outgoing
+from vaultbridge.protocols.mcp.stdio import (
+    ATOMIC_BYTES,
+    READ_AHEAD,
+    READ_BYTES,
+    WRITE_BUFFER_BYTES,
+    DescriptorReader,
+    DescriptorSink,
+)
+
+
+def item(data: bytes, *, notice: bool = False) -> Outgoing:
+    return Outgoing(data, None, final=not notice, notice=notice)
+
+
+async def read_lines(source: int, count: int) -> list[bytes]:
+    def read() -> list[bytes]:
+        with os.fdopen(os.dup(source), "rb") as file:
+            return [file.readline() for _ in range(count)]
+
+    return await asyncio.wait_for(asyncio.to_thread(read), BOUND)
+
+
+async def test_the_reader_gives_all_bytes_and_then_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    data = os.urandom(READ_BYTES * 3 + 5)
+    path.write_bytes(data)
+    reader = DescriptorReader(os.open(path, os.O_RDONLY))
+    reader.start()
+    found = b""
+    while part := await asyncio.wait_for(reader.read(), BOUND):
+        found += part
+    assert found == data
+
+
+async def test_the_reader_does_not_run_far_ahead() -> None:
+    source, sink = os.pipe()
+    reader = DescriptorReader(source)
+    reader.start()
+    os.set_blocking(sink, False)
+    written = 0
+
+    def fill() -> None:
+        """Write until the pipe is full."""
+        nonlocal written
+        try:
+            while True:
+                written += os.write(sink, b"x" * READ_BYTES)
+        except BlockingIOError:
+            pass
+
+    async with asyncio.timeout(BOUND):
+        while len(reader._chunks) < READ_AHEAD:
+            fill()
+            await asyncio.sleep(0)
+    fill()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert len(reader._chunks) == READ_AHEAD
+    before = written
+    fill()
+    assert written == before, "nobody takes anything out of the pipe"
+    os.close(sink)
+    found = 0
+    while part := await asyncio.wait_for(reader.read(), BOUND):
+        found += len(part)
+    assert found == written
+
+
+async def test_a_stopped_reader_gives_the_end_at_once() -> None:
+    source, sink = os.pipe()
+    reader = DescriptorReader(source)
+    reader.start()
+    waiting = asyncio.ensure_future(reader.read())
+    await asyncio.sleep(0)
+    reader.stop()
+    assert await asyncio.wait_for(waiting, BOUND) == b""
+    os.close(sink)
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+async def test_small_and_large_lines_keep_their_order(blocking: bool) -> None:
+    source, sink = os.pipe()
+    os.set_blocking(sink, blocking)
+    outlet = DescriptorSink(sink)
+    lines = [bytes([65 + n]) * (10 if n % 3 else ATOMIC_BYTES * 40) for n in range(20)]
+    for line in lines:
+        outlet.send(item(line))
+    assert await read_lines(source, len(lines)) == [line + b"\n" for line in lines]
+    await asyncio.wait_for(outlet.finish(), BOUND)
+    assert os.read(source, 1) == b"", "the descriptor is closed"
+    os.close(source)
+
+
+async def test_a_full_pipe_holds_back_until_somebody_reads() -> None:
+    source, sink = os.pipe()
+    outlet = DescriptorSink(sink)
+    count = 5
+    for _ in range(count):
+        outlet.send(item(b"x" * (WRITE_BUFFER_BYTES // 3)))
+    held = asyncio.ensure_future(outlet.drained())
+    await asyncio.sleep(0)
+    assert not held.done()
+    outlet.send(item(b"dropped", notice=True))
+    lines = await read_lines(source, count)
+    assert all(len(line) == WRITE_BUFFER_BYTES // 3 + 1 for line in lines)
+    await asyncio.wait_for(held, BOUND)
+    outlet.send(item(b"kept", notice=True))
+    assert await read_lines(source, 1) == [b"kept\n"]
+    await asyncio.wait_for(outlet.finish(), BOUND)
+    os.close(source)
+
+
+@pytest.mark.parametrize("size", [10, ATOMIC_BYTES * 100])
+async def test_a_reader_that_hangs_up_breaks_the_outlet_quietly(size: int) -> None:
+    source, sink = os.pipe()
+    outlet = DescriptorSink(sink)
+    os.close(source)
+    outlet.send(item(b"x" * size))
+    await asyncio.wait_for(outlet.broken.wait(), BOUND)
+    outlet.send(item(b"ignored"))
+    await asyncio.wait_for(outlet.drained(), BOUND)
+    await asyncio.wait_for(outlet.finish(), BOUND)
+
+
+async def test_the_end_does_not_wait_forever_for_a_reader(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("vaultbridge.protocols.mcp.stdio.FINISH_SECONDS", 0.05)
+    source, sink = os.pipe()
+    outlet = DescriptorSink(sink)
+    outlet.send(item(b"x" * WRITE_BUFFER_BYTES))
+    await asyncio.wait_for(outlet.finish(), BOUND)
+    assert "does not read" in caplog.text
+    os.close(source)

@@ -1,0 +1,172 @@
+"""Changes reach whoever wants them, and nobody else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.wire import HANDSHAKE, MODERN, Wire, fixture_server, modern_meta
+from vaultbridge.protocols.mcp.dialect import mcp_dialect
+from vaultbridge.protocols.mcp.provider import Offer
+from vaultbridge.protocols.mcp.subscriptions import MAX_LISTENING, MAX_WATCHED
+
+KEY = "io.modelcontextprotocol/subscriptionId"
+
+
+async def two_clients(version: str, other: str) -> tuple[Wire, Wire, Any]:
+    """Two connections to one server, and its provider."""
+    server, fixture = fixture_server()
+    wires = []
+    for name in (version, other):
+        wire = Wire(mcp_dialect(server), version=name)
+        if name != MODERN:
+            await wire.initialize()
+        wires.append(wire)
+    return wires[0], wires[1], fixture
+
+
+async def listen(wire: Wire, **notifications: Any) -> int:
+    id_ = await wire.start("subscriptions/listen", {"notifications": notifications})
+    acknowledged = await wire.notification("notifications/subscriptions/acknowledged")
+    assert acknowledged["_meta"] == {KEY: id_}
+    return id_
+
+
+@pytest.mark.parametrize("version", HANDSHAKE)
+async def test_a_changed_list_is_told_on_every_connection(version: str) -> None:
+    one, two, _ = await two_clients(version, "2025-11-25")
+    await one.result("tools/call", {"name": "test_trigger_tool_change"})
+    await one.result("tools/call", {"name": "test_trigger_prompt_change"})
+    for wire in (one, two):
+        await wire.notification("notifications/tools/list_changed")
+        await wire.notification("notifications/prompts/list_changed")
+    names = [tool["name"] for tool in (await two.result("tools/list"))["tools"]]
+    assert "test_added_1" in names
+
+
+@pytest.mark.parametrize("version", HANDSHAKE)
+async def test_an_update_is_told_to_subscribers_until_they_unsubscribe(version: str) -> None:
+    one, two, fixture = await two_clients(version, "2025-11-25")
+    uri = "test://watched-resource"
+    assert await one.result("resources/subscribe", {"uri": uri}) == {}
+    assert await one.result("resources/subscribe", {"uri": uri}) == {}
+    assert fixture.watched == {uri}
+    await one.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert await one.notification("notifications/resources/updated") == {"uri": uri}
+    assert two.messages == []
+    assert await one.result("resources/unsubscribe", {"uri": uri}) == {}
+    assert fixture.watched == set()
+    await one.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert one.messages == []
+
+
+async def test_unsubscribing_from_nothing_does_nothing() -> None:
+    one, _, _ = await two_clients("2025-11-25", "2025-11-25")
+    assert await one.result("resources/unsubscribe", {"uri": "test://x"}) == {}
+
+
+async def test_an_unknown_resource_cannot_be_watched() -> None:
+    one, _, fixture = await two_clients("2025-11-25", "2025-11-25")
+    error = await one.error("resources/subscribe", {"uri": "http://elsewhere"})
+    assert error["data"]["errorCode"] == "FILE_NOT_FOUND"
+    assert fixture.watched == set()
+
+
+async def test_the_provider_is_told_of_the_first_and_the_last_watcher() -> None:
+    one, two, fixture = await two_clients("2025-11-25", "2025-06-18")
+    uri = "test://watched-resource"
+    await one.result("resources/subscribe", {"uri": uri})
+    await two.result("resources/subscribe", {"uri": uri})
+    await one.connection.close()
+    assert fixture.watched == {uri}
+    await two.connection.close()
+    assert fixture.watched == set()
+
+
+async def test_listening_is_acknowledged_first_and_every_message_is_tagged() -> None:
+    one, two, fixture = await two_clients(MODERN, MODERN)
+    id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
+    assert fixture.watched == {"test://watched-resource"}
+    await two.result("tools/call", {"name": "test_trigger_tool_change"})
+    await two.result("tools/call", {"name": "test_trigger_prompt_change"})
+    await two.result("tools/call", {"name": "test_trigger_resource_update"})
+    assert await one.notification("notifications/tools/list_changed") == {"_meta": {KEY: id_}}
+    updated = await one.notification("notifications/resources/updated")
+    assert updated == {"uri": "test://watched-resource", "_meta": {KEY: id_}}
+    assert one.messages == [], "prompts were not asked for"
+    assert two.messages == [], "it does not listen"
+
+
+async def test_the_acknowledgement_names_only_what_will_be_honoured() -> None:
+    server, _ = fixture_server(offer=Offer())
+    wire = Wire(mcp_dialect(server), version=MODERN)
+    await wire.start(
+        "subscriptions/listen",
+        {
+            "notifications": {
+                "toolsListChanged": True,
+                "promptsListChanged": True,
+                "resourceSubscriptions": ["a:b"],
+            }
+        },
+    )
+    acknowledged = await wire.notification("notifications/subscriptions/acknowledged")
+    assert acknowledged["notifications"] == {"toolsListChanged": True}
+
+
+async def test_a_listener_hears_nothing_after_it_cancelled() -> None:
+    one, two, fixture = await two_clients(MODERN, MODERN)
+    id_ = await listen(one, toolsListChanged=True, resourceSubscriptions=["test://watched-resource"])
+    await one.notify("notifications/cancelled", requestId=id_)
+    await one.settle()
+    await two.result("tools/call", {"name": "test_trigger_tool_change"})
+    assert one.messages == []
+    assert fixture.watched == set()
+
+
+async def test_the_end_of_the_connection_ends_listening_with_a_result() -> None:
+    """Subscriptions, Graceful Closure."""
+    one, _, _ = await two_clients(MODERN, MODERN)
+    id_ = await listen(one, toolsListChanged=True)
+    await one.connection.drain()
+    (answer,) = one.messages
+    assert answer["id"] == id_
+    assert answer["result"]["_meta"][KEY] == id_
+    assert answer["result"]["resultType"] == "complete"
+
+
+async def test_several_subscriptions_are_told_apart() -> None:
+    one, two, _ = await two_clients(MODERN, MODERN)
+    first, second = await listen(one, toolsListChanged=True), await listen(one, toolsListChanged=True)
+    await two.result("tools/call", {"name": "test_trigger_tool_change"})
+    tags = {(await one.notification("notifications/tools/list_changed"))["_meta"][KEY] for _ in range(2)}
+    assert tags == {first, second}
+
+
+async def test_listening_is_not_under_the_time_limit() -> None:
+    server, _ = fixture_server()
+    wire = Wire(mcp_dialect(server), version=MODERN, call_seconds=0.01)
+    await listen(wire, toolsListChanged=True)
+    assert (await wire.result("tools/call", {"name": "test_wait"}))["isError"] is True
+    await wire.result("tools/call", {"name": "test_trigger_tool_change"})
+    assert await wire.notification("notifications/tools/list_changed")
+
+
+@pytest.mark.parametrize("wrong", [None, 5, {"resourceSubscriptions": "x"}, {"resourceSubscriptions": [5]}])
+async def test_a_wrong_filter_is_refused(wrong: Any) -> None:
+    server, _ = fixture_server()
+    wire = Wire(mcp_dialect(server), version=MODERN)
+    error = await wire.error("subscriptions/listen", {"notifications": wrong, "_meta": modern_meta()})
+    assert error["code"] == -32602
+    assert "notifications" in error["message"]
+
+
+async def test_watching_and_listening_are_bounded() -> None:
+    one, two, _ = await two_clients("2025-11-25", MODERN)
+    for n in range(MAX_WATCHED):
+        await one.result("resources/subscribe", {"uri": f"test://{n}"})
+    assert (await one.error("resources/subscribe", {"uri": "test://more"}))["code"] == -32602
+    for _ in range(MAX_LISTENING):
+        await listen(two, toolsListChanged=True)
+    assert (await two.error("subscriptions/listen", {"notifications": {}}))["code"] == -32602

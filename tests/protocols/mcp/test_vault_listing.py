@@ -1,0 +1,39 @@
+"""The list of tools at hand is the catalog's."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from vaultbridge.protocols.mcp.vault import listing as vault_listing
+from vaultbridge.protocols.mcp.vault.listing import at_hand, tool_info, written_down
+from vaultbridge.tools.standard import standard_catalog
+
+PROFILES = ("full", "core", "read-only")
+
+
+def test_the_file_is_what_the_catalog_says() -> None:
+    kept = Path(vault_listing.__file__).with_name("vault_tools.json").read_bytes()
+    assert kept == written_down(standard_catalog()), "run: python -m vaultbridge.protocols.mcp.vault.listing"
+
+
+@pytest.mark.parametrize(
+    ("profile", "read_only", "vaults"),
+    list(itertools.product(PROFILES, (False, True), ((), ("A",), ("A", "B")))),
+)
+def test_each_way_to_look_at_the_tools_is_at_hand(
+    profile: str, read_only: bool, vaults: tuple[str, ...]
+) -> None:
+    asked = standard_catalog().listing(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
+    assert at_hand(profile, read_only=read_only, vaults=vaults) == tuple(map(tool_info, asked))  # type: ignore[arg-type]
+
+
+def test_nothing_is_added_to_what_the_catalog_writes() -> None:
+    """A model pays for each byte."""
+    for tool in standard_catalog().listing():
+        assert msgspec.to_builtins(tool_info(tool)) == {
+            key: value for key, value in tool.wire().items() if value is not None
+        }

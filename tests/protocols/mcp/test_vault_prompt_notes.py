@@ -1,0 +1,100 @@
+"""Notes that are prompts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.protocols.mcp.vault.prompt_notes import (
+    ARGUMENTS,
+    Argument,
+    check_arguments,
+    filled,
+    prompt_of,
+)
+
+NOW = datetime(2026, 3, 14, 9, 26)
+
+
+def test_description_arguments_and_placeholders_make_the_prompt() -> None:
+    prompt = prompt_of(
+        "Plan",
+        "---\ndescription: Plans a night\narguments:\n  - name: when\n    description: The night\n"
+        "    required: true\n  - name: who\n---\n\nPlan {{when}} for {{ who }}, by {{method}}.\n",
+    )
+    assert prompt.description == "Plans a night"
+    assert prompt.arguments == (
+        Argument("when", "The night", required=True),
+        Argument("who"),
+        Argument("method", required=True),
+    )
+    assert prompt.body == "Plan {{when}} for {{ who }}, by {{method}}."
+
+
+@pytest.mark.parametrize(
+    ("yaml", "found"),
+    [
+        ("[note, style]", (Argument("note", complete="note"), Argument("style"))),
+        ("tag", (Argument("tag", complete="tag"),)),
+        ("{folder: Where, size: 3}", (Argument("folder", "Where", complete="folder"), Argument("size"))),
+        ("{a: {description: An a, required: true}}", (Argument("a", "An a", required=True),)),
+        ("[{name: topic, complete: tag}]", (Argument("topic", complete="tag"),)),
+        ("[{name: topic, complete: nonsense}]", (Argument("topic"),)),
+        ("[3, {description: nameless}, {name: ''}, null]", ()),
+        ("12", ()),
+    ],
+)
+def test_arguments_may_be_written_in_several_ways_and_nonsense_is_left_out(
+    yaml: str, found: tuple[Argument, ...]
+) -> None:
+    assert prompt_of("P", f"---\narguments: {yaml}\n---\nText").arguments == found
+
+
+def test_an_argument_is_put_in_everywhere_and_an_optional_one_may_leave_nothing() -> None:
+    prompt = prompt_of("P", "---\narguments: [b]\n---\n{{a}}-{{a}}-{{b}}.")
+    assert filled(prompt, {"a": "x"}, NOW) == "x-x-."
+
+
+def test_a_value_that_looks_like_a_placeholder_is_only_text() -> None:
+    prompt = prompt_of("P", "{{a}} {{b}}")
+    assert filled(prompt, {"a": "{{b}} {{date}}", "b": r"\1"}, NOW) == r"{{b}} {{date}} \1"
+
+
+def test_date_time_and_title_are_filled_in_unless_they_are_arguments() -> None:
+    prompt = prompt_of("P", "{{title}} {{date}} {{time}} {{date:YYYY}}")
+    assert prompt.arguments == ()
+    assert filled(prompt, {}, NOW) == "P 2026-03-14 09:26 2026"
+    own = prompt_of("P", "---\narguments: [date]\n---\n{{date}}")
+    assert filled(own, {"date": "tomorrow"}, NOW) == "tomorrow"
+
+
+def test_a_missing_and_an_unknown_argument_are_named() -> None:
+    prompt = prompt_of("P", "{{topic}}")
+    with pytest.raises(InvalidArgument, match="topic is missing") as missing:
+        filled(prompt, {"topic": "  "}, NOW)
+    assert missing.value.argument == "topic"
+    with pytest.raises(InvalidArgument, match=r"no argument 'topics'.*There are: topic"):
+        filled(prompt, {"topic": "x", "topics": "y"}, NOW)
+    with pytest.raises(InvalidArgument, match="It takes none"):
+        check_arguments("P", (), {"a": "b"})
+
+
+def test_a_note_with_bad_properties_is_still_a_prompt() -> None:
+    prompt = prompt_of("P", "---\na: [\n---\nDo {{x}}.")
+    assert [argument.name for argument in prompt.arguments] == ["x"]
+
+
+def test_arguments_are_bounded() -> None:
+    text = " ".join(f"{{{{a{n}}}}}" for n in range(100))
+    assert len(prompt_of("P", text).arguments) == ARGUMENTS
+
+
+@given(st.text())
+def test_any_text_is_a_prompt_that_can_be_filled(text: str) -> None:
+    prompt = prompt_of("P", text)
+    given_values = {argument.name: "v" for argument in prompt.arguments}
+    assert isinstance(filled(prompt, given_values, NOW), str)

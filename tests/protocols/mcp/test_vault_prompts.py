@@ -1,0 +1,183 @@
+"""Built-in prompts and the notes of the prompt folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.process import ROOT
+from support.vault import engines_of, sample_vault, small_vault
+from vaultbridge.errors import InvalidArgument, NoteNotFound
+from vaultbridge.protocols.mcp.values import PromptResult, TextContent
+from vaultbridge.protocols.mcp.vault.prompt_notes import BUILT_IN
+from vaultbridge.protocols.mcp.vault.prompts import PROMPT_BYTES, PROMPT_NOTES, Prompts, page_of
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.scope import Scope
+
+OWN = {prompt.name for prompt in BUILT_IN}
+
+
+def said(result: PromptResult) -> str:
+    first = result.messages[0].content
+    assert isinstance(first, TextContent)
+    return first.text
+
+
+def names(prompts: Prompts) -> set[str]:
+    return {info.name for info in prompts.infos()} - OWN
+
+
+def test_the_sample_vaults_prompts_are_listed_with_their_arguments(tmp_path: Path) -> None:
+    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    prompts = Prompts(engines)
+    found = {info.name: info for info in prompts.infos()}
+    assert names(prompts) == {"plan_a_night", "report_to_the_council"}
+    plan = found["plan_a_night"]
+    assert plan.title == "Plan a night"
+    assert plan.description == "Plan an observing night from the notes of this vault"
+    assert [(one.name, one.required) for one in plan.arguments] == [("date", True), ("visitors", False)]
+    text = said(prompts.get("plan_a_night", {"date": "2026-04-01", "visitors": "two"}))
+    assert "Plan the night of 2026-04-01" in text
+    assert "Visitors: two." in text
+    engines.close()
+
+
+def test_prompt_notes_are_found_without_an_index_and_as_they_are_now(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"Prompts/A.md": "old", "Prompts/Sub folder/B ü.md": "b", "C.md": "c"})
+    engines = engines_of(tmp_path, vault)
+    prompts = Prompts(engines)
+    assert names(prompts) == {"a", "sub_folder_b_ü"}
+    (vault / "Prompts" / "A.md").write_text("new")
+    assert said(prompts.get("a", {})) == "new"
+    assert engines["Notes"].ask.status.state == "empty"
+    engines.close()
+
+
+def test_another_folder_may_hold_the_prompts(tmp_path: Path) -> None:
+    vault = small_vault(tmp_path, {"Prompts/A.md": "a", "Meta/Prompts/B.md": "b"})
+    engines = engines_of(tmp_path, vault)
+    assert names(Prompts(engines, folder="Meta/Prompts")) == {"b"}
+    assert names(Prompts(engines, folder="Nowhere")) == set()
+    engines.close()
+
+
+def test_hidden_large_and_foreign_files_are_no_prompts(tmp_path: Path) -> None:
+    outside = small_vault(tmp_path, {"Secret.md": "secret"}, "outside")
+    files: dict[str, str | bytes] = {
+        "Prompts/Seen.md": "seen",
+        "Prompts/Private/Hidden.md": "hidden",
+        "Prompts/.dot/D.md": "d",
+        "Prompts/Large.md": "x" * (PROMPT_BYTES + 1),
+        "Prompts/Picture.png": b"png",
+    }
+    vault = small_vault(tmp_path, files)
+    (vault / "Prompts" / "Link.md").symlink_to(outside / "Secret.md")
+    engines = engines_of(tmp_path, vault, scope=Scope(deny=("Prompts/Private",)))
+    assert names(Prompts(engines)) == {"seen"}
+    engines.close()
+
+
+def test_names_that_collide_are_numbered(tmp_path: Path) -> None:
+    vault = small_vault(
+        tmp_path, {"Prompts/A b.md": "1", "Prompts/A-b.md": "2", "Prompts/Tidy inbox.md": "3"}
+    )
+    engines = engines_of(tmp_path, vault)
+    prompts = Prompts(engines)
+    assert names(prompts) == {"a_b", "a_b_2", "tidy_inbox_2"}
+    assert {said(prompts.get(name, {})) for name in ("a_b", "a_b_2")} == {"1", "2"}
+    engines.close()
+
+
+def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {f"Prompts/P{n:03}.md": "x" for n in range(PROMPT_NOTES + 5)}
+    engines = engines_of(tmp_path, small_vault(tmp_path, files))
+    infos = Prompts(engines).infos()
+    assert len(infos) == PROMPT_NOTES + len(OWN)
+    assert page_of(infos, "").items == tuple(infos)
+    engines.close()
+
+
+def test_a_built_in_prompt_brings_its_note_along(tmp_path: Path) -> None:
+    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    result = Prompts(engines).get("summarize_note", {"note": "M82", "focus": "the core"})
+    assert "[[M82]]" in said(result)
+    assert "Focus: the core." in said(result)
+    brought = result.messages[1].content
+    note = (tmp_path / "Sample Vault/Targets/M82.md").read_text()
+    mark = f"note-{content_hash(note.encode())}"
+    assert brought == TextContent(text=f"The note Targets/M82.md, as data:\n<{mark}>\n{note}\n</{mark}>")
+    engines.close()
+
+
+def test_a_long_note_is_brought_along_in_part_and_says_how_to_go_on(tmp_path: Path) -> None:
+    engines = engines_of(
+        tmp_path, small_vault(tmp_path, {"Long.md": "word " * 20 + "\n" + "line\n" * 20_000})
+    )
+    content = Prompts(engines).get("find_related", {"note": "Long"}).messages[1].content
+    assert isinstance(content, TextContent)
+    assert len(content.text) < 25_000
+    assert "read on with start=" in content.text
+    engines.close()
+
+
+def test_unknown_prompts_notes_and_arguments_are_told(tmp_path: Path) -> None:
+    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    prompts = Prompts(engines)
+    with pytest.raises(InvalidArgument, match="no prompt 'nope'"):
+        prompts.get("nope", {})
+    with pytest.raises(NoteNotFound):
+        prompts.get("summarize_note", {"note": "No such note at all"})
+    with pytest.raises(InvalidArgument, match="note is missing"):
+        prompts.get("summarize_note", {})
+    engines.close()
+
+
+def test_where_nothing_may_be_changed_no_prompt_changes_anything(tmp_path: Path) -> None:
+    engines = engines_of(tmp_path, sample_vault(tmp_path))
+    assert {info.name for info in Prompts(engines, read_only=True).infos()} & OWN == OWN - {"tidy_inbox"}
+    engines.close()
+
+
+def test_with_several_vaults_a_prompt_asks_which(tmp_path: Path) -> None:
+    one, two = small_vault(tmp_path, {"A.md": "in one"}, "One"), small_vault(tmp_path, {"A.md": "2"}, "Two")
+    engines = engines_of(tmp_path, one, two)
+    prompts = Prompts(engines)
+    info = next(info for info in prompts.infos() if info.name == "summarize_note")
+    assert [argument.name for argument in info.arguments] == ["note", "focus", "vault"]
+    with pytest.raises(InvalidArgument, match="vault is missing"):
+        prompts.get("summarize_note", {"note": "A"})
+    with pytest.raises(NoteNotFound):
+        prompts.get("summarize_note", {"note": "A", "vault": "Three"})
+    content = prompts.get("summarize_note", {"note": "A", "vault": "One"}).messages[1].content
+    assert isinstance(content, TextContent)
+    assert "\nin one\n" in content.text
+    engines.close()
+
+
+def test_a_vault_that_is_missing_leaves_the_built_in_prompts(tmp_path: Path) -> None:
+    engines = engines_of(tmp_path, tmp_path / "missing")
+    assert {info.name for info in Prompts(engines).infos()} == OWN
+
+
+def test_the_built_in_prompts_name_only_tools_that_exist() -> None:
+    import re
+
+    known = set(standard_catalog().names())
+    for prompt in BUILT_IN:
+        assert set(re.findall(r"obsidian_\w+", prompt.wording)) <= known, prompt.name
+        assert set(re.findall(r"\{(\w+)\}", prompt.wording)) <= {one.name for one in prompt.arguments}
+        assert not {one.name for one in prompt.arguments if not one.required} - set(prompt.defaults)
+
+
+def test_a_value_with_braces_is_only_text() -> None:
+    prompt = next(prompt for prompt in BUILT_IN if prompt.name == "summarize_note")
+    assert "[[{focus}]]" in prompt.text({"note": "{focus}", "focus": "x"})
+
+
+def test_the_built_in_prompts_and_their_arguments_are_in_the_document() -> None:
+    document = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+    for prompt in BUILT_IN:
+        arguments = ", ".join(f"`{argument.name}`" for argument in prompt.arguments)
+        assert f"| `{prompt.name}` | {arguments} |" in document

@@ -1,0 +1,203 @@
+"""Threads beside the event loop: a stuck one costs its own job and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+
+import pytest
+
+from vaultbridge.protocols.mcp.vault.workers import LONG_SECONDS, LONG_THREADS, THREADS, Workers
+
+BOUND = 20.0
+
+
+class Gate:
+    """Work that stands still until it is let go."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.open = threading.Event()
+
+    def __call__(self) -> str:
+        self.begun.set()
+        assert self.open.wait(BOUND)
+        return "late"
+
+
+async def begun(gate: Gate) -> None:
+    assert await asyncio.get_running_loop().run_in_executor(None, gate.begun.wait, BOUND)
+
+
+async def test_work_gives_what_it_returns_and_raises_what_it_raises() -> None:
+    workers = Workers()
+    assert await workers.run(lambda: 41 + 1) == 42
+    with pytest.raises(ZeroDivisionError):
+        await workers.run(lambda: 1 // 0)
+    workers.close()
+
+
+async def test_work_is_done_beside_the_loop_and_side_by_side() -> None:
+    workers = Workers(4)
+    meeting = threading.Barrier(4, timeout=BOUND)
+    loop_thread = threading.get_ident()
+
+    def meet() -> bool:
+        meeting.wait()
+        return threading.get_ident() != loop_thread
+
+    async with asyncio.timeout(BOUND):
+        assert all(await asyncio.gather(*(workers.run(meet) for _ in range(4))))
+    workers.close()
+
+
+async def test_work_that_tries_to_end_the_process_only_fails() -> None:
+    workers = Workers(1)
+    with pytest.raises(RuntimeError, match="SystemExit"):
+        await workers.run(sys.exit)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await workers.run(lambda: next(iter(())))
+    assert await workers.run(lambda: "alive") == "alive"
+    workers.close()
+
+
+async def test_a_stuck_job_is_left_behind_and_its_place_taken() -> None:
+    workers = Workers(1)
+    gate = Gate()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await workers.run(gate)
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "next") == "next"
+    gate.open.set()
+    workers.close()
+
+
+async def test_a_job_nobody_waits_for_any_more_is_never_begun() -> None:
+    workers = Workers(1)
+    gate = Gate()
+    first = asyncio.ensure_future(workers.run(gate))
+    await begun(gate)
+    ran = threading.Event()
+    second = asyncio.ensure_future(workers.run(ran.set))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.gather(second, return_exceptions=True)
+    gate.open.set()
+    assert await first == "late"
+    assert await workers.run(lambda: "after") == "after"
+    assert not ran.is_set()
+    workers.close()
+
+
+async def test_threads_left_behind_are_bounded() -> None:
+    workers = Workers(1, most=2)
+    gates = [Gate(), Gate()]
+    for gate in gates:
+        task = asyncio.ensure_future(workers.run(gate))
+        await begun(gate)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    waiting = asyncio.ensure_future(workers.run(lambda: "served at last"))
+    done, _ = await asyncio.wait([waiting], timeout=0.05)
+    assert not done, "a third thread was started"
+    gates[0].open.set()
+    gates[1].open.set()
+    async with asyncio.timeout(BOUND):
+        assert await waiting == "served at last"
+    workers.close()
+
+
+async def test_after_the_end_no_work_is_taken() -> None:
+    workers = Workers()
+    workers.close()
+    with pytest.raises(RuntimeError):
+        await workers.run(lambda: None)
+
+
+async def test_many_jobs_from_many_tasks_all_come_back() -> None:
+    workers = Workers()
+    async with asyncio.timeout(BOUND):
+        found = await asyncio.gather(*(workers.run(lambda n=n: n) for n in range(2000)))  # type: ignore[misc]
+    assert found == list(range(2000))
+    workers.close()
+
+
+def compute() -> None:
+    """Work of a long kind: what counts is the time that the thread itself computes."""
+    until = time.thread_time() + 4 * LONG_SECONDS
+    while time.thread_time() < until:
+        pass
+
+
+async def test_short_jobs_do_not_queue_behind_long_ones() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    gates = [Gate() for _ in range(2 * THREADS)]
+    searches = [asyncio.ensure_future(workers.run(gate, kind="search")) for gate in gates]
+    for gate in gates[:LONG_THREADS]:
+        await begun(gate)
+    async with asyncio.timeout(BOUND):
+        for kind in ("read", ""):
+            assert await workers.run(lambda: "short", kind=kind) == "short"
+    assert not any(gate.begun.is_set() for gate in gates[LONG_THREADS:]), "all threads were given to searches"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        assert await asyncio.gather(*searches) == ["late"] * len(gates)
+    workers.close()
+
+
+async def test_long_jobs_are_not_starved_by_short_ones() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    gates = [Gate() for _ in range(2 * THREADS)]
+    reads = [asyncio.ensure_future(workers.run(gate, kind="read")) for gate in gates]
+    for gate in gates[: THREADS - 1]:
+        await begun(gate)
+    search = asyncio.ensure_future(workers.run(lambda: "found", kind="search"))
+    await asyncio.sleep(0)
+    gates[0].open.set()
+    async with asyncio.timeout(BOUND):
+        assert await search == "found"
+    for gate in gates:
+        gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(*reads)
+    workers.close()
+
+
+async def test_a_long_job_that_is_left_behind_gives_its_place_in_the_lane_back() -> None:
+    workers = Workers()
+    await workers.run(compute, kind="search")
+    stuck = [Gate() for _ in range(LONG_THREADS)]
+    for gate in stuck:
+        task = asyncio.ensure_future(workers.run(gate, kind="search"))
+        await begun(gate)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    async with asyncio.timeout(BOUND):
+        assert await workers.run(lambda: "found", kind="search") == "found"
+    for gate in stuck:
+        gate.open.set()
+    workers.close()
+
+
+async def test_callers_take_turns() -> None:
+    workers = Workers(1)
+    gate = Gate()
+    first = asyncio.ensure_future(workers.run(gate))
+    await begun(gate)
+    order: list[str] = []
+    jobs = [
+        asyncio.ensure_future(workers.run(lambda caller=caller: order.append(caller), caller=caller))  # type: ignore[misc]
+        for caller in ("many", "many", "many", "one")
+    ]
+    await asyncio.sleep(0)
+    gate.open.set()
+    async with asyncio.timeout(BOUND):
+        await asyncio.gather(first, *jobs)
+    assert order == ["many", "one", "many", "many"]
+    workers.close()

@@ -1,0 +1,298 @@
+"""The driver: tasks, bounds, cancellation, the end."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from support.wire import BOUND, Wire
+from vaultbridge.jsonrpc.messages import PeerGone
+from vaultbridge.protocols import connection
+from vaultbridge.protocols.connection import MAX_RUNNING, MAX_WAITING
+from vaultbridge.protocols.dialect import Call, MethodTable
+
+
+class Gate:
+    """A handler that waits until it is opened, and counts."""
+
+    def __init__(self) -> None:
+        self.opened = asyncio.Event()
+        self.running = 0
+        self.most = 0
+        self.cancelled = 0
+
+    async def __call__(self, call: Call) -> str:
+        self.running += 1
+        self.most = max(self.most, self.running)
+        try:
+            await self.opened.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        finally:
+            self.running -= 1
+        return "through"
+
+
+def gated() -> tuple[Gate, Wire]:
+    gate = Gate()
+    return gate, Wire(lambda _: MethodTable({"gate": gate, "ping": _ping}))
+
+
+async def _ping(call: Call) -> dict[str, Any]:
+    return {}
+
+
+async def test_a_slow_request_does_not_hold_up_the_others() -> None:
+    gate, wire = gated()
+    slow = await wire.start("gate")
+    assert (await wire.ask("ping"))["result"] == {}
+    gate.opened.set()
+    assert (await wire.until(lambda message: message["id"] == slow))["result"] == "through"
+
+
+async def test_only_so_many_run_at_once_and_the_rest_wait_their_turn() -> None:
+    gate, wire = gated()
+    ids = [await wire.start("gate") for _ in range(MAX_RUNNING * 2)]
+    await wire.settle()
+    assert gate.running == MAX_RUNNING
+    gate.opened.set()
+    for id_ in ids:
+        await wire.until(lambda message, id_=id_: message["id"] == id_)
+    assert gate.most == MAX_RUNNING
+
+
+async def test_reading_stops_when_too_many_wait_and_goes_on_when_there_is_room() -> None:
+    gate, wire = gated()
+    total = MAX_RUNNING + MAX_WAITING
+    for _ in range(total - 1):
+        await wire.start("gate")
+    blocked = asyncio.ensure_future(wire.start("gate"))
+    await wire.settle()
+    assert not blocked.done()
+    gate.opened.set()
+    await asyncio.wait_for(blocked, BOUND)
+    await wire.until(lambda message: message["id"] == total)
+
+
+async def test_who_waits_for_room_is_let_go_at_the_end() -> None:
+    _, wire = gated()
+    for _ in range(MAX_RUNNING + MAX_WAITING - 1):
+        await wire.start("gate")
+    blocked = asyncio.ensure_future(wire.start("gate"))
+    await wire.settle()
+    await wire.connection.close()
+    await asyncio.wait_for(blocked, BOUND)
+
+
+async def test_a_waiting_request_can_be_cancelled_and_never_starts() -> None:
+    gate, wire = gated()
+    for _ in range(MAX_RUNNING):
+        await wire.start("gate")
+    waiting = await wire.start("gate")
+    await wire.notify("notifications/cancelled", requestId=waiting)
+    gate.opened.set()
+    await wire.until(lambda message: message["id"] == MAX_RUNNING)
+    await wire.settle()
+    assert all(message["id"] != waiting for message in wire.messages)
+
+
+async def test_a_cancelled_handler_is_stopped_and_not_answered() -> None:
+    gate, wire = gated()
+    id_ = await wire.start("gate")
+    await wire.settle()
+    await wire.notify("notifications/cancelled", requestId=id_)
+    await wire.settle()
+    assert gate.cancelled == 1
+    assert wire.messages == []
+
+
+async def test_the_id_of_a_cancelled_request_may_be_used_again_at_once() -> None:
+    _, wire = gated()
+    id_ = await wire.start("gate")
+    await wire.settle()
+    await wire.notify("notifications/cancelled", requestId=id_)
+    await wire.post({"jsonrpc": "2.0", "id": id_, "method": "ping"})
+    assert (await wire.until(lambda message: message["id"] == id_))["result"] == {}
+
+
+async def test_a_waiting_request_that_was_cancelled_does_not_run_under_an_id_used_again() -> None:
+    gate, wire = gated()
+    for _ in range(MAX_RUNNING):
+        await wire.start("gate")
+    waiting = await wire.start("gate")
+    await wire.notify("notifications/cancelled", requestId=waiting)
+    await wire.post({"jsonrpc": "2.0", "id": waiting, "method": "ping"})
+    gate.opened.set()
+    assert (await wire.until(lambda message: message["id"] == waiting))["result"] == {}
+
+
+async def test_a_handler_beyond_its_time_is_stopped_and_answered() -> None:
+    gate = Gate()
+    wire = Wire(lambda _: MethodTable({"gate": gate}), call_seconds=0.02)
+    error = await wire.error("gate")
+    assert (error["code"], error["data"]["errorCode"]) == (-32006, "TIMEOUT")
+    assert gate.cancelled == 1
+
+
+async def test_a_timeout_of_the_handlers_own_is_not_ours() -> None:
+    async def own(call: Call) -> None:
+        raise TimeoutError("a socket of mine")
+
+    wire = Wire(lambda _: MethodTable({"m": own}))
+    assert (await wire.error("m"))["code"] == -32603
+
+
+async def test_draining_finishes_and_answers_what_is_in_flight() -> None:
+    gate, wire = gated()
+    ids = {await wire.start("gate") for _ in range(MAX_RUNNING + 3)}
+    draining = asyncio.ensure_future(wire.connection.drain())
+    await wire.settle()
+    gate.opened.set()
+    await asyncio.wait_for(draining, BOUND)
+    assert {message["id"] for message in wire.messages} == ids
+
+
+async def test_draining_has_a_bound() -> None:
+    gate, wire = gated()
+    await wire.start("gate")
+    await asyncio.wait_for(wire.connection.drain(0.02), BOUND)
+    assert gate.cancelled == 1
+    assert wire.messages == []
+
+
+async def test_draining_ends_questions_to_a_client_that_can_no_longer_answer() -> None:
+    async def ask(call: Call) -> str:
+        try:
+            await call.ask("roots/list", {})
+        except PeerGone as gone:
+            return str(gone)
+        return "answered"
+
+    wire = Wire(lambda _: MethodTable({"m": ask}))
+    id_ = await wire.start("m")
+    await wire.request("roots/list")
+    await asyncio.wait_for(wire.connection.drain(), BOUND)
+    (answer,) = [message for message in wire.messages if message.get("id") == id_]
+    assert "closed before" in answer["result"]
+
+
+async def test_closing_stops_everything_and_sends_nothing_more() -> None:
+    gate, wire = gated()
+    await wire.start("gate")
+    beside = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            beside.set()
+
+    wire.connection.spawn(work())
+    await wire.settle()
+    await wire.connection.close()
+    await wire.connection.close()
+    assert beside.is_set()
+    assert gate.cancelled == 1
+    wire.connection.notify("late", {})
+    await wire.post({"jsonrpc": "2.0", "id": 99, "method": "ping"})
+    await wire.settle()
+    assert wire.messages == []
+    with pytest.raises(PeerGone):
+        await wire.connection.request("roots/list", {})
+
+
+async def test_a_result_that_is_not_json_is_an_internal_error() -> None:
+    async def bad(call: Call) -> object:
+        return {"x": object()}
+
+    wire = Wire(lambda _: MethodTable({"m": bad}))
+    assert (await wire.error("m"))["code"] == -32603
+    assert (await wire.error("m"))["code"] == -32603
+
+
+async def test_a_notification_that_fails_is_logged_and_harms_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(params: dict[str, Any]) -> None:
+        raise KeyError("oops")
+
+    wire = Wire(lambda _: MethodTable({"ping": _ping}, {"n": fail}))
+    await wire.notify("n")
+    assert "oops" in caplog.text
+    assert (await wire.ask("ping"))["result"] == {}
+
+
+async def test_work_beside_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        raise KeyError("oops")
+
+    wire = Wire(lambda _: MethodTable({}))
+    wire.connection.spawn(work())
+    await wire.settle()
+    assert "oops" in caplog.text
+
+
+async def test_a_slow_client_holds_back_new_work() -> None:
+    gate, wire = gated()
+    gate.opened.set()
+    wire.slow.clear()
+    for _ in range(MAX_RUNNING + 5):
+        await wire.start("gate")
+    await wire.settle()
+    assert len(wire.messages) == MAX_RUNNING, (
+        "each answered request keeps its place until the client has read"
+    )
+    wire.slow.set()
+    await wire.until(lambda message: message["id"] == MAX_RUNNING + 5)
+
+
+async def test_ten_thousand_requests_leave_nothing_behind() -> None:
+    _, wire = gated()
+    before = len(asyncio.all_tasks())
+    for n in range(10_000):
+        await wire.post({"jsonrpc": "2.0", "id": n, "method": "ping" if n % 3 else "no/such"})
+        if n % 7 == 0:
+            await wire.notify("notifications/cancelled", requestId=n)
+    await asyncio.wait_for(wire.connection.drain(), 60)
+    assert wire.connection.session.in_flight == 0
+    answered = [message["id"] for message in wire.messages]
+    assert len(answered) == len(set(answered))
+    assert set(range(10_000)) - set(answered) <= set(range(0, 10_000, 7))
+    assert len(asyncio.all_tasks()) == before
+
+
+async def test_a_handler_that_ignores_its_cancellation_does_not_hold_up_the_end(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connection, "CLOSE_SECONDS", 0.01)
+    let_go = asyncio.Event()
+
+    async def stubborn(call: Call) -> None:
+        while not let_go.is_set():
+            try:
+                await let_go.wait()
+            except asyncio.CancelledError:
+                continue
+
+    wire = Wire(lambda _: MethodTable({"m": stubborn}))
+    await wire.start("m")
+    await wire.settle()
+    await asyncio.wait_for(wire.connection.close(), BOUND)
+    assert "do not heed" in caplog.text
+    let_go.set()
+    await wire.settle()
+
+
+async def test_a_dialect_that_fails_to_find_a_handler_answers_with_an_internal_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(MethodTable):
+        def handler(self, request: Any) -> Any:
+            raise KeyError("oops")
+
+    wire = Wire(lambda _: Broken({}))
+    assert (await wire.error("m"))["code"] == -32603
+    assert "oops" in caplog.text

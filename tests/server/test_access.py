@@ -1,0 +1,187 @@
+"""Who may use a real server, and for how long: what was opened with a token ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from server.conftest import BOUND, Served, Serving, furnished, indexed
+from support.http import BOTH, events
+from support.wire import MODERN, modern_meta
+from vaultbridge.server.tokens import FILE_NAME, AccessToken
+
+MCP = {"Accept": BOTH, "Content-Type": "application/json"}
+HELLO = "obsidian://vault/Notes/Hello.md"
+
+
+@pytest.fixture(autouse=True)
+def vault(tmp_path: Path) -> None:
+    furnished(tmp_path / "Notes")
+    indexed(tmp_path / "Notes")
+
+
+def bearer(secret: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {secret}"}
+
+
+async def initialized(served: Served, **headers: str) -> dict[str, str]:
+    """The headers of a new session."""
+    me = {"name": "t", "version": "1"}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": me}
+    message = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}
+    sent = {**MCP, **headers}
+    async with served.http.post(f"{served.url}/mcp", json=message, headers=sent) as response:
+        assert response.status == 200, await response.text()
+        sent["Mcp-Session-Id"] = response.headers["Mcp-Session-Id"]
+    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    async with served.http.post(f"{served.url}/mcp", json=ready, headers=sent) as response:
+        assert response.status == 202
+    return sent
+
+
+async def ask(served: Served, headers: dict[str, str], method: str, **params: Any) -> Any:
+    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    async with served.http.post(f"{served.url}/mcp", json=message, headers=headers) as response:
+        return response.status, json.loads(await response.read() or b"null")
+
+
+@asynccontextmanager
+async def streams(
+    served: Served, session: dict[str, str], secret: str
+) -> AsyncIterator[list[aiohttp.ClientResponse]]:
+    """The three streams that one token may have open."""
+    params = {"_meta": modern_meta(), "notifications": {"resourceSubscriptions": [HELLO]}}
+    listen = {"jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params}
+    named = {"MCP-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
+    headers = {**MCP, **bearer(secret)}
+    forever = aiohttp.ClientTimeout(None)
+    async with (
+        served.http.get(f"{served.url}/mcp", headers=session, timeout=forever) as get,
+        served.http.get(f"{served.url}/sse", headers=headers, timeout=forever) as sse,
+        served.http.post(
+            f"{served.url}/mcp", json=listen, headers={**headers, **named}, timeout=forever
+        ) as listening,
+    ):
+        for response in (get, sse, listening):
+            assert response.status == 200
+        await anext(events(listening))
+        yield [get, sse, listening]
+
+
+def rewritten(served: Served, **changes: Any) -> None:
+    """The list of tokens as somebody changed it by hand."""
+    file = served.config_file.parent / FILE_NAME
+    tokens = msgspec.json.decode(file.read_bytes(), type=list[AccessToken])
+    passing = file.with_suffix(".new")
+    passing.write_bytes(msgspec.json.encode([msgspec.structs.replace(one, **changes) for one in tokens]))
+    passing.chmod(0o600)
+    passing.replace(file)
+
+
+@pytest.mark.parametrize("limits", [{}, {"read_only": True}])
+@pytest.mark.parametrize("how", ["revoked", "expired", "scoped anew", "the list is damaged"])
+async def test_what_a_token_opened_ends_with_it(serving: Serving, limits: dict[str, Any], how: str) -> None:
+    async with serving() as served:
+        _, secret = served.tokens.make("phone", **limits)
+        _, other = served.tokens.make("laptop")
+        session = await initialized(served, **bearer(secret))
+        staying = await initialized(served)
+        assert (await ask(served, session, "resources/subscribe", uri=HELLO))[0] == 200
+        async with (
+            served.http.get(f"{served.url}/mcp", headers=staying) as stays,
+            streams(served, session, secret) as opened,
+            asyncio.timeout(BOUND),
+        ):
+            if how == "revoked":
+                served.tokens.revoke("phone")
+            elif how == "expired":
+                rewritten(served, expires=time.time() - 1)
+            elif how == "scoped anew":
+                rewritten(served, deny=("Hello.md",))
+            else:
+                (served.config_file.parent / FILE_NAME).write_text("{")
+            for stream in opened:
+                assert [
+                    event.message["method"]
+                    async for event in events(stream)
+                    if event.name == "message" and "method" in event.message
+                ] == []
+            # Who came without a token is not touched.
+            assert (await ask(served, staying, "resources/subscribe", uri=HELLO))[0] == 200
+            (served.vault / "Hello.md").write_text("changed")
+            assert (await anext(events(stays))).message["method"] == "notifications/resources/updated"
+        status, answer = await ask(served, session, "ping")
+        assert status == {"revoked": 401, "expired": 401, "scoped anew": 404}.get(how, 503)
+        if how == "scoped anew":
+            again = await initialized(served, **bearer(secret))
+            status, answer = await ask(served, again, "resources/read", uri=HELLO)
+            assert "error" in answer
+        elif how == "revoked":
+            assert (await ask(served, {**MCP, **bearer(other)}, "ping"))[0] == 400, "without a session"
+
+
+async def test_who_came_without_a_token_leaves_when_one_is_demanded(serving: Serving) -> None:
+    async with serving() as served:
+        session = await initialized(served)
+        written = served.config_file.read_text()
+        async with (
+            asyncio.timeout(BOUND),
+            served.http.get(f"{served.url}/mcp", headers=session) as stream,
+        ):
+            served.configure(written + "[tokens]\nrequired = true\n")
+            assert [event async for event in events(stream)] == []
+        assert (await ask(served, session, "ping"))[0] == 401
+
+
+async def test_the_owners_token_opens_mcp_to_a_page_too(serving: Serving) -> None:
+    async with serving() as served:
+        own = json.loads(next(served.home.glob(".claude/ide/*.lock")).read_text())["authToken"]
+        page = {"Origin": "http://localhost:5173"}
+        session = await initialized(served, **bearer(own), **page)
+        assert (await ask(served, session, "ping"))[0] == 200
+        # Another principal than a local program, which knows no token.
+        bare = {name: value for name, value in session.items() if name not in ("Authorization", "Origin")}
+        assert (await ask(served, bare, "ping"))[0] == 404
+
+
+async def test_a_page_of_this_very_server_needs_no_token_and_other_pages_do(serving: Serving) -> None:
+    async with serving() as served:
+        own = {"Origin": served.url}
+        session = await initialized(served, **own)
+        assert (await ask(served, session, "ping"))[0] == 200
+        port = served.url.rpartition(":")[2]
+        for page in (
+            {"Origin": "http://localhost:5173"},
+            {"Origin": f"https://127.0.0.1:{port}"},
+            {"Origin": f"http://localhost:{port}"},  # By another name than the one it calls us by.
+            {**own, "Sec-Fetch-Site": "cross-site"},
+            {"Sec-Fetch-Site": "same-site"},
+        ):
+            assert (await ask(served, {**MCP, **page}, "ping"))[0] == 401, page
+
+
+async def test_two_authorizations_are_none(serving: Serving) -> None:
+    async with serving() as served:
+        _, secret = served.tokens.make("phone")
+        both = [("Authorization", f"Bearer {secret}"), ("Authorization", "Bearer other")]
+        async with served.http.get(f"{served.url}/bridge/v1/tools", headers=both) as response:
+            assert response.status == 401
+            assert response.headers["WWW-Authenticate"].startswith('Bearer realm="vaultbridge"')
+
+
+async def test_a_damaged_list_blames_nobody_and_lets_nobody_in(serving: Serving) -> None:
+    async with serving() as served:
+        _, secret = served.tokens.make("phone")
+        (served.config_file.parent / FILE_NAME).write_text("[")
+        for path in ("/bridge/v1/tools", "/mcp", "/sse"):
+            assert await served.status(path, **bearer(secret)) == 503
+        assert await served.status() == 200

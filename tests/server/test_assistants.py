@@ -1,0 +1,54 @@
+"""Where assistants keep their servers, on each system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.server.assistants import ASSISTANTS, config_file, server_entry
+
+BY_NAME = {one.name: one for one in ASSISTANTS}
+
+
+@pytest.mark.parametrize(
+    ("name", "platform", "expected"),
+    [
+        ("claude-desktop", "linux", "/home/a/.config/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "darwin", "/home/a/Library/Application Support/Claude/claude_desktop_config.json"),
+        ("claude-desktop", "win32", "/roaming/Claude/claude_desktop_config.json"),
+        ("vscode", "linux", "/home/a/.config/Code/User/mcp.json"),
+        ("vscode", "darwin", "/home/a/Library/Application Support/Code/User/mcp.json"),
+        ("cursor", "darwin", "/home/a/.cursor/mcp.json"),
+        ("windsurf", "linux", "/home/a/.codeium/windsurf/mcp_config.json"),
+        ("gemini", "win32", "/home/a/.gemini/settings.json"),
+        ("claude-code", "linux", "/here/.mcp.json"),
+    ],
+)
+def test_the_file_is_where_the_assistant_looks(name: str, platform: str, expected: str) -> None:
+    environ = {"HOME": "/home/a", "APPDATA": "/roaming"}
+    found = config_file(BY_NAME[name], environ, here=Path("/here"), platform=platform)
+    assert found == Path(expected)
+
+
+def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
+    def found(folder: str) -> Path:
+        environ = {"HOME": "/home/a", "XDG_CONFIG_HOME": folder}
+        return config_file(BY_NAME["vscode"], environ, here=Path(), platform="linux")
+
+    assert found("/conf") == Path("/conf/Code/User/mcp.json")
+    assert found("conf") == Path("/home/a/.config/Code/User/mcp.json")
+
+
+def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = tmp_path / "python"
+    monkeypatch.setattr(sys, "executable", str(python))
+    entry = server_entry(BY_NAME["cursor"], Path("/vault"), ("--read-only",))
+    assert entry == {
+        "command": str(python),
+        "args": ["-m", "vaultbridge", "stdio", "/vault", "--read-only"],
+    }
+    (tmp_path / "vaultbridge").touch()
+    entry = server_entry(BY_NAME["vscode"], Path("/vault"))
+    assert entry == {"type": "stdio", "command": str(tmp_path / "vaultbridge"), "args": ["stdio", "/vault"]}

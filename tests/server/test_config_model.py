@@ -1,0 +1,209 @@
+"""Where the configuration lies, what it says, what stands above it, and that its document knows every key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import fields
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.server.config.model import (
+    EMPTY,
+    LIVE,
+    Config,
+    VaultConfig,
+    config_file,
+    from_environment,
+    load,
+)
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "config.md"
+
+EVERYTHING = """
+[[vaults]]
+path = "~/Notes"
+read_only = true
+allow = ["Work/"]
+deny = ["Work/Secret/"]
+outside_links = true
+
+[server]
+host = "127.0.0.1"
+port = 3000
+cors = "local"
+hosts = ["vault.home.arpa"]
+origins = ["https://vault.home.arpa"]
+tls_certificate = "cert.pem"
+tls_key = "key.pem"
+behind_proxy = false
+
+[scope]
+read_only = false
+allow = []
+deny = ["Private/"]
+
+[tools]
+profile = "full"
+enable = []
+disable = ["delete_note", "canvas"]
+errors = "auto"
+plugins = true
+packages = true
+
+[ide]
+enabled = true
+name = "Obsidian"
+relative_paths = false
+quote_mentions = true
+
+[privacy]
+share_selection = true
+
+[limits]
+call_seconds = 30
+note_bytes = 1048576
+
+[tokens]
+required = false
+
+[log]
+level = "info"
+"""
+
+
+def keys() -> Iterator[str]:
+    for section in fields(Config):
+        table: Any = VaultConfig if section.name == "vaults" else section.type
+        for field in fields(table):
+            yield f"{section.name}.{field.name}"
+
+
+def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path) -> None:
+    assert load(tmp_path / "config.toml") == EMPTY
+
+
+def test_every_key_can_be_written(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(EVERYTHING, "utf-8")
+    config = load(file)
+    assert config.vaults == (
+        VaultConfig(
+            path="~/Notes", read_only=True, allow=("Work/",), deny=("Work/Secret/",), outside_links=True
+        ),
+    )
+    assert config.server.hosts == ("vault.home.arpa",)
+    assert config.limits.call_seconds == 30.0
+    named = {line.partition(" ")[0] for line in EVERYTHING.splitlines() if " = " in line}
+    assert named == {key.partition(".")[2] for key in keys()}
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"\xef\xbb\xbf[log]\r\nlevel = 'debug'\r\n")
+    assert load(file).log.level == "debug"
+
+
+def test_a_file_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").mkdir()
+    with pytest.raises(InvalidArgument, match="cannot be read"):
+        load(tmp_path / "config.toml")
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"#" * (1024 * 1024 + 1))
+    with pytest.raises(InvalidArgument, match="more than"):
+        load(file)
+
+
+@pytest.mark.parametrize(
+    ("environ", "platform", "place"),
+    [
+        ({"HOME": "/h"}, "linux", "/h/.config/vaultbridge/config.toml"),
+        ({"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "linux", "/x/vaultbridge/config.toml"),
+        ({"HOME": "/h", "XDG_CONFIG_HOME": "relative"}, "linux", "/h/.config/vaultbridge/config.toml"),
+        ({"HOME": "/h"}, "darwin", "/h/Library/Application Support/vaultbridge/config.toml"),
+        ({"HOME": "/h", "APPDATA": "/a"}, "win32", "/a/vaultbridge/config.toml"),
+        ({"HOME": "/h", "VAULTBRIDGE_CONFIG": "/c/my.toml"}, "linux", "/c/my.toml"),
+    ],
+)
+def test_the_file_lies_where_the_system_keeps_such_files(
+    environ: dict[str, str], platform: str, place: str
+) -> None:
+    assert config_file(environ, platform=platform) == Path(place)
+
+
+def test_the_environment_stands_above_the_file() -> None:
+    environ = {
+        "VAULTBRIDGE_VAULT": "/one:/two",
+        "VAULTBRIDGE_HOST": "::1",
+        "VAULTBRIDGE_PORT": "4000",
+        "VAULTBRIDGE_READ_ONLY": "1",
+        "VAULTBRIDGE_LOG_LEVEL": "error",
+    }
+    config = from_environment(EMPTY, environ)
+    assert [vault.path for vault in config.vaults] == ["/one", "/two"]
+    assert (config.server.host, config.server.port) == ("::1", 4000)
+    assert config.scope.read_only
+    assert config.log.level == "error"
+    assert from_environment(EMPTY, {}) == EMPTY
+
+
+def test_a_vault_named_elsewhere_keeps_what_the_file_says_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "Link").symlink_to(tmp_path / "Notes")
+    config = Config(
+        vaults=(VaultConfig(path="~/Notes", read_only=True), VaultConfig(path="Work", deny=("x",)))
+    )
+    environ = {"VAULTBRIDGE_VAULT": os.pathsep.join([str(tmp_path / "Link"), "Work", "Other"])}
+    assert from_environment(config, environ).vaults == (
+        VaultConfig(path=str(tmp_path / "Link"), read_only=True),
+        VaultConfig(path="Work", deny=("x",)),
+        VaultConfig(path="Other"),
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without end")
+def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
+    with pytest.raises(InvalidArgument, match="more than"):
+        load(Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["VAULTBRIDGE_HOST", "VAULTBRIDGE_PORT", "VAULTBRIDGE_READ_ONLY", "VAULTBRIDGE_LOG_LEVEL"],
+)
+def test_a_wrong_variable_is_named(variable: str) -> None:
+    with pytest.raises(InvalidArgument, match=variable):
+        from_environment(EMPTY, {variable: "host:99999999"})
+
+
+def test_every_key_is_documented_with_whether_it_is_live() -> None:
+    text = DOCUMENT.read_text("utf-8")
+    rows = {
+        line.split("|")[1].strip().strip("`"): line for line in text.splitlines() if line.startswith("| `")
+    }
+    missing = [key for key in keys() if key not in rows]
+    assert not missing, missing
+    wrong = [key for key in keys() if ("live" in rows[key].split("|")[3]) != (key in LIVE)]
+    assert not wrong, wrong
+    unknown = [key for key in rows if "." in key and key not in set(keys())]
+    assert not unknown, unknown
+
+
+def test_what_is_live_is_a_key() -> None:
+    assert set(keys()) >= LIVE
+
+
+def test_the_documents_example_is_a_good_configuration(tmp_path: Path) -> None:
+    text = DOCUMENT.read_text("utf-8")
+    example = text.partition("```toml\n")[2].partition("```")[0]
+    file = tmp_path / "config.toml"
+    file.write_text(example, "utf-8")
+    assert load(file) != EMPTY

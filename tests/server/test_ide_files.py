@@ -1,0 +1,130 @@
+"""Files over the IDE socket of a real `vaultbridge serve`: what may be written, read and listed there."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from support.editor import Client, Failed
+from support.serve import Served, served
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    for path, text in {
+        "Plan.md": "plan\n",
+        "Sub/Plan.md": "plan below\n",
+        "Sub/main.js": "1\n",
+        "Sub.md": "a note called like the folder\n",
+        "Private/Diary.md": "dear diary\n",
+    }.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, "utf-8")
+    (folder / "whole.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    (folder / "stub.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+@pytest.fixture
+async def server(tmp_path: Path, vault: Path) -> AsyncIterator[Served]:
+    async with served(tmp_path / "home", vault, "--deny", "Private/") as server:
+        yield server
+
+
+@pytest.fixture
+async def client(server: Served) -> AsyncIterator[Client]:
+    async with server.client() as client:
+        yield client
+
+
+async def refused(client: Client, method: str, **params: str) -> Failed:
+    with pytest.raises(Failed) as failed:
+        await client.request(method, **params)
+    return failed.value
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["relative/path/to/file.txt", "file.js", "data.json", "LICENSE", "Ordner/Käse.css", "New.md", "a.canvas"],
+)
+async def test_any_text_file_is_written_read_and_written_again(
+    client: Client, vault: Path, path: str
+) -> None:
+    """Seed 001 writes `relative/path/to/file.txt`."""
+    for text in ("{}\n", "new file contents — ü\n", ""):
+        assert (await client.request("writeFile", path=path, content=text))["success"] is True
+        assert (vault / path).read_text("utf-8") == text
+        assert await client.request("readFile", path=path) == text
+        assert await client.request("files/read", path=path) == text
+
+
+@pytest.mark.parametrize("path", ["whole.png", "stub.png"])
+async def test_what_is_no_text_is_neither_shown_nor_replaced(client: Client, vault: Path, path: str) -> None:
+    before = (vault / path).read_bytes()
+    assert "not text" in (await refused(client, "readFile", path=path)).message
+    assert "not a text file" in (await refused(client, "writeFile", path=path, content="x")).message
+    assert (vault / path).read_bytes() == before
+
+
+async def test_hidden_folders_stay_closed(client: Client, vault: Path) -> None:
+    for path in (".obsidian/app.json", ".git/config", "Sub/.hidden/x.txt", ".env"):
+        assert (await refused(client, "writeFile", path=path, content="x")).code == -32602
+        assert (await refused(client, "readFile", path=path)).code == -32602
+        assert not (vault / path).exists()
+
+
+async def test_a_folder_is_named_as_one_and_the_note_of_its_name_stays(client: Client, vault: Path) -> None:
+    for path in ("Sub", "Sub/", "sub"):
+        message = (await refused(client, "writeFile", path=path, content="x")).message
+        assert "failed to write file: " in message and "is a folder, not a file" in message
+    assert "is a folder" in (await refused(client, "readFile", path="Sub")).message
+    assert (vault / "Sub.md").read_text() == "a note called like the folder\n"
+    # What is private is not said to be a folder, nor to be anything.
+    assert "folder," not in (await refused(client, "writeFile", path="Private", content="x")).message
+    assert "Private" not in (await refused(client, "writeFile", path="PRIVATE/x.txt", content="x")).message
+
+
+async def test_another_spelling_writes_the_file_itself_and_not_the_note_of_that_name(
+    client: Client, vault: Path
+) -> None:
+    (vault / "MAKEFILE").write_text("all:\n")
+    (vault / "Makefile.md").write_text("about it\n")
+    answer = await client.request("writeFile", path="Makefile", content="none:\n")
+    assert answer["path"] == "MAKEFILE"
+    assert (vault / "MAKEFILE").read_text() == "none:\n"
+    assert (vault / "Makefile.md").read_text() == "about it\n"
+
+
+async def test_the_answer_has_the_path_that_the_file_really_got(client: Client, vault: Path) -> None:
+    answer = await client.request("writeFile", path="SUB/new.txt", content="new\n")
+    assert (vault / answer["path"]).read_text() == "new\n"
+    assert answer["path"] == "Sub/new.txt"
+    assert await client.request("listFiles", pattern="new.txt") == ["Sub/new.txt"]
+
+
+async def test_a_pattern_without_a_slash_is_a_file_name_in_any_folder(client: Client) -> None:
+    for pattern, found in {
+        "*.js": ["Sub/main.js"],
+        "main.js": ["Sub/main.js"],
+        "Plan.md": ["Plan.md", "Sub/Plan.md"],
+        "plan.*": ["Plan.md", "Sub/Plan.md"],
+        "/Plan.md": ["Plan.md"],
+        "Sub/*": ["Sub/Plan.md", "Sub/main.js"],
+        "Sub/": ["Sub/Plan.md", "Sub/main.js"],
+        "**/main.js": ["Sub/main.js"],
+        "Sub": [],
+        "Diary.md": [],
+        "": ["Plan.md", "Sub.md", "Sub/Plan.md", "Sub/main.js", "stub.png", "whole.png"],
+    }.items():
+        assert await client.request("listFiles", pattern=pattern) == found, pattern
+
+
+async def test_a_bad_pattern_is_told_by_the_name_it_was_sent_with(client: Client) -> None:
+    for pattern in ("*" * 40, "x" * 600, "../*"):
+        failed = await refused(client, "listFiles", pattern=pattern)
+        assert failed.code == -32602
+        assert "pattern" in failed.message
+        assert "allow" not in f"{failed.message} {failed.data}"

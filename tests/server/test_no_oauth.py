@@ -1,0 +1,22 @@
+"""A client that looks for OAuth is told what there is instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from server.conftest import Serving
+
+METADATA = {"client_name": "a client", "redirect_uris": ["http://localhost:9/callback"]}
+
+
+@pytest.mark.parametrize("config", ["", "[tokens]\nrequired = true\n"])
+async def test_who_wants_to_register_is_told_of_tokens(serving: Serving, config: str) -> None:
+    async with serving(config) as served:
+        async with served.http.post(f"{served.url}/register", json=METADATA) as response:
+            assert response.status == 404
+            told = await response.json()
+        assert "vaultbridge token make" in told["message"]
+        # The official clients show their person this member, and nothing else of a refusal.
+        assert told["error_description"] == told["message"]
+        for place in ("oauth-protected-resource", "oauth-authorization-server", "openid-configuration"):
+            assert await served.status(f"/.well-known/{place}") == 404

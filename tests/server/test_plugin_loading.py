@@ -1,0 +1,106 @@
+"""Somebody else's code is run for a bounded time, and its faults are told by their line."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from server.test_registry import GOOD
+from vaultbridge.errors import InvalidArgument, TimedOut
+from vaultbridge.plugins.loading import Siblings, described, file_tools, module_name, package_tools, within
+from vaultbridge.tools.base.tool import ForeignTool
+
+NEVER = 20.0
+"""Seconds that nothing here takes."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path / "loading.py"
+    sys.modules.pop("vaultbridge_plugin_loading", None)
+
+
+def fault(file: Path, text: str) -> str:
+    file.write_text(text)
+    with pytest.raises(BaseException) as caught:
+        within(NEVER, lambda: file_tools(file))
+    return described(caught.value, file)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = (\n", "line 1: '(' was never closed"),
+        ("\n\nx = 1 / 0", "line 3: ZeroDivisionError: division by zero"),
+        ("def f():\n    raise ValueError('no')\n\nf()", "line 2: ValueError: no"),
+        ("import no_such_module", "line 1: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("import json\n\njson.loads('{')", "line 3: JSONDecodeError: "),
+        ("\0", "source code"),
+        ("# -*- coding: no-such -*-", "unknown encoding"),
+    ],
+)
+def test_a_fault_is_told_with_its_line(file: Path, text: str, says: str) -> None:
+    # Before 3.11.4 Python calls a null byte a wrong value, not wrong syntax.
+    assert fault(file, text).removeprefix("ValueError: ").startswith(says)
+    assert module_name(file.name) not in sys.modules
+
+
+def test_a_fault_of_another_file_is_told_with_its_name(file: Path, tmp_path: Path) -> None:
+    beside = tmp_path / "_beside.py"
+    beside.write_text("def f():\n    return 1 / 0\n")
+    siblings = Siblings(tmp_path, lambda path: "")
+    siblings.offer()
+    try:
+        assert fault(file, "from _beside import f\n\nf()").startswith("_beside.py, line 2: ZeroDivisionError")
+        siblings.forget()
+        beside.write_text("\ndef f(:\n")
+        assert fault(file, "from _beside import f").startswith("_beside.py, line 2: ")
+    finally:
+        siblings.withdraw()
+    with pytest.raises(ZeroDivisionError) as caught:
+        exec(compile("1 / 0", str(tmp_path / "lib" / "package.py"), "exec"))
+    assert described(caught.value, tmp_path / "stars").startswith("package.py, line 1: ZeroDivisionError")
+
+
+def test_a_file_that_fails_leaves_the_module_that_was_there(file: Path) -> None:
+    file.write_text(GOOD.format(name="greet", says="hello"))
+    (tool,) = file_tools(file)
+    before = sys.modules[module_name(file.name)]
+    fault(file, "1 / 0")
+    assert sys.modules[module_name(file.name)] is before
+    assert tool.group == "loading"
+
+
+def test_a_function_that_was_imported_from_elsewhere_is_not_this_files_tool(
+    file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other.py").write_text(GOOD.format(name="bow", says="x"))
+    file_tools(tmp_path / "other.py")
+    file.write_text("from vaultbridge_plugin_other import bow\n" + GOOD.format(name="greet", says="hello"))
+    assert [tool.name for tool in file_tools(file)] == ["greet"]
+    del sys.modules["vaultbridge_plugin_other"]
+
+
+def test_what_does_not_end_is_given_up() -> None:
+    end = threading.Event()
+
+    def wait() -> list[ForeignTool]:
+        end.wait(NEVER)
+        return []
+
+    with pytest.raises(TimedOut, match=r"within 0\.01 seconds"):
+        within(0.01, wait)
+    end.set()
+
+
+def test_lists_without_end_are_no_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless: list[object] = []
+    endless.append(endless)
+    monkeypatch.setattr(sys.modules[__name__], "ENDLESS", endless, raising=False)
+    with pytest.raises(InvalidArgument, match="neither a module"):
+        package_tools(EntryPoint("x", f"{__name__}:ENDLESS", "vaultbridge.tools"))

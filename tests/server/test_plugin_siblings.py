@@ -1,0 +1,127 @@
+"""Code that plugin files share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from server.test_registry import Plugins
+
+USER = '''
+from vaultbridge.plugins.decorator import tool
+from {module} import word
+
+@tool(effect="reads")
+def {name}() -> str:
+    """Says a word."""
+    return word()
+'''
+
+LATE = '''
+from vaultbridge.plugins.decorator import tool
+
+@tool(effect="reads")
+def late() -> str:
+    """Says a word."""
+    from _late_words import word
+    return word()
+'''
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Iterator[Plugins]:
+    (tmp_path / "vault").mkdir()
+    found = Plugins(tmp_path / "tools", tmp_path / "vault")
+    yield found
+    found.loader.clear()
+
+
+def word(says: str) -> str:
+    """Another length tells apart what was written within one tick of the file system's clock."""
+    return f"def word():\n    return {says!r}\n"
+
+
+def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plugins: Plugins) -> None:
+    plugins.raw("_words.py", word("one"))
+    plugins.raw("a.py", USER.format(module="_words", name="first"))
+    plugins.raw("b.py", USER.format(module="_words", name="second"))
+    assert plugins.added() == ["first", "second"]
+    assert plugins.says("first") == plugins.says("second") == "one"
+    plugins.raw("_words.py", word("three"))
+    assert plugins.says("first") == plugins.says("second") == "three"
+
+
+def test_what_is_missing_or_wrong_is_told_and_tried_again_when_it_is_right(plugins: Plugins) -> None:
+    plugins.raw("a.py", USER.format(module="_missing_words", name="first"))
+    assert "No module named '_missing_words'" in plugins.loader.problems["a.py"]
+    plugins.raw("_missing_words.py", "def word(:\n")
+    assert "line 1" in plugins.loader.problems["a.py"]
+    plugins.raw("_missing_words.py", word("found"))
+    assert plugins.says("first") == "found"
+    assert plugins.loader.problems == {}
+
+
+def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: Plugins) -> None:
+    plugins.raw("_late_words.py", word("one"))
+    plugins.raw("a.py", LATE)
+    assert plugins.says("late") == "one"
+    plugins.raw("_late_words.py", word("three"))
+    assert plugins.says("late") == "three"
+
+
+def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: Plugins) -> None:
+    plugins.raw("a.py", "import sys\nsys.loads_of_a = getattr(sys, 'loads_of_a', 0) + 1\n")
+    plugins.raw("_unused_words.py", word("one"))
+    plugins.raw("_unused_words.py", word("other"))
+    try:
+        assert vars(sys)["loads_of_a"] == 1
+    finally:
+        del vars(sys)["loads_of_a"]
+
+
+def test_no_library_is_replaced_by_a_file(plugins: Plugins) -> None:
+    plugins.raw("_json.py", word("not JSON"))
+    plugins.raw("json.py", "")
+    plugins.raw("a.py", "import json, _json\nassert _json.make_encoder and json.dumps\n")
+    assert "a.py" not in plugins.loader.problems
+
+
+@pytest.mark.parametrize("how", ["in a vault", "open to all"])
+def test_what_others_may_write_is_not_run(plugins: Plugins, tmp_path: Path, how: str) -> None:
+    plugins.raw("b.py", "")
+    shared = plugins.folder / "_foreign_words.py"
+    if how == "in a vault":
+        (tmp_path / "vault" / "words.py").write_text(word("evil"), "utf-8")
+        shared.symlink_to(tmp_path / "vault" / "words.py")
+    else:
+        shared.write_text(word("evil"), "utf-8")
+        shared.chmod(0o666)
+    plugins.raw("a.py", USER.format(module="_foreign_words", name="first"))
+    assert plugins.added() == []
+    says = plugins.loader.problems["a.py"]
+    assert "_foreign_words.py is not loaded: " in says
+    assert ("vault" if how == "in a vault" else "everybody") in says
+
+
+def test_a_vault_that_comes_to_lie_around_it_takes_it_away(plugins: Plugins, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "words.py").write_text(word("one"), "utf-8")
+    plugins.raw("b.py", "")
+    (plugins.folder / "_moved_words.py").symlink_to(tmp_path / "elsewhere" / "words.py")
+    plugins.raw("a.py", USER.format(module="_moved_words", name="first"))
+    assert plugins.says("first") == "one"
+    plugins.loader.guard([tmp_path / "elsewhere"])
+    plugins.loader.refresh()
+    assert "it leads into a vault" in plugins.loader.problems["a.py"]
+    assert "_moved_words" not in sys.modules
+
+
+def test_when_the_files_are_left_out_nothing_can_be_imported_from_there(plugins: Plugins) -> None:
+    plugins.raw("_gone_words.py", word("one"))
+    plugins.raw("a.py", USER.format(module="_gone_words", name="first"))
+    plugins.loader.clear()
+    with pytest.raises(ModuleNotFoundError):
+        __import__("_gone_words")

@@ -1,0 +1,217 @@
+"""Options, environment and configuration of `vaultbridge stdio`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.process import ROOT
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.server.config.model import config_file
+from vaultbridge.server.stdio import StdioOptions, make_server, may_be_configured, planned
+
+CONFIG = """
+[[vaults]]
+path = "{folder}"
+read_only = true
+deny = ["Private"]
+
+[scope]
+deny = ["Secret"]
+
+[tools]
+profile = "core"
+disable = ["search"]
+errors = "result"
+
+[limits]
+call_seconds = 7.0
+
+[log]
+level = "error"
+"""
+
+
+def configured(home: Path, text: str) -> dict[str, str]:
+    file = home / ".config" / "vaultbridge" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    return {"HOME": str(home)}
+
+
+def test_without_anything_said_nothing_is_limited(tmp_path: Path) -> None:
+    plan = planned(StdioOptions(), {"HOME": str(tmp_path)})
+    assert plan.vaults == {}
+    assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == (
+        "full",
+        False,
+        False,
+    )
+    assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("auto", "info", 30.0)
+    assert plan.settings.quick_list
+
+
+def test_the_environment_names_vaults_like_a_path(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "VAULTBRIDGE_VAULT": os.pathsep.join(["/a/One", "", "/b/Two"])}
+    assert {name: plan.text for name, plan in planned(StdioOptions(), environ).vaults.items()} == {
+        "One": "/a/One",
+        "Two": "/b/Two",
+    }
+    assert list(planned(StdioOptions(vaults=("/c/Three",)), environ).vaults) == ["Three"]
+
+
+@pytest.mark.parametrize("text", ["$HOME/Notes", "${HOME}/Notes"])
+def test_variables_in_the_name_of_a_vault_are_filled_in(tmp_path: Path, text: str) -> None:
+    """No shell stands between an assistant's list of servers and us."""
+    environ = {"HOME": str(tmp_path)}
+    wanted = {"Notes": f"{tmp_path}/Notes"}
+    plan = planned(StdioOptions(vaults=(text,)), environ)
+    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+    plan = planned(StdioOptions(), {**environ, "VAULTBRIDGE_VAULT": text})
+    assert {name: one.text for name, one in plan.vaults.items()} == wanted
+
+
+def test_a_folder_that_is_there_and_a_variable_that_is_not_are_left_as_they_are(tmp_path: Path) -> None:
+    there = tmp_path / "$HOME"
+    there.mkdir()
+    texts = (str(there), "/x/$NO_SUCH/Notes", "/x/100$")
+    plan = planned(StdioOptions(vaults=texts), {"HOME": str(tmp_path)})
+    assert tuple(one.text for one in plan.vaults.values()) == texts
+
+
+def test_the_configuration_is_followed(tmp_path: Path) -> None:
+    environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
+    plan = planned(StdioOptions(), environ)
+    assert list(plan.vaults) == ["Notes"]
+    assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("result", "error", 7.0)
+    assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == ("core", True, True)
+    assert not plan.settings.quick_list
+    scope = plan.vaults["Notes"].scope()
+    assert not scope.visible("Private/A.md")
+    assert not scope.visible("Secret/A.md")
+    assert scope.visible("A.md")
+    assert scope.read_only
+
+
+def test_the_command_line_stands_above_the_configuration_and_only_narrows_its_scope(tmp_path: Path) -> None:
+    environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
+    options = StdioOptions(
+        vaults=("/v/Notes", "/v/Other"),
+        allow=("Private", "Open"),
+        profile="full",
+        tool_errors="protocol",
+        log_level="debug",
+        call_seconds=3.0,
+        name="mine",
+    )
+    plan = planned(options, environ)
+    assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("protocol", "debug", 3.0)
+    assert plan.settings.profile == "full"
+    assert not plan.settings.read_only, "one of the two may be changed"
+    assert not plan.vaults["Notes"].scope().visible("Private/A.md")
+    assert plan.vaults["Other"].scope().visible("Private/A.md")
+    assert not plan.vaults["Other"].scope().visible("A.md")
+    assert make_server(plan, environ).offer.name == "mine"
+
+
+@pytest.mark.parametrize("where", ["HOME", "XDG_CONFIG_HOME", "VAULTBRIDGE_CONFIG"])
+def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, where: str) -> None:
+    """Many clients never ask again."""
+    config = tmp_path / (".config" if where == "HOME" else "config") / "vaultbridge"
+    value = {"HOME": tmp_path, "XDG_CONFIG_HOME": config.parent, "VAULTBRIDGE_CONFIG": config / "config.toml"}
+    environ = {"HOME": str(tmp_path), where: str(value[where]), "VAULTBRIDGE_VAULT": "/v"}
+    assert planned(StdioOptions(), environ).settings.quick_list
+    (config / "tools").mkdir(parents=True)
+    assert not planned(StdioOptions(), environ).settings.quick_list
+    (config / "config.toml").write_text("[tools]\nplugins = false\n")
+    assert planned(StdioOptions(), environ).settings.quick_list
+
+
+def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    environ = configured(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")
+    for options, named in (((str(folder),), "/nowhere"), ((), str(folder))):
+        plan = planned(StdioOptions(vaults=options), {**environ, "VAULTBRIDGE_VAULT": named})
+        assert list(plan.vaults) == ["Notes"]
+        assert plan.settings.read_only
+
+
+def test_the_environment_may_make_everything_read_only(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "VAULTBRIDGE_READ_ONLY": "1", "VAULTBRIDGE_VAULT": "/v/Notes"}
+    plan = planned(StdioOptions(), environ)
+    assert plan.settings.read_only
+    assert list(plan.vaults) == ["Notes"]
+
+
+@pytest.mark.parametrize("options", [StdioOptions(allow=("../x",)), StdioOptions(deny=(" ",))])
+def test_a_bad_pattern_is_refused_before_anything_is_served(tmp_path: Path, options: StdioOptions) -> None:
+    with pytest.raises(InvalidArgument):
+        planned(options, {"HOME": str(tmp_path)})
+
+
+def test_a_bad_configuration_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="line"):
+        planned(StdioOptions(), configured(tmp_path, "[tools]\nprofile = 'everything'\n"))
+
+
+@pytest.mark.parametrize("where", ["HOME", "XDG_CONFIG_HOME", "VAULTBRIDGE_CONFIG"])
+def test_a_configuration_is_never_overlooked(tmp_path: Path, where: str) -> None:
+    """The quick look before the first answer finds the file wherever the thorough one does."""
+    environ = {"HOME": str(tmp_path)}
+    if where == "XDG_CONFIG_HOME":
+        environ[where] = str(tmp_path / "xdg")
+    if where == "VAULTBRIDGE_CONFIG":
+        environ[where] = str(tmp_path / "elsewhere.toml")
+    else:
+        assert not may_be_configured(environ)
+    file = config_file(environ)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("")
+    assert may_be_configured(environ)
+
+
+HEAVY = (
+    "argparse",
+    "yaml",
+    "sqlite3",
+    "watchfiles",
+    "aiohttp",
+    "multiprocessing",
+    "tomllib",
+    "difflib",
+    "pathlib",
+)
+
+
+def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
+    """What a client waits for: the modules of the command, and none of the engine's."""
+    code = (
+        "import sys\n"
+        "from vaultbridge.cli.stdio import parsed\n"
+        "from vaultbridge.server import stdio\n"
+        "from vaultbridge.server.logs import start_logging\n"
+        "plan = stdio.planned(stdio.StdioOptions(**parsed(['/v/Notes'])), {'HOME': '/nowhere'})\n"
+        "stdio.make_server(plan, {})\n"
+        "print(*sorted(sys.modules))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", f"import sys; sys.path += {sys.path!r}; {_one_line(code)}"],
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & set(HEAVY)
+    for part in ("engine", "vault", "index", "note", "links", "bases", "tools"):
+        assert not [name for name in loaded if name.startswith(f"vaultbridge.{part}")], part
+
+
+def _one_line(code: str) -> str:
+    return f"exec({code!r})"

@@ -1,0 +1,58 @@
+"""The certificate that a server shows, and how its own commands know it."""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.errors import InvalidArgument
+from vaultbridge.server.config.model import ServerConfig
+from vaultbridge.server.serve import load_tls
+
+
+def certificate(folder: Path, name: str) -> tuple[Path, Path]:
+    files = folder / f"{name}.pem", folder / f"{name}.key"
+    made = subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", f"/CN={name}",
+         "-out", files[0], "-keyout", files[1]],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip("openssl cannot make a certificate here")
+    return files
+
+
+def fingerprint(file: Path) -> str:
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(file.read_text())).hexdigest()
+
+
+def test_without_a_certificate_there_is_no_tls() -> None:
+    assert load_tls(ServerConfig()) is None
+
+
+def test_the_fingerprint_is_that_of_the_first_certificate_in_the_file(
+    tmp_path: Path,
+) -> None:
+    own, key = certificate(tmp_path, "own")
+    signer, _ = certificate(tmp_path, "signer")
+    wanted = fingerprint(own)
+    found = load_tls(ServerConfig(tls_certificate=str(own), tls_key=str(key)))
+    assert found is not None and found.fingerprint == wanted
+    chain = tmp_path / "chain.pem"
+    chain.write_text("Käse, a comment\n" + key.read_text() + own.read_text() + signer.read_text(), "utf-8")
+    found = load_tls(ServerConfig(tls_certificate=str(chain), tls_key=str(chain)))
+    assert found is not None and found.fingerprint == wanted
+
+
+def test_what_cannot_be_used_is_told_without_its_place(tmp_path: Path) -> None:
+    own, key = certificate(tmp_path, "own")
+    _, other = certificate(tmp_path, "other")
+    (tmp_path / "empty").write_text("")
+    for files in ((own, other), (own, tmp_path / "empty"), (tmp_path / "none", key), (key, key)):
+        with pytest.raises(InvalidArgument, match="cannot be used") as caught:
+            load_tls(ServerConfig(tls_certificate=str(files[0]), tls_key=str(files[1])))
+        assert str(tmp_path) not in str(caught.value)

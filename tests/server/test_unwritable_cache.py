@@ -1,0 +1,107 @@
+"""A cache folder that cannot be made or written: reading and searching go on, and changes are refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.process import Process, environment
+
+NOTE = "# Moth\n\nattracted by light\n"
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "Notes"
+    folder.mkdir()
+    (folder / "Moth.md").write_text(NOTE, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A file stands where the folder should be, which stops even root."""
+    place = tmp_path / "cache"
+    place.write_text("not a folder")
+    passing = tmp_path / "tmp"
+    passing.mkdir()
+    return environment(
+        VAULTBRIDGE_CACHE=str(place),
+        HOME=str(tmp_path / "home"),
+        TMPDIR=str(passing),
+        PYTHONWARNINGS="ignore",
+    )
+
+
+def names_in(folder: Path) -> list[str]:
+    return [file.name for file in folder.iterdir()]
+
+
+async def call(process: Process, tool: str, **arguments: Any) -> tuple[bool, str]:
+    answer = await process.ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
+    if "error" in answer:
+        return False, answer["error"]["message"]
+    result = answer["result"]
+    return not result.get("isError"), result["content"][0]["text"]
+
+
+async def test_over_stdio_notes_are_read_and_found_and_not_changed(
+    vault: Path, environ: dict[str, str]
+) -> None:
+    command = [sys.executable, "-m", "vaultbridge", "stdio", str(vault)]
+    async with Process(command, env=environ) as process:
+        await process.initialize()
+        good, text = await call(process, "read_note", name="Moth")
+        assert good and "attracted by light" in text
+        good, text = await call(process, "search", query="light")
+        assert good and "Moth" in text
+        good, text = await call(process, "vault_info")
+        assert good and "cache folder cannot be used" in text and "temporary" in text
+        good, text = await call(process, "edit_note", name="Moth", op="append", content="more")
+        assert not good and "Nothing can be changed" in text and "VAULTBRIDGE_CACHE" in text
+        good, text = await call(process, "create_note", name="New", content="x")
+        assert not good and "Nothing can be changed" in text
+        code, _, err = await process.end()
+    assert code == 0
+    assert b"The index is temporary" in err
+    assert (vault / "Moth.md").read_text("utf-8") == NOTE
+    assert names_in(vault) == ["Moth.md"]
+    assert names_in(Path(environ["TMPDIR"])) == []
+
+
+def test_commands_read_and_search_too(vault: Path, environ: dict[str, str]) -> None:
+    def run(*args: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "vaultbridge", *args]
+        return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+
+    assert "attracted" in run("read", str(vault), "Moth").stdout
+    assert "Moth" in run("search", str(vault), "light").stdout
+    refused = run("rename", str(vault), "Moth", "Butterfly")
+    assert refused.returncode == 1
+    assert "Nothing can be changed" in refused.stderr
+    assert (vault / "Moth.md").read_text("utf-8") == NOTE
+
+
+def test_a_cache_inside_the_vault_is_still_refused(vault: Path, environ: dict[str, str]) -> None:
+    from vaultbridge.errors import EngineFailure
+    from vaultbridge.server.wiring import open_engine
+
+    with pytest.raises(EngineFailure, match="inside the vault"):
+        open_engine(vault, environ={**environ, "VAULTBRIDGE_CACHE": str(vault / "cache")})
+
+
+def test_when_there_is_no_temporary_place_either_the_first_problem_is_told(
+    vault: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vaultbridge.errors import EngineFailure
+    from vaultbridge.server.wiring import open_engine
+
+    monkeypatch.setattr(tempfile, "tempdir", str(vault.parent / "missing"))
+    with pytest.raises(EngineFailure, match="cache folder cannot be used"):
+        open_engine(vault, environ=environ)
+    assert names_in(vault) == ["Moth.md"]

@@ -1,0 +1,58 @@
+"""A real vault in a temporary folder with a real index: what the tests of `index` stand on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vaultbridge.index.files import dump
+from vaultbridge.index.store.database import Index
+from vaultbridge.index.sync.sync import Synchroniser, SyncReport
+from vaultbridge.vault.paths import Root, VaultPath
+
+
+class Vault:
+    """A vault on disk and its index. Everything is read from the files by the real synchroniser."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "vault"
+        self.cache = folder / "cache"
+        self.folder.mkdir(parents=True)
+        self.cache.mkdir()
+        self.root = Root(self.folder)
+        self.index = Index.open(self.cache)
+        self.sync = Synchroniser(self.root, self.index)
+        self._rebuilt = 0
+
+    def write(self, files: dict[str, str | bytes]) -> None:
+        for path, content in files.items():
+            place = self.folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+    def remove(self, path: str) -> None:
+        (self.folder / path).unlink()
+
+    def full(self) -> SyncReport:
+        return self.sync.full()
+
+    def paths(self, *paths: str) -> SyncReport:
+        return self.sync.paths([VaultPath(path) for path in paths])
+
+    def dump(self) -> dict[str, Any]:
+        return dump(self.index)
+
+    def rebuilt(self) -> dict[str, Any]:
+        """What a new index of the same files says."""
+        self._rebuilt += 1
+        folder = self.cache / f"rebuilt-{self._rebuilt}"
+        folder.mkdir()
+        index = Index.open(folder)
+        try:
+            Synchroniser(self.root, index).full()
+            return dump(index)
+        finally:
+            index.close()
+
+    def close(self) -> None:
+        self.index.close()

@@ -1,0 +1,95 @@
+"""A server process on pipes, and the client's side of it in the test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from support.wire import BOUND
+
+ROOT = Path(__file__).parents[2]
+FIXTURE = [sys.executable, str(ROOT / "tests" / "conformance" / "fixture.py"), "stdio"]
+
+START_BOUND = 60.0
+"""Seconds a process may take to start on a loaded machine; no figure is drawn from it."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONWARNINGS": "default", **more}
+
+
+class Process:
+    """`async with Process() as process`: talks JSON lines to a command."""
+
+    def __init__(self, command: list[str] | None = None, **options: Any) -> None:
+        self._command = command or FIXTURE
+        self._options = {"env": environment(), **options}
+        self._next_id = 0
+        self.inner: asyncio.subprocess.Process
+
+    async def __aenter__(self) -> Process:
+        self.inner = await asyncio.create_subprocess_exec(
+            *self._command,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=64 * 1024 * 1024,
+            **self._options,
+        )
+        return self
+
+    async def __aexit__(self, *args: object) -> None:
+        if self.inner.returncode is None:
+            self.inner.kill()
+        await self.inner.communicate()
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter:
+        assert self.inner.stdin is not None
+        return self.inner.stdin
+
+    async def write(self, data: bytes) -> None:
+        self.stdin.write(data)
+        await self.stdin.drain()
+
+    async def send(self, message: Any) -> None:
+        await self.write(msgspec.json.encode(message) + b"\n")
+
+    async def read(self) -> Any:
+        """The next message; every line must be one."""
+        assert self.inner.stdout is not None
+        line = await asyncio.wait_for(self.inner.stdout.readline(), START_BOUND)
+        assert line.endswith(b"\n"), line
+        return msgspec.json.decode(line)
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        self._next_id += 1
+        await self.send({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params or {}})
+        while True:
+            message = await self.read()
+            if message.get("id") == self._next_id and "method" not in message:
+                return message
+
+    async def initialize(self, version: str = "2024-11-05") -> Any:
+        info = {"name": "test", "version": "1"}
+        return await self.ask(
+            "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": info}
+        )
+
+    async def end(self) -> tuple[int, bytes, bytes]:
+        """Close the input; gives the exit code and what else was written."""
+        self.stdin.close()
+        out, err = await asyncio.wait_for(self.inner.communicate(), START_BOUND)
+        assert self.inner.returncode is not None
+        return self.inner.returncode, out, err
+
+    async def wait(self) -> int:
+        return await asyncio.wait_for(self.inner.wait(), START_BOUND)
+
+
+__all__ = ["BOUND", "FIXTURE", "ROOT", "Process", "environment"]

@@ -1,0 +1,164 @@
+"""`vaultbridge serve` as a process of its own, on a throw-away home, and the commands beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import websockets
+
+from support.editor import Client
+from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL
+
+START = 60.0
+"""The bound of a process's start and of a whole command: the machine may be busy with other things."""
+
+PROGRAM = [sys.executable, "-m", "vaultbridge"]
+
+
+class Served:
+    """One home with its server. `start` may be called again after `kill` or `end`; `environ` is what both the
+    server and the commands see."""
+
+    def __init__(self, home: Path, **environ: str) -> None:
+        self.home = home
+        home.mkdir(parents=True, exist_ok=True)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "CLAUDE"))}
+        self.environ: Mapping[str, str] = {
+            **kept,
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / ".config"),
+            "VAULTBRIDGE_CACHE": str(home / "cache"),
+            "PYTHONWARNINGS": "default",
+            **environ,
+        }
+        self.log = home / "serve.log"
+        self._process: asyncio.subprocess.Process | None = None
+        self.told: dict[str, Any] = {}
+
+    async def start(self, *arguments: str | Path, port: int | None = 0) -> None:
+        """Serve, and wait until it says that it listens."""
+        given = [str(argument) for argument in arguments]
+        if port is not None:
+            given += ["--port", str(port)]
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *PROGRAM,
+                "serve",
+                *given,
+                "--json",
+                env=self.environ,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+            )
+        assert self._process.stdout is not None
+        line = await asyncio.wait_for(self._process.stdout.readline(), START)
+        assert line, self.log.read_text("utf-8")
+        self.told = json.loads(line)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def port(self) -> int:
+        port: int = self.told["port"]
+        return port
+
+    @property
+    def locks(self) -> dict[str, dict[str, Any]]:
+        folder = self.home / ".claude" / "ide"
+        if not folder.exists():
+            return {}
+        return {file.name: json.loads(file.read_text("utf-8")) for file in sorted(folder.iterdir())}
+
+    @property
+    def token(self) -> str:
+        token: str = self.locks[f"{self.port}.lock"]["authToken"]
+        return token
+
+    async def kill(self) -> None:
+        """`kill -9`: it has no chance to tidy up."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
+            await asyncio.wait_for(self._process.wait(), START)
+
+    async def end(self) -> int:
+        """A polite end; gives the exit code."""
+        assert self._process is not None
+        self._process.terminate()
+        return await asyncio.wait_for(self._process.wait(), START)
+
+    async def command(
+        self, *arguments: str | Path, stdin: bytes | None = None, cwd: Path | None = None
+    ) -> tuple[int, str, str]:
+        """Run one command to its end: exit code, output, errors."""
+        process = await self.open_command(*arguments, cwd=cwd)
+        out, err = await asyncio.wait_for(process.communicate(stdin or b""), START)
+        assert process.returncode is not None
+        return process.returncode, out.decode(), err.decode()
+
+    async def answer(self, *arguments: str | Path) -> Any:
+        """The one JSON value a command answers with `--json`."""
+        code, out, err = await self.command(*arguments, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+    async def open_command(
+        self, *arguments: str | Path, cwd: Path | None = None
+    ) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            *PROGRAM,
+            *map(str, arguments),
+            env=self.environ,
+            cwd=cwd,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+
+    @asynccontextmanager
+    async def client(self, *, capabilities: dict[str, Any] | None = None) -> AsyncIterator[Client]:
+        """A client on the IDE socket that has done what Claude Code does on connecting."""
+        async with websockets.connect(
+            f"ws://127.0.0.1:{self.port}/",
+            subprotocols=[websockets.Subprotocol("mcp")],
+            additional_headers={"X-Claude-Code-Ide-Authorization": self.token},
+            max_size=None,
+            ping_interval=None,  # Claude Code sends none.
+        ) as socket:
+            client = Client(socket)
+            await client.handshake(capabilities=capabilities)
+            yield client
+            await client.close()
+
+    @asynccontextmanager
+    async def editor(self, app: str = "page", *, vault: str = "", **abilities: bool) -> AsyncIterator[Client]:
+        """An editor on `/editor` that has said hello."""
+        async with websockets.connect(
+            f"ws://127.0.0.1:{self.port}/editor",
+            subprotocols=[websockets.Subprotocol(EDITOR_PROTOCOL)],
+            max_size=None,
+        ) as socket:
+            client = Client(socket)
+            await client.request("hello", app=app, token=self.token, vault=vault, abilities=abilities)
+            yield client
+            await client.close()
+
+
+@asynccontextmanager
+async def served(home: Path, *arguments: str | Path, **options: Any) -> AsyncIterator[Served]:
+    server = Served(home)
+    try:
+        await server.start(*arguments, **options)
+        yield server
+    finally:
+        await server.kill()

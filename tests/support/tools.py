@@ -1,0 +1,109 @@
+"""A real vault with the whole catalog on it, as a dialect would use it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from vaultbridge.engine import Engine
+from vaultbridge.errors import VaultbridgeError
+from vaultbridge.tools.base.answer import Answer
+from vaultbridge.tools.base.catalog import Catalog
+from vaultbridge.tools.base.tool import ToolContext
+from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.scope import Scope
+from vaultbridge.vault.write.trash import Trash
+
+SAMPLE_VAULT = Path(__file__).parents[2] / "examples" / "sample-vault"
+NOW = datetime(2026, 3, 15, 21, 15)
+"""A Sunday: the sample vault's own days are just over."""
+
+
+class ToolHarness:
+    def __init__(self, engine: Engine, catalog: Catalog, shop: ToolContext) -> None:
+        self.engine = engine
+        self.catalog = catalog
+        self.shop = shop
+
+    @property
+    def folder(self) -> Path:
+        return self.engine.root.folder
+
+    def call(self, tool: str, /, **arguments: Any) -> Answer:
+        return self.catalog.call(tool, arguments, self.shop)
+
+    def text(self, tool: str, /, **arguments: Any) -> str:
+        """Of a call that only reads."""
+        answer = self.call(tool, **arguments)
+        assert answer.data is None, "a reading tool sends its payload once, as text"
+        assert not answer.changed
+        return answer.text
+
+    def rows(self, tool: str, /, **arguments: Any) -> list[str]:
+        return self.text(tool, **arguments).splitlines()
+
+    def data(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """Of a call that changes something: the envelope's inner part."""
+        import msgspec
+
+        answer = self.call(tool, **arguments)
+        assert answer.data is not None
+        assert msgspec.json.decode(answer.text) == answer.data
+        assert answer.data["success"] is True
+        inner: dict[str, Any] = answer.data["data"]
+        return inner
+
+    def refused(self, kind: type[VaultbridgeError], tool: str, /, **arguments: Any) -> Any:
+        """The error of a call that must fail; the vault is as it was."""
+        before = self.files()
+        with pytest.raises(kind) as caught:
+            self.call(tool, **arguments)
+        assert self.files() == before
+        return caught.value
+
+    def read(self, path: str) -> str:
+        return (self.folder / path).read_text("utf-8")
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            place.relative_to(self.folder).as_posix(): place.read_bytes()
+            for place in sorted(self.folder.rglob("*"))
+            if place.is_file()
+        }
+
+    def with_shop(self, **changes: Any) -> ToolHarness:
+        return ToolHarness(self.engine, self.catalog, replace(self.shop, **changes))
+
+
+def open_desk(
+    base: Path,
+    folder: Path,
+    *,
+    scope: Scope | None = None,
+    clock: Callable[[], float] = NOW.timestamp,
+) -> ToolHarness:
+    engine = Engine(
+        folder,
+        cache=base / "cache",
+        cans=Trash({"HOME": str(base / "home")}),
+        scope=scope or Scope(),
+        clock=clock,
+    )
+    return ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}, actor="test"))
+
+
+def write_files(folder: Path, files: dict[str, str | bytes]) -> None:
+    for path, content in files.items():
+        place = folder / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def copy_sample(base: Path) -> Path:
+    return Path(shutil.copytree(SAMPLE_VAULT, base / "sample-vault"))

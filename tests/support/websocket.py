@@ -1,0 +1,56 @@
+"""A real listening server with one door, for the WebSocket tests."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+
+from support.raw_websocket import WAIT
+from vaultbridge.protocols.websocket.endpoint import (
+    EndpointRules,
+    Serve,
+    WebSocketEndpoint,
+    any_origin_is_refused,
+)
+from vaultbridge.protocols.websocket.socket import WebSocket
+
+TOKEN = str(uuid.UUID("b3b8c2f4-6f2e-4c54-9a55-0d3c2a1e7f10"))
+
+
+async def echo(socket: WebSocket, request: web.Request) -> None:
+    while (message := await socket.receive()) is not None:
+        socket.send_text(message, asked=True)
+
+
+class Served:
+    def __init__(self, door: WebSocketEndpoint, port: int) -> None:
+        self.door = door
+        self.port = port
+
+    async def until_open(self, count: int) -> None:
+        """Wait until exactly `count` connections are in the books."""
+        async with asyncio.timeout(WAIT):
+            while len(self.door.sockets) != count:  # noqa: ASYNC110 - the door has no event for it
+                await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def served(serve: Serve = echo, **rules: Any) -> AsyncIterator[Served]:
+    rules = {"name": "client", "origin_refused": any_origin_is_refused, "token": TOKEN, **rules}
+    door = WebSocketEndpoint(EndpointRules(**rules), serve)
+    app = web.Application()
+    app.router.add_get("/", door.request_handler)
+    runner = web.AppRunner(app, shutdown_timeout=1, access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield Served(door, runner.addresses[0][1])
+    finally:
+        await door.shut()
+        await runner.cleanup()

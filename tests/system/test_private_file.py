@@ -1,0 +1,39 @@
+"""Files with secrets."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
+
+
+def test_what_is_written_is_read_and_private_even_over_a_wide_file(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(b"old")
+    file.chmod(0o644)
+    write_private(file, b"new")
+    assert read_private(file) == b"new"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    (target / "inside").mkdir(parents=True)
+    with pytest.raises(OSError):
+        write_private(target, b"x")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_is_missing_or_far_too_large_is_none(tmp_path: Path) -> None:
+    assert read_private(tmp_path / "missing") is None
+    (tmp_path / "large").write_bytes(b"x" * (PRIVATE_FILE_BYTES + 1))
+    assert read_private(tmp_path / "large") is None
+
+
+def test_a_folder_is_made_with_its_parents_and_closed(tmp_path: Path) -> None:
+    make_private_folder(tmp_path / "a" / "b")
+    assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700
