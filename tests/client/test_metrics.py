@@ -15,11 +15,11 @@ def snapshot(metrics: Metrics, **values: object) -> object:
 def test_a_snapshot_holds_what_was_counted_and_does_not_change_afterwards() -> None:
     metrics = Metrics()
     metrics.messages_sent += 3
-    metrics.error("line-lost")
+    metrics.error("connection-lost")
     taken = snapshot(metrics, queue_messages=2)
     metrics.messages_sent += 1
-    metrics.error("line-lost")
-    assert taken.messages_sent == 3 and taken.errors == {"line-lost": 1} and taken.queue_messages == 2
+    metrics.error("connection-lost")
+    assert taken.messages_sent == 3 and taken.errors == {"connection-lost": 1} and taken.queue_messages == 2
 
 
 def test_the_error_rate_is_errors_for_each_message() -> None:
@@ -46,7 +46,7 @@ def test_latency_has_count_mean_extremes_and_cumulative_buckets() -> None:
 def test_the_prometheus_text_is_well_formed_and_complete() -> None:
     metrics = Metrics()
     metrics.messages_sent, metrics.bytes_received, metrics.reconnects = 2, 50, 1
-    metrics.error("line-lost")
+    metrics.error("connection-lost")
     metrics.answered(0.002)
     text = prometheus(snapshot(metrics, queue_messages=7))
     assert text.endswith("\n")
@@ -62,7 +62,7 @@ def test_the_prometheus_text_is_well_formed_and_complete() -> None:
     for line in (
         'vaultbridge_client_messages_total{direction="sent"} 2',
         'vaultbridge_client_bytes_total{direction="received"} 50',
-        'vaultbridge_client_errors_total{reason="line-lost"} 1',
+        'vaultbridge_client_errors_total{reason="connection-lost"} 1',
         "vaultbridge_client_reconnects_total 1",
         "vaultbridge_client_queue_messages 7",
         "vaultbridge_client_connected 1",

@@ -921,7 +921,7 @@ async def test_metrics_count_messages_bytes_errors_reconnects_and_latency() -> N
             1,
         )
         assert taken.bytes_sent == len(json.dumps(world.log[0], separators=(",", ":")))
-        assert taken.errors == {"line-lost": 1} and taken.state == "connected"
+        assert taken.errors == {"connection-lost": 1} and taken.state == "connected"
         assert taken.latency.count == 1 and 0.1 <= taken.latency.mean <= 0.3
         assert "vaultbridge_client_reconnects_total 1" in user.transport.prometheus()
 

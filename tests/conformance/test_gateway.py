@@ -93,4 +93,4 @@ async def test_behind_the_gateway_a_session_survives_a_lost_line(packages: Path)
             # The server behind the gateway is the same one, and remembers both.
             answer = await session.call_tool("watched")
             assert answer["content"][0]["text"] == "test://a test://a"
-        assert [type(error).__name__ for error in errors] == ["LineLost"]
+        assert [type(error).__name__ for error in errors] == ["ConnectionLost"]

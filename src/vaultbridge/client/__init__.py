@@ -35,14 +35,14 @@ _HOME = {
     "Transport": "transport",
     **dict.fromkeys(
         (
-            "ConnectFailed", "InvalidMessage", "LineLost", "MessagesDiscarded", "MessagesUnconfirmed",
+            "ConnectFailed", "ConnectionLost", "InvalidMessage", "MessagesDiscarded", "MessagesUnconfirmed",
             "NotRenewed", "QueueFull", "RpcError", "SubprotocolRefused", "TransportClosed", "TransportError",
         ),
         "errors",
     ),
     "StreamableHttpTransport": "http.transport",
     **dict.fromkeys(("HttpPlugin", "StdioPlugin", "TransportPlugin", "WebSocketPlugin"), "plugins"),
-    "Primitive": "session",
+    "Primitive": "primitives",
     "Session": "session",
     "State": "transport",
     "StdioTransport": "stdio",

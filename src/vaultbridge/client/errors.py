@@ -49,7 +49,7 @@ class SubprotocolRefused(ConnectFailed):
 class ConnectionLost(TransportError):
     """`close_code` is the WebSocket close code, when the peer gave one."""
 
-    reason = "line-lost"
+    reason = "connection-lost"
 
     def __init__(self, message: str, *, close_code: int | None = None) -> None:
         super().__init__(message, close_code=close_code)
