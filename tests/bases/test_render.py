@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from bases.world import NOW, ROWS, resolve
 from vaultbridge.bases.parse import parse_base
-from vaultbridge.bases.result import ViewResult, view_markdown, view_records
+from vaultbridge.bases.result import ViewResult, view_markdown
 from vaultbridge.bases.run import run_view
 from vaultbridge.vault.dates import format_moment
 
@@ -43,14 +43,3 @@ def test_summaries_of_an_ungrouped_view_follow_the_table() -> None:
     assert view_markdown(result(TEXT % ", summaries: {status: Filled}")).endswith(
         "|\n\nFilled of status: 2\n"
     )
-
-
-def test_a_view_becomes_records() -> None:
-    first = view_records(result(TEXT % ""))[0]
-    assert first == {
-        "path": "Books/Dune.md",
-        "file.basename": "Dune",
-        "author": "[[Frank Herbert|Frank]]",
-        "formula.pipe": "a|b\nreading",
-        "formula.bad": {"error": "Cannot multiply string and number."},
-    }

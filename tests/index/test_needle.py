@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from vaultbridge.index.fold import FoldedText
 from vaultbridge.index.query.needle import SPANS_PER_LINE, Lookup, Needle, beginning, lookup
 from vaultbridge.index.store.database import Terms
 
@@ -55,6 +56,10 @@ def test_without_a_dictionary_all_texts_are_candidates_for_parts_of_words() -> N
     assert beginning(Needle.of("bridge"), "body") == 'body : ("bridge" *)'
 
 
+def spans_in(line: str, needle: Needle) -> list[tuple[int, int]]:
+    return needle.spans_of(FoldedText(line, needle.fold))
+
+
 @pytest.mark.parametrize(
     ("text", "sensitive", "line", "spans"),
     [
@@ -69,11 +74,11 @@ def test_without_a_dictionary_all_texts_are_candidates_for_parts_of_words() -> N
 def test_spans_are_places_in_the_line_as_written(
     text: str, sensitive: bool, line: str, spans: list[tuple[int, int]]
 ) -> None:
-    assert Needle.of(text, sensitive=sensitive).spans_in(line) == spans
+    assert spans_in(line, Needle.of(text, sensitive=sensitive)) == spans
 
 
 def test_a_line_full_of_matches_is_marked_up_to_a_bound() -> None:
-    assert len(Needle.of("a").spans_in("a" * 1000)) == SPANS_PER_LINE
+    assert len(spans_in("a" * 1000, Needle.of("a"))) == SPANS_PER_LINE
 
 
 def test_match_case_compares_composed_letters() -> None:

@@ -7,9 +7,8 @@ from datetime import date
 import pytest
 
 from vaultbridge.errors import InvalidPath
-from vaultbridge.vault.dates import periodic_date, periodic_path
-from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.settings import PERIOD_FORMATS, Period, PeriodicNotes, VaultSettings
+from vaultbridge.vault.dates import periodic_path
+from vaultbridge.vault.settings import Period, PeriodicNotes, VaultSettings
 
 DAY = date(2024, 3, 5)
 
@@ -51,22 +50,3 @@ def test_folder_and_format_make_the_path(folder: str, fmt: str, path: str) -> No
 def test_a_format_that_gives_no_name_a_note_may_have_is_refused(fmt: str) -> None:
     with pytest.raises(InvalidPath):
         periodic_path("daily", DAY, daily("", fmt))
-
-
-@pytest.mark.parametrize("period", list(PERIOD_FORMATS))
-def test_the_path_gives_the_first_day_back(period: Period) -> None:
-    first = {
-        "daily": DAY,
-        "weekly": date(2024, 3, 3),
-        "monthly": date(2024, 3, 1),
-        "quarterly": date(2024, 1, 1),
-        "yearly": date(2024, 1, 1),
-    }[period]
-    assert periodic_date(period, periodic_path(period, DAY, VaultSettings()), VaultSettings()) == first
-
-
-def test_only_notes_in_the_folder_count_in_any_case() -> None:
-    settings = daily("Daily", "YYYY-MM-DD")
-    assert periodic_date("daily", vault_path("daily/2024-03-05.MD"), settings) == DAY
-    for path in ("2024-03-05.md", "Other/2024-03-05.md", "Daily/x/2024-03-05.md", "Daily/2024-03-05.pdf"):
-        assert periodic_date("daily", vault_path(path), settings) is None

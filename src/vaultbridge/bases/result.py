@@ -5,11 +5,8 @@ What running a view gives: columns, rows, groups and summaries, as values.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct
 
-from vaultbridge.bases.convert import plain
 from vaultbridge.bases.values import ErrorValue, Value, to_text
 
 
@@ -50,12 +47,6 @@ class ViewResult(Struct, frozen=True):
     summaries: tuple[Summary, ...]
     total: int
     problems: tuple[str, ...] = ()
-
-
-def view_records(result: ViewResult) -> list[dict[str, Any]]:
-    """One object per row: its path, and each column's value under the column's id."""
-    ids = [column.id for column in result.columns]
-    return [{"path": row.path, **dict(zip(ids, map(plain, row.cells), strict=True))} for row in result.rows]
 
 
 def view_markdown(result: ViewResult) -> str:

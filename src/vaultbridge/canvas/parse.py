@@ -19,7 +19,6 @@ from vaultbridge.json_text import (
     JsonObject,
     JsonScalar,
     JsonValue,
-    plain_value,
     scan_json,
 )
 from vaultbridge.markdown.model import Link, Note, Problem, Tag
@@ -128,11 +127,6 @@ class Canvas(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     root: JsonObject | None = None
     readable: bool = True
-
-    def unknown_keys(self) -> dict[str, object]:
-        """The keys of the file beside `nodes` and `edges`."""
-        members = self.root.members if self.root else ()
-        return {one.key: plain_value(one.value) for one in members if one.key not in ("nodes", "edges")}
 
 
 def read_canvas(text: str) -> Canvas:

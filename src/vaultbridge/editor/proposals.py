@@ -247,10 +247,6 @@ class PendingDiffs:
         loop = asyncio.get_running_loop()
         self._give_up = loop.call_later(self._grace, self._hand_back)
 
-    @property
-    def has_front_end(self) -> bool:
-        return bool(self._front_ends)
-
     def shut_down(self) -> None:
         """Give every waiting diff back to its client as an error; the server is going away."""
         if self._give_up is not None:

@@ -53,10 +53,6 @@ class WrittenLink(Struct, frozen=True):
     def subpath(self) -> str:
         return self.raw[self.target_end : self.subpath_end]
 
-    @property
-    def display_text(self) -> str | None:
-        return self.raw[self.display[0] : self.display[1]] if self.display else None
-
 
 def parse_written_link(raw: str, *, target: str | None = None) -> WrittenLink:
     """Take a link's raw text apart. `target`, when known, is what the note's parser took as the path part:

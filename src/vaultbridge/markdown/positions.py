@@ -71,25 +71,6 @@ class Positions:
         line = bisect_right(self._starts, at)
         return line - 1, utf16_length(self._text[self._starts[line - 1] : at])
 
-    def from_lsp(self, line: int, column: int) -> int:
-        """The offset of a place given in a client's units. A column past the end of the line means its end,
-        one in the middle of a surrogate pair the start of that character."""
-        if line < 0:
-            return 0
-        if line >= len(self._starts):
-            return len(self._text)
-        start, end = self._starts[line], self.end_of_line(line + 1)
-        content = self._text[start:end]
-        if content.isascii():
-            return start + min(max(column, 0), len(content))
-        units = 0
-        for index, character in enumerate(content):
-            width = 2 if character > "\uffff" else 1
-            if units + width > column:
-                return start + index
-            units += width
-        return end
-
 
 def utf16_length(text: str) -> int:
     """How many UTF-16 units a text takes; a lone surrogate takes one."""

@@ -54,12 +54,8 @@ class Needle(Struct, frozen=True):
         # not be found in one whose accent is a character of its own.
         return (not self.sensitive and self.text in text) or self.wanted in self.fold(text)
 
-    def spans_in(self, line: str) -> list[tuple[int, int]]:
-        """Where it stands in a line, as offsets of the line as written."""
-        return self.spans_of(FoldedText(line, self.fold))
-
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
-        """The same for a line that was folded by `fold` already."""
+        """Where it stands in a line folded by `fold`, as offsets of the line as written."""
         spans: list[tuple[int, int]] = []
         wanted = self.wanted
         if not wanted:

@@ -20,7 +20,6 @@ ATX = re.compile(r"#{1,6}(?=[ \t]|\Z)")
 FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
 SETEXT = re.compile(r"(?:=++|-++)\Z")
 THEMATIC = re.compile(r"(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})\Z")
-LINE_END = re.compile(r"\r\n?|\n")
 INTERRUPTING = frozenset(("-", "+", "*", "1.", "1)"))
 """The list marks that may interrupt a paragraph; `7.` at the start of a line is more often a date."""
 LIST_MARK = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t]|\Z)")
@@ -192,7 +191,6 @@ class Container:
         "empty",
         "ids",
         "kind",
-        "last_end",
         "last_kind",
         "last_mark",
         "last_start",
@@ -214,21 +212,19 @@ class Container:
         self.ids: list[tuple[str, int, int]] | None = None
         self.last_kind: BlockKind = ""
         self.last_start = 0
-        self.last_end = 0
         self.last_mark = ""
 
-    def ended(self, kind: BlockKind, start: int, end: int, mark: str = "") -> None:
+    def ended(self, kind: BlockKind, start: int, mark: str = "") -> None:
         """A block directly inside has ended."""
         self.last_kind = kind
         self.last_start = start
-        self.last_end = end
         self.last_mark = mark
 
-    def code_line(self, start: int, end: int) -> None:
+    def code_line(self, start: int) -> None:
         """A line of indented code directly inside; several make one block."""
         if self.last_kind == "code" and self.last_mark == "indented":
             start = self.last_start
-        self.ended("code", start, end, "indented")
+        self.ended("code", start, "indented")
 
     def continue_list(self, mark: str, above: Container) -> None:
         """Makes this item a further one of the list that ended last in `above`, if it has the same mark."""

@@ -94,11 +94,11 @@ class ScanState:
             box = boxes.pop()
             above = self._box()
             if box.kind == QUOTE:
-                above.ended("quote", box.start, self._last_end)
+                above.ended("quote", box.start)
             elif box.kind == ITEM:
-                above.ended("list", box.list_start, self._last_end, box.mark)
+                above.ended("list", box.list_start, box.mark)
             else:
-                above.ended("other", box.start, self._last_end)
+                above.ended("other", box.start)
             if box.ids or box.title:
                 self.out.box_ended(box, boxes, self._last_end)
 
@@ -108,7 +108,7 @@ class ScanState:
 
     def _end_leaf(self, end: int) -> None:
         leaf, self._leaf = self._leaf, ""
-        self._box().ended("other" if leaf in ("", "comment") else leaf, self._leaf_start, end)  # type: ignore[arg-type]
+        self._box().ended("other" if leaf in ("", "comment") else leaf, self._leaf_start)  # type: ignore[arg-type]
         held, self._held = self._held, []
         if leaf == "comment":
             # Nothing inside is structure, but its links and tags count.
@@ -144,11 +144,11 @@ class ScanState:
         self._para, self._lazy_below = [], -1
         box = self._box()
         if not part:
-            box.ended("other", start, end)
+            box.ended("other", start)
             return
         if "^" in part:
             self.out.block_id(start, last, end, box, self._boxes, lazy_below)
-        box.ended("paragraph", start, end)
+        box.ended("paragraph", start)
         if "[" in part or "#" in part or "::" in part:
             scan_inline(part, start, self._found)
 
@@ -224,8 +224,7 @@ class BlockScan(ScanState):
                 if self._para:
                     break  # indented code cannot interrupt a paragraph
                 self._close_boxes(self._matched)
-                start, end = self._base + self._at, self._base + len(self._line)
-                self._box().code_line(start, end)
+                self._box().code_line(self._base + self._at)
                 return
             begin = _BEGINNINGS.get(self._line[self._at])
             if begin is None:
@@ -308,7 +307,7 @@ class BlockScan(ScanState):
         if not self._boxes:
             span = (self._base + self._at, self._base + len(self._line))
             self.out.heading(len(match[0]), content.strip(BLANKS), *span)
-        self._box().ended("other", self._base + self._at, self._base + len(self._line))
+        self._box().ended("other", self._base + self._at)
         scan_inline(content, self._base + start, self._found, whole_lines=False)
         return _DONE
 
@@ -326,7 +325,7 @@ class BlockScan(ScanState):
         self._para, self._lazy_below = [], -1
         if not self._boxes:
             self.out.heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
-        self._box().ended("other", start, end)
+        self._box().ended("other", start)
         scan_inline(part, start, self._found, whole_lines=False)
         return _DONE
 
@@ -340,7 +339,7 @@ class BlockScan(ScanState):
         if marks.THEMATIC.match(self._line, self._at) is None:
             return _TEXT
         self._close_boxes(self._matched)
-        self._box().ended("other", self._base + self._at, self._base + len(self._line))
+        self._box().ended("other", self._base + self._at)
         return _DONE
 
     def _fence(self) -> int:
