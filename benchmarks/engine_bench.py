@@ -285,7 +285,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
 
 def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.freshness.refresh()
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
@@ -303,7 +303,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
 def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """Each rename finds the index still busy with the one before."""
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
-    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.freshness.refresh()
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(VaultPath(HUB))})
         rename(engine, next(turn))
@@ -314,7 +314,7 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
 
 def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """The middle of many, each followed by a bare durable write of the same note; the longest for itself."""
-    with Engine(vault, cache=folder / "engine-cache", cans=Trash({})) as engine:
+    with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.freshness.keep()
         engine.freshness.wait_complete()
         paths = [file.path for file in engine.ask.files() if file.path.endswith(".md")][:200]

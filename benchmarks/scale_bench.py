@@ -69,7 +69,7 @@ class Opened:
         self.vault = folder / f"vault-{notes}"
         generate(self.vault, notes)
         (self.vault / "Appended.md").write_text("A note.\n")
-        self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", cans=Trash({}))
+        self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", trash=Trash({}))
         self.engine.freshness.refresh()
         # As in a server: changes are watched, and no question compares the vault with the disk.
         self.engine.freshness.keep()

@@ -27,7 +27,7 @@ def unguarded(tree: ast.AST, *, guarded: bool = False) -> list[int]:
         inside = guarded
         if isinstance(node, ast.Try):
             caught = " ".join(ast.unparse(handler.type) for handler in node.handlers if handler.type)
-            inside = inside or "JSON_FAULTS" in caught or "RecursionError" in caught
+            inside = inside or "JSON_ERRORS" in caught or "RecursionError" in caught
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             # A function may leave it to its callers, and says so.
             inside = "RecursionError" in (ast.get_docstring(node) or "")

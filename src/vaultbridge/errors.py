@@ -180,11 +180,11 @@ class EngineFailure(VaultbridgeError):
     reason = "failure"
 
 
-JSON_FAULTS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
+JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
 """Of `msgspec.json.decode`: not JSON or not of the wanted type, not UTF-8, nested deeper than Python goes."""
 
 
-def json_fault(error: BaseException) -> str:
+def describe_json_error(error: BaseException) -> str:
     """The fault in words, for a person."""
     if isinstance(error, RecursionError):
         return "its lists and objects are nested too deeply"

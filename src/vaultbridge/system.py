@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 
-def is_alive(pid: int) -> bool:
+def is_process_alive(pid: int) -> bool:
     """Whether a process with this id runs; in doubt (it belongs to somebody else), yes."""
     if pid <= 0:
         return False

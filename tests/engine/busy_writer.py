@@ -18,7 +18,7 @@ def main() -> None:
     vault, cache, name, count, *options = sys.argv[1:]
     done: list[str] = []
     refused: list[str] = []
-    with Engine(Path(vault), cache=Path(cache), cans=Trash({"HOME": cache}), actor=name) as engine:
+    with Engine(Path(vault), cache=Path(cache), trash=Trash({"HOME": cache}), actor=name) as engine:
         if "keep" in options:
             engine.freshness.keep()
         for number in range(int(count)):

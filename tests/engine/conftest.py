@@ -32,7 +32,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
         engine = Engine(
             folder,
             cache=tmp_path / "cache",
-            cans=Trash({"HOME": str(tmp_path / "home")}),
+            trash=Trash({"HOME": str(tmp_path / "home")}),
             scope=scope or Scope(),
             actor="test",
         )

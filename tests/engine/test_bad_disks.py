@@ -171,9 +171,9 @@ import sys, pathlib
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import *
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.vault.write.trash import TrashCans
+from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
-engine = Engine(base / "vault", cache=base / "cache", cans=TrashCans({"HOME": str(base)}))
+engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
 engine.freshness.refresh()
 closed = engine.root.folder / "Closed"
 closed.chmod(0)
@@ -234,7 +234,7 @@ def test_a_name_as_long_as_a_file_system_takes_can_be_made_looked_for_and_delete
     with Engine(
         tmp_path / "vault",
         cache=tmp_path / "cache",
-        cans=Trash({"HOME": str(tmp_path / "home")}, platform="linux"),
+        trash=Trash({"HOME": str(tmp_path / "home")}, platform="linux"),
     ) as engine:
         name = "é" * 126
         for missing in (name, "é" * 200, "x" * 250, f"{'x' * 300}/{'y' * 300}"):

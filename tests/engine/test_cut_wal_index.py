@@ -74,10 +74,10 @@ def test_a_file_is_whole_again_and_is_built_anew(
     file = database.with_name("x.sqlite-shm")
     file.write_bytes(b"\xff" * before * REGION_BYTES)
     index = WalIndex(database)
-    assert not index.mend()
+    assert not index.repair()
     os.truncate(file, size)
     grown = size % REGION_BYTES == 0 and size >= before * REGION_BYTES
-    assert index.mend() != grown
+    assert index.repair() != grown
     assert file.stat().st_size >= before * REGION_BYTES
     assert file.stat().st_size % REGION_BYTES == 0
     assert grown or not any(file.read_bytes()[:HEADER_BYTES])

@@ -137,9 +137,9 @@ def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
     program = (
         "import sys, pathlib, threading\n"
         "from vaultbridge.engine import Engine\n"
-        "from vaultbridge.vault.write.trash import TrashCans\n"
+        "from vaultbridge.vault.write.trash import Trash\n"
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
-        "engine = Engine(vault, cache=cache, cans=TrashCans({}))\n"
+        "engine = Engine(vault, cache=cache, trash=Trash({}))\n"
         "ready = threading.Event()\n"
         "tell = engine.freshness._tell_watching\n"
         "engine.freshness._tell_watching = lambda **how: (tell(**how), ready.set())\n"
@@ -307,8 +307,8 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
     is when the name was given to it, not when its content was saved: a swap puts an old note there."""
     folder = make_vault({"A.md": "alpha", "sub/B.md": "beta"}).root.folder
     later = time.time() + 2 * LEFTOVER_SECONDS
-    cans = Trash({"HOME": str(tmp_path)})
-    engine = Engine(folder, cache=tmp_path / "later", cans=cans, clock=lambda: later)
+    trash = Trash({"HOME": str(tmp_path)})
+    engine = Engine(folder, cache=tmp_path / "later", trash=trash, clock=lambda: later)
     old, young = folder / "sub" / temporary_name(), folder / temporary_name()
     notes = folder / ".vaultbridge-notes.md"
     for place in (old, young, notes):

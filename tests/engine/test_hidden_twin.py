@@ -73,9 +73,9 @@ def opened(files: dict[str, str]) -> Iterator[Engine]:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text)
         Path(base, "vault").mkdir(exist_ok=True)
-        cans = Trash({"HOME": str(Path(base, "home"))})
+        trash = Trash({"HOME": str(Path(base, "home"))})
         cache = Path(base, "cache")
-        with Engine(Path(base, "vault"), cache=cache, cans=cans, scope=SCOPE, clock=lambda: 1e9) as engine:
+        with Engine(Path(base, "vault"), cache=cache, trash=trash, scope=SCOPE, clock=lambda: 1e9) as engine:
             yield engine
 
 

@@ -21,7 +21,7 @@ from vaultbridge.server.servers import LiveScope
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read import read_from_memory
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import SETTLED_SECONDS, StatCache, answers_at_once
+from vaultbridge.vault.stat_cache import SETTLED_SECONDS, StatCache, is_local_filesystem
 from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")
@@ -37,12 +37,12 @@ def later() -> float:
 def engine_on(base: Path, scope: Scope | None = None) -> Engine:
     folder = base / "vault"
     folder.mkdir(exist_ok=True)
-    if not answers_at_once(folder.resolve()):
+    if not is_local_filesystem(folder.resolve()):
         pytest.skip("nothing is known of this file system")
     return Engine(
         folder,
         cache=base / "cache",
-        cans=Trash({"HOME": str(base / "home")}),
+        trash=Trash({"HOME": str(base / "home")}),
         scope=scope or Scope(),
         clock=later,
     )
@@ -213,7 +213,7 @@ def reading_of(path: VaultPath, chars: int) -> Reading:
 
 
 def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: Path) -> None:
-    if not answers_at_once(tmp_path.resolve()):
+    if not is_local_filesystem(tmp_path.resolve()):
         pytest.skip("nothing is known of this file system")
     files = StatCache(Root(tmp_path), clock=later)
     kept = ReadCache(files, most_bytes=3 * (ENTRY_BYTES + 400))

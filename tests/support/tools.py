@@ -91,7 +91,7 @@ def open_desk(
     engine = Engine(
         folder,
         cache=base / "cache",
-        cans=Trash({"HOME": str(base / "home")}),
+        trash=Trash({"HOME": str(base / "home")}),
         scope=scope or Scope(),
         clock=clock,
     )

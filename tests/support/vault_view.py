@@ -15,8 +15,8 @@ class VaultView(EngineView):
 
     def __init__(self, folder: Path, scope: Scope | None = None, *, cache: Path | None = None) -> None:
         beside = folder.resolve().parent
-        cans = Trash({"HOME": str(beside / "home")})
-        self.engine = Engine(folder, cache=cache or beside / "cache", cans=cans, scope=scope or Scope())
+        trash = Trash({"HOME": str(beside / "home")})
+        self.engine = Engine(folder, cache=cache or beside / "cache", trash=trash, scope=scope or Scope())
         super().__init__(self.engine)
 
     def close(self) -> None:

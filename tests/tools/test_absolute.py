@@ -12,14 +12,14 @@ import pytest
 from support.tools import ToolHarness
 from vaultbridge.errors import InvalidPath
 from vaultbridge.tools.base.arguments import in_vault, names_absolute
-from vaultbridge.vault.absolute import below
+from vaultbridge.vault.absolute import relative_to_vault
 
 Small = Callable[..., ToolHarness]
 VAULT = Path("/home/me/N\u00f6tes")
 
 
 def short(text: str) -> str:
-    inside = below(text, VAULT)
+    inside = relative_to_vault(text, VAULT)
     return text if inside is None else inside
 
 

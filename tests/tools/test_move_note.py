@@ -127,8 +127,8 @@ def test_where_the_systems_trash_cannot_be_used_the_answer_says_so(tmp_path: Pat
     """As on Windows, whose recycle bin no file can simply be moved to."""
     vault = tmp_path / "vault"
     write_files(vault, {"A.md": "a"})
-    cans = Trash({"HOME": str(tmp_path / "home")}, platform="win32")
-    with Engine(vault, cache=tmp_path / "cache", cans=cans, scope=Scope()) as engine:
+    trash = Trash({"HOME": str(tmp_path / "home")}, platform="win32")
+    with Engine(vault, cache=tmp_path / "cache", trash=trash, scope=Scope()) as engine:
         desk = ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}))
         assert desk.data("delete_note", name="A")["went_to"] == ".trash in the vault"
         assert desk.read(".trash/A.md") == "a"

@@ -13,7 +13,7 @@ from support.tools import ToolHarness, open_desk, write_files
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import answers_at_once
+from vaultbridge.vault.stat_cache import is_local_filesystem
 
 Small = Callable[..., ToolHarness]
 
@@ -183,7 +183,7 @@ def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
 )
 def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str, object]) -> None:
     write_files(tmp_path, {"vault/F/A.md": NOTE})
-    if not answers_at_once((tmp_path / "vault").resolve()):
+    if not is_local_filesystem((tmp_path / "vault").resolve()):
         pytest.skip("nothing is known of this file system")
     desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with desk.engine:

@@ -39,13 +39,13 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def cans(home: Path) -> Trash:
+def trash(home: Path) -> Trash:
     return Trash({"HOME": str(home)}, platform="linux")
 
 
 @pytest.fixture
-def transactor(root: Root, cache: Path, cans: Trash) -> Iterator[Transactor]:
-    made = Transactor(root, cache, cans=cans)
+def transactor(root: Root, cache: Path, trash: Trash) -> Iterator[Transactor]:
+    made = Transactor(root, cache, trash=trash)
     yield made
     made.close()
 

@@ -83,7 +83,7 @@ def write(vault: str, cache: str, home: str, point: str, which: str) -> None:
         if name == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    transactor = Transactor(Root(vault), Path(cache), cans=Trash({"HOME": home}), checkpoint=checkpoint)
+    transactor = Transactor(Root(vault), Path(cache), trash=Trash({"HOME": home}), checkpoint=checkpoint)
     if which == "recover":
         transactor.recover()
     elif which == "undo":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import InvalidPath
-from vaultbridge.vault.absolute import below, from_top, innermost
+from vaultbridge.vault.absolute import find_innermost, make_vault_relative, relative_to_vault
 from vaultbridge.vault.paths import Root
 from vaultbridge.vault.scope import Scope
 
@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Root:
 
 
 def taken(text: str, root: Root, scope: Scope | None = None) -> str:
-    return from_top(text, root, (scope or Scope()).visible)
+    return make_vault_relative(text, root, (scope or Scope()).visible)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_place_on_the_machine_outside_is_refused(root: Root, text: str) -> Non
 
 def test_a_neighbour_that_begins_like_the_vault_is_outside(root: Root) -> None:
     text = f"{root.folder}s/A.md"
-    assert below(text, root.folder) is None
+    assert relative_to_vault(text, root.folder) is None
     with pytest.raises(InvalidPath):
         taken(text, root)
 
@@ -94,7 +94,7 @@ def test_of_several_vaults_the_innermost_holds_a_path(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "ab"]
     for folder in folders:
         folder.mkdir()
-    assert innermost(f"{tmp_path}/a/b/c.md", folders) == folders[1]
-    assert innermost(f"{tmp_path}/a/x.md", folders) == folders[0]
-    assert innermost(f"{tmp_path}/x.md", folders) is None
-    assert innermost("a/b/c.md", folders) is None
+    assert find_innermost(f"{tmp_path}/a/b/c.md", folders) == folders[1]
+    assert find_innermost(f"{tmp_path}/a/x.md", folders) == folders[0]
+    assert find_innermost(f"{tmp_path}/x.md", folders) is None
+    assert find_innermost("a/b/c.md", folders) is None

@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from vaultbridge.vault.cloud import Conflict, conflict_of, icloud_original, is_placeholder
+from vaultbridge.vault.cloud import Conflict, detect_conflict, icloud_original_name, is_placeholder
 from vaultbridge.vault.paths import VaultPath
 
 
@@ -24,7 +24,7 @@ from vaultbridge.vault.paths import VaultPath
     ],
 )
 def test_icloud_stand_ins_name_their_original(name: str, original: str | None) -> None:
-    assert icloud_original(name) == original
+    assert icloud_original_name(name) == original
 
 
 def status(**fields: int) -> os.stat_result:
@@ -74,7 +74,7 @@ def test_only_a_file_that_is_one_hole_counts_as_hollow(tmp_path: Path) -> None:
 def test_signed_conflict_copies_are_certain_even_when_the_original_is_gone(
     name: str, original: str, maker: str
 ) -> None:
-    found = conflict_of(VaultPath(name), set())
+    found = detect_conflict(VaultPath(name), set())
     assert found is not None
     assert (found.original, found.maker, found.certain) == (original, maker, True)
 
@@ -88,14 +88,14 @@ def test_signed_conflict_copies_are_certain_even_when_the_original_is_gone(
     ],
 )
 def test_unsigned_copies_count_only_beside_their_original(name: str, maker: str) -> None:
-    found = conflict_of(VaultPath(name), {"A/Note.md"})
+    found = detect_conflict(VaultPath(name), {"A/Note.md"})
     assert found == Conflict(VaultPath("A/Note.md"), maker, certain=False)  # type: ignore[arg-type]
-    assert conflict_of(VaultPath(name), {"B/Note.md"}) is None
+    assert detect_conflict(VaultPath(name), {"B/Note.md"}) is None
 
 
 def test_a_known_machines_name_marks_a_copy() -> None:
-    assert conflict_of(VaultPath("Note-atlas.md"), {"Note.md"}) is None
-    found = conflict_of(VaultPath("Note-atlas.md"), {"Note.md"}, machines={"atlas"})
+    assert detect_conflict(VaultPath("Note-atlas.md"), {"Note.md"}) is None
+    found = detect_conflict(VaultPath("Note-atlas.md"), {"Note.md"}, machines={"atlas"})
     assert found is not None and found.maker == "onedrive"
 
 
@@ -103,9 +103,9 @@ def test_a_known_machines_name_marks_a_copy() -> None:
     "name", ["Note.md", "Note 1.md", "Chapter 2.md", "Project-API.md", "2024-01-02.md", "Note (copy).md", "x"]
 )
 def test_ordinary_names_are_no_conflict_copies(name: str) -> None:
-    assert conflict_of(VaultPath(name), {"Note.md", "Project.md", "2024-01.md"}) is None
+    assert detect_conflict(VaultPath(name), {"Note.md", "Project.md", "2024-01.md"}) is None
 
 
 def test_obsidians_own_numbering_is_no_conflict() -> None:
     """docs/obsidian.md 4: a new file that collides gets ` 1`, ` 2` …"""
-    assert conflict_of(VaultPath("Untitled 2.md"), {"Untitled.md", "Untitled 1.md"}) is None
+    assert detect_conflict(VaultPath("Untitled 2.md"), {"Untitled.md", "Untitled 1.md"}) is None

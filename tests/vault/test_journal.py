@@ -13,7 +13,7 @@ import pytest
 from vaultbridge.errors import EditRefused, EngineFailure, InvalidArgument
 from vaultbridge.vault.paths import Root, vault_path
 from vaultbridge.vault.write import journal as journal_module
-from vaultbridge.vault.write.journal import Journal, image_of
+from vaultbridge.vault.write.journal import Journal, make_image
 from vaultbridge.vault.write.steps import (
     Act,
     MoveFile,
@@ -47,8 +47,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def timed(root: Root, cache: Path, cans: Trash, clock: Clock) -> Iterator[Transactor]:
-    made = Transactor(root, cache, cans=cans, clock=clock)
+def timed(root: Root, cache: Path, trash: Trash, clock: Clock) -> Iterator[Transactor]:
+    made = Transactor(root, cache, trash=trash, clock=clock)
     yield made
     made.close()
 
@@ -216,7 +216,7 @@ def test_the_bounds_are_enforced_without_being_asked(
 
 def test_a_transaction_under_way_is_never_forgotten(cache: Path) -> None:
     journal = Journal(cache)
-    image = image_of(b"x")
+    image = make_image(b"x")
     act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
     journal.begin([act], {image.digest: b"x"}, at=0.0, actor="a", label="l")
     journal.prune(now=10 * journal_module.JOURNAL_SECONDS)
@@ -245,8 +245,8 @@ def test_acts_of_every_kind_are_held_exactly(cache: Path) -> None:
 def test_damaged_content_is_told_not_given(cache: Path) -> None:
     journal = Journal(cache)
     with pytest.raises(EngineFailure):
-        journal.content(image_of(b"never held"))
-    image = image_of(b"held")
+        journal.content(make_image(b"never held"))
+    image = make_image(b"held")
     act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
     journal.begin([act], {image.digest: b"held"}, at=0.0, actor="a", label="l")
     assert journal.content(image) == b"held"
@@ -258,8 +258,8 @@ def test_damaged_content_is_told_not_given(cache: Path) -> None:
     journal.close()
 
 
-def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: Trash) -> None:
-    transactor = Transactor(root, cache, cans=cans, wait=60)
+def test_two_threads_may_write_at_once(root: Root, cache: Path, trash: Trash) -> None:
+    transactor = Transactor(root, cache, trash=trash, wait=60)
     errors: list[BaseException] = []
 
     def write(name: str) -> None:
@@ -280,11 +280,11 @@ def test_two_threads_may_write_at_once(root: Root, cache: Path, cans: Trash) -> 
 
 
 def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
-    root: Root, cache: Path, cans: Trash, folder: Path
+    root: Root, cache: Path, trash: Trash, folder: Path
 ) -> None:
     """Whatever became of the file, the vault opens and can be changed, and an undoing gives the right bytes
     or is refused in words."""
-    transactor = Transactor(root, cache, cans=cans)
+    transactor = Transactor(root, cache, trash=trash)
     for number in range(3):
         do(transactor, WriteFile(P("n.md"), f"{number} ".encode() * 300), label="write")
     do(transactor, MoveFile(P("n.md"), P("m.md")), label="move")
@@ -305,7 +305,7 @@ def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
         file.write_bytes(data)
         (folder / "n.md").unlink(missing_ok=True)
         (folder / "m.md").write_bytes(moved)
-        again = Transactor(root, cache, cans=cans)
+        again = Transactor(root, cache, trash=trash)
         try:
             again.recover()
             again.journal.history()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import AmbiguousName, VaultNotFound
-from vaultbridge.vault.obsidian import app_folders, find_vault, known_vaults
+from vaultbridge.vault.obsidian import find_vault, list_app_folders, list_known_vaults
 from vaultbridge.vault.paths import Root
 
 
@@ -42,7 +42,7 @@ def config(home: Path) -> Path:
 def test_the_app_keeps_its_list_where_the_system_wants(
     environ: dict[str, str], platform: str, expected: str
 ) -> None:
-    assert Path(expected) in app_folders(environ, platform=platform)
+    assert Path(expected) in list_app_folders(environ, platform=platform)
 
 
 def test_vaults_are_told_last_opened_first_also_from_flatpak(
@@ -50,7 +50,7 @@ def test_vaults_are_told_last_opened_first_also_from_flatpak(
 ) -> None:
     register(config, {"1": {"path": "/v/Old", "ts": 1000}, "2": {"path": "/v/New", "ts": 9000, "open": True}})
     register(home / ".var/app/md.obsidian.Obsidian/config/obsidian", {"3": {"path": "/v/Flat", "ts": 5000}})
-    found = known_vaults(environ, platform="linux")
+    found = list_known_vaults(environ, platform="linux")
     assert [(vault.id, vault.name, vault.open, vault.opened) for vault in found] == [
         ("2", "New", True, 9.0),
         ("3", "Flat", False, 5.0),
@@ -64,7 +64,7 @@ def test_vaults_are_told_last_opened_first_also_from_flatpak(
 def test_a_broken_list_is_an_empty_one(environ: dict[str, str], config: Path, text: str) -> None:
     config.mkdir(parents=True)
     (config / "obsidian.json").write_bytes(text.encode("latin-1"))
-    assert known_vaults(environ, platform="linux") == ()
+    assert list_known_vaults(environ, platform="linux") == ()
 
 
 def test_a_vault_is_found_by_path_name_id_or_a_name_in_another_case(

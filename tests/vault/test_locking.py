@@ -34,9 +34,9 @@ def test_a_second_lock_object_waits_even_in_one_process(tmp_path: Path) -> None:
 
 def test_a_wait_is_bounded_and_says_what_is_busy(tmp_path: Path) -> None:
     one, two = FileLock(tmp_path / "l"), FileLock(tmp_path / "l")
-    with one.waiting(1, what="The writer"), pytest.raises(TimedOut, match="The writer is busy"):
-        two.waiting(0.05, what="The writer").__enter__()
-    with two.waiting(1, what="The writer"):
+    with one.hold(1, what="The writer"), pytest.raises(TimedOut, match="The writer is busy"):
+        two.hold(0.05, what="The writer").__enter__()
+    with two.hold(1, what="The writer"):
         assert two.held
     assert not two.held
 
@@ -52,7 +52,7 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
         mine = FileLock(place)
         assert not mine.try_acquire()
         child.kill()
-    with mine.waiting(10, what="The lock"):
+    with mine.hold(10, what="The lock"):
         assert mine.held
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.stat_cache import answers_at_once
+from vaultbridge.vault.stat_cache import is_local_filesystem
 
 TABLE = r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /home rw shared:7 - btrfs /dev/sda2 rw,subvol=/home
@@ -41,10 +41,10 @@ def test_the_innermost_mount_that_was_made_last_decides(
 ) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(TABLE, "utf-8")
-    assert answers_at_once(Path(folder), mounts=table) is expected
+    assert is_local_filesystem(Path(folder), mounts=table) is expected
 
 
 def test_where_the_system_does_not_tell_the_answer_is_no(tmp_path: Path) -> None:
-    assert not answers_at_once(tmp_path, mounts=tmp_path / "none")
+    assert not is_local_filesystem(tmp_path, mounts=tmp_path / "none")
     (tmp_path / "empty").write_bytes(b"")
-    assert not answers_at_once(tmp_path, mounts=tmp_path / "empty")
+    assert not is_local_filesystem(tmp_path, mounts=tmp_path / "empty")

@@ -19,7 +19,7 @@ from vaultbridge.vault.paths import (
     join,
     name_of,
     new_vault_path,
-    shown_name,
+    normalize_name,
     vault_folder,
     vault_path,
 )
@@ -141,10 +141,10 @@ def test_the_parts_of_a_path() -> None:
 
 
 def test_a_stored_name_is_shown_as_nfc_unless_no_path_can_hold_it() -> None:
-    assert shown_name(NFD) == NFC
-    assert shown_name("no\u00a0break.md") == "no\u00a0break.md"
-    assert shown_name("Icon\r") is None
-    assert shown_name("bad\udcff.md") is None
+    assert normalize_name(NFD) == NFC
+    assert normalize_name("no\u00a0break.md") == "no\u00a0break.md"
+    assert normalize_name("Icon\r") is None
+    assert normalize_name("bad\udcff.md") is None
 
 
 def test_a_missing_vault_and_a_file_are_told_apart(tmp_path: Path) -> None:

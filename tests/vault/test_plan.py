@@ -35,8 +35,8 @@ def nothing_held(image: ContentImage) -> bytes:
 
 
 @pytest.fixture
-def plan(root: Root, cans: Trash) -> Plan:
-    return Plan(root, cans, datetime(2024, 5, 6), nothing_held)
+def plan(root: Root, trash: Trash) -> Plan:
+    return Plan(root, trash, datetime(2024, 5, 6), nothing_held)
 
 
 def test_planning_changes_nothing(

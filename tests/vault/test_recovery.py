@@ -72,7 +72,7 @@ class World:
         return Ran(*json.loads(self.writers.stdout.readline()))
 
     def transactor(self) -> Transactor:
-        return Transactor(Root(self.vault), self.cache, cans=Trash({"HOME": str(self.home)}))
+        return Transactor(Root(self.vault), self.cache, trash=Trash({"HOME": str(self.home)}))
 
     def files(self) -> dict[str, bytes | None]:
         """Vault and trash together: nothing may be lost, nothing may be left over."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.obsidian import obsidian_runs
+from vaultbridge.vault.obsidian import is_obsidian_running
 
 SOCKET_PATH_BYTES = 103
 """What every system has room for in the name of a socket."""
@@ -29,19 +29,19 @@ def lock(home: Path, text: str) -> None:
 
 
 def test_without_lock_and_socket_it_does_not_run(environ: dict[str, str]) -> None:
-    assert not obsidian_runs(environ, platform="linux")
+    assert not is_obsidian_running(environ, platform="linux")
 
 
 def test_a_lock_of_a_live_process_on_this_machine_means_it_runs(environ: dict[str, str], home: Path) -> None:
     lock(home, f"{socket.gethostname()}-{os.getpid()}")
-    assert obsidian_runs(environ, platform="linux")
+    assert is_obsidian_running(environ, platform="linux")
 
 
 def test_a_lock_that_outlived_its_process_means_nothing(environ: dict[str, str], home: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     lock(home, f"{socket.gethostname()}-{ended.pid}")
-    assert not obsidian_runs(environ, platform="linux")
+    assert not is_obsidian_running(environ, platform="linux")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_lock_of_another_machine_or_of_no_process_means_nothing(
     environ: dict[str, str], home: Path, text: str
 ) -> None:
     lock(home, text.format(host=socket.gethostname(), pid=os.getpid()))
-    assert not obsidian_runs(environ, platform="linux")
+    assert not is_obsidian_running(environ, platform="linux")
 
 
 def test_a_connectable_command_line_socket_means_it_runs(environ: dict[str, str], home: Path) -> None:
@@ -60,16 +60,16 @@ def test_a_connectable_command_line_socket_means_it_runs(environ: dict[str, str]
         pytest.skip("temporary files lie too deep here for a socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(str(place))
-        assert not obsidian_runs(environ, platform="linux"), "bound but nobody listens"
+        assert not is_obsidian_running(environ, platform="linux"), "bound but nobody listens"
         server.listen()
-        assert obsidian_runs(environ, platform="linux")
+        assert is_obsidian_running(environ, platform="linux")
     assert place.exists()
-    assert not obsidian_runs(environ, platform="linux"), "a left-over socket file"
+    assert not is_obsidian_running(environ, platform="linux"), "a left-over socket file"
 
 
 def test_on_windows_the_lock_file_lives_as_long_as_the_app(tmp_path: Path) -> None:
     environ = {"USERPROFILE": str(tmp_path), "APPDATA": str(tmp_path)}
-    assert not obsidian_runs(environ, platform="win32")
+    assert not is_obsidian_running(environ, platform="win32")
     (tmp_path / "obsidian").mkdir()
     (tmp_path / "obsidian" / "lockfile").write_text("")
-    assert obsidian_runs(environ, platform="win32")
+    assert is_obsidian_running(environ, platform="win32")

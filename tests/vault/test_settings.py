@@ -48,16 +48,16 @@ def test_the_defaults_are_obsidians() -> None:
     assert settings.links == LinkSettings("shortest", use_markdown_links=False)
     assert settings.trash_option == "system"
     assert settings.always_update_links is False
-    assert [settings.notes_of(period).format for period in PERIOD_FORMATS] == [
+    assert [settings.periodic_notes(period).format for period in PERIOD_FORMATS] == [
         "YYYY-MM-DD",
         "gggg-[W]ww",
         "YYYY-MM",
         "YYYY-[Q]Q",
         "YYYY",
     ]
-    assert not settings.ignored("any.md")
+    assert not settings.is_ignored("any.md")
 
 
 def test_ignored_asks_the_filters() -> None:
-    settings = VaultSettings(ignoring=IgnoreFilters(("Archive/",)))
-    assert settings.ignored("Archive/n.md") and not settings.ignored("n.md")
+    settings = VaultSettings(ignore_filters=IgnoreFilters(("Archive/",)))
+    assert settings.is_ignored("Archive/n.md") and not settings.is_ignored("n.md")

@@ -23,7 +23,7 @@ def test_a_vault_without_settings_has_the_defaults(root: Root) -> None:
     settings = read_settings(root)
     assert settings.problems == ()
     assert settings.new_link_format == VaultSettings().new_link_format
-    assert settings.notes_of("daily") == PeriodicNotes(
+    assert settings.periodic_notes("daily") == PeriodicNotes(
         enabled=True, folder="", format="YYYY-MM-DD", template=""
     )
 
@@ -64,8 +64,8 @@ def test_everything_that_is_set_is_read_and_unknown_keys_are_no_problem(root: Ro
         "Inbox",
     )
     assert settings.trash_option == "local"
-    assert settings.ignored("Archive/n.md")
-    assert settings.notes_of("daily") == PeriodicNotes(
+    assert settings.is_ignored("Archive/n.md")
+    assert settings.periodic_notes("daily") == PeriodicNotes(
         enabled=True, folder="Daily", format="YYYY/MM/DD", template="T/Day"
     )
     assert (settings.template_folder, settings.template_date_format, settings.template_time_format) == (
@@ -83,7 +83,7 @@ def test_empty_texts_mean_the_default_formats(root: Root, folder: Path) -> None:
     write(folder, "templates.json", {"dateFormat": ""})
     write(folder, "app.json", "")
     settings = read_settings(root)
-    assert settings.notes_of("daily").format == "YYYY-MM-DD"
+    assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
     assert settings.template_date_format == "YYYY-MM-DD"
     assert settings.problems == ()
 
@@ -107,27 +107,27 @@ def test_an_enabled_daily_note_of_the_periodic_plugin_overrides_the_core_one(
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", PERIODIC)
     settings = read_settings(root)
-    assert settings.notes_of("daily") == PeriodicNotes(
+    assert settings.periodic_notes("daily") == PeriodicNotes(
         enabled=True, folder="P", format="DD-MM-YYYY", template="x"
     )
-    assert settings.notes_of("weekly") == PeriodicNotes(
+    assert settings.periodic_notes("weekly") == PeriodicNotes(
         enabled=True, folder="W", format="gggg-[W]ww", template=""
     )
-    assert settings.notes_of("monthly") == PeriodicNotes(
+    assert settings.periodic_notes("monthly") == PeriodicNotes(
         enabled=False, folder="", format="MMMM YYYY", template=""
     )
-    assert settings.notes_of("yearly").format == "YYYY"
+    assert settings.periodic_notes("yearly").format == "YYYY"
 
 
 def test_a_disabled_daily_note_or_a_disabled_plugin_overrides_nothing(root: Root, folder: Path) -> None:
     write(folder, "daily-notes.json", {"folder": "Daily"})
     write(folder, "plugins/periodic-notes/data.json", {"daily": {**PERIODIC["daily"], "enabled": False}})  # type: ignore[dict-item]
-    assert read_settings(root).notes_of("daily").folder == "Daily"
+    assert read_settings(root).periodic_notes("daily").folder == "Daily"
     write(folder, "plugins/periodic-notes/data.json", PERIODIC)
     write(folder, "community-plugins.json", ["dataview"])
-    assert read_settings(root).notes_of("daily").folder == "Daily"
+    assert read_settings(root).periodic_notes("daily").folder == "Daily"
     write(folder, "community-plugins.json", ["periodic-notes"])
-    assert read_settings(root).notes_of("daily").folder == "P"
+    assert read_settings(root).periodic_notes("daily").folder == "P"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_broken_settings_are_reported_and_mean_the_defaults(
     assert name in settings.problems[0] or "ignore filter" in settings.problems[0]
     assert str(folder) not in settings.problems[0]
     assert settings.links == VaultSettings().links
-    assert settings.notes_of("daily").format == "YYYY-MM-DD"
+    assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
 
 
 def test_bookmarks_are_told_flat_with_their_groups(root: Root, folder: Path) -> None:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.stat_cache import SETTLED_SECONDS, FileStat, StatCache, answers_at_once
+from vaultbridge.vault.stat_cache import SETTLED_SECONDS, FileStat, StatCache, is_local_filesystem
 
 NOTE = vault_path("Folder/n.md")
 
 
 @pytest.fixture
 def place(folder: Path) -> Path:
-    if not answers_at_once(folder.resolve()):
+    if not is_local_filesystem(folder.resolve()):
         pytest.skip("nothing is known of this file system")
     place = folder / NOTE
     place.parent.mkdir()

@@ -454,7 +454,7 @@ def test_a_read_only_note_is_refused_and_nothing_of_the_batch_happens(
 
 
 def test_a_save_in_the_last_moment_wins_over_the_batch(
-    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     """Somebody saves a note after it was checked and before it is swapped."""
     for name in "abc":
@@ -464,7 +464,7 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
         if point == "done 0":
             (folder / "b.md").write_bytes(b"saved by a person")
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
     with pytest.raises(StaleWrite) as caught:
         do(transactor, *(WriteFile(P(f"{name}.md"), b"new", content_hash(name.encode())) for name in "abc"))
     assert caught.value.current == content_hash(b"saved by a person")
@@ -474,7 +474,7 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
 
 
 def test_a_save_that_the_stat_does_not_show_is_noticed_too(
-    root: Root, folder: Path, cache: Path, cans: Trash
+    root: Root, folder: Path, cache: Path, trash: Trash
 ) -> None:
     """Equal length, equal time stamp, same file: only reading it again tells."""
     place = folder / "n.md"
@@ -486,7 +486,7 @@ def test_a_save_that_the_stat_does_not_show_is_noticed_too(
             place.write_bytes(b"bbbb")
             os.utime(place, ns=(stamp, stamp))
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
     with pytest.raises(StaleWrite):
         do(transactor, WriteFile(P("n.md"), b"new", content_hash(b"aaaa")))
     assert place.read_bytes() == b"bbbb"
@@ -495,7 +495,7 @@ def test_a_save_that_the_stat_does_not_show_is_noticed_too(
 
 @pytest.mark.parametrize("step", [WriteFile(P("new.md"), b"x", ABSENT), MoveFile(P("b.md"), P("new.md"))])
 def test_a_name_taken_in_the_last_moment_is_not_replaced(
-    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot, step: Step
+    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot, step: Step
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -504,7 +504,7 @@ def test_a_name_taken_in_the_last_moment_is_not_replaced(
         if point == "done 0":
             (folder / "new.md").write_bytes(b"theirs")
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
     with pytest.raises(EditRefused, match="meanwhile"):
         do(transactor, WriteFile(P("a.md"), b"new"), step)
     assert snapshot() == {"a.md": b"a", "b.md": b"b", "new.md": b"theirs"}
@@ -512,7 +512,7 @@ def test_a_name_taken_in_the_last_moment_is_not_replaced(
 
 
 def test_a_note_deleted_in_the_last_moment_stays_deleted(
-    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -521,7 +521,7 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
         if point == "done 0":
             (folder / "b.md").unlink()
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
     with pytest.raises(StaleWrite, match="now gone"):
         do(transactor, WriteFile(P("a.md"), b"new"), WriteFile(P("b.md"), b"new"))
     assert snapshot() == {"a.md": b"a"}
@@ -529,7 +529,7 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
 
 
 def test_a_note_deleted_before_its_move_is_told(
-    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
     (folder / "b.md").write_bytes(b"b")
@@ -538,7 +538,7 @@ def test_a_note_deleted_before_its_move_is_told(
         if point == "done 0":
             (folder / "b.md").unlink()
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interfere)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
     with pytest.raises(EditRefused, match="disappeared"):
         do(transactor, WriteFile(P("a.md"), b"new"), MoveFile(P("b.md"), P("c.md")))
     assert snapshot() == {"a.md": b"a"}
@@ -546,7 +546,7 @@ def test_a_note_deleted_before_its_move_is_told(
 
 
 def test_an_interruption_rolls_back_and_goes_on_up(
-    root: Root, folder: Path, cache: Path, cans: Trash, snapshot: Snapshot
+    root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
 
@@ -554,7 +554,7 @@ def test_an_interruption_rolls_back_and_goes_on_up(
         if point == "done 1":
             raise KeyboardInterrupt
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=interrupt)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=interrupt)
     with pytest.raises(KeyboardInterrupt):
         do(
             transactor,
@@ -568,10 +568,10 @@ def test_an_interruption_rolls_back_and_goes_on_up(
 
 
 def test_a_second_writer_waits_so_long_and_then_says_busy(
-    root: Root, cache: Path, cans: Trash, snapshot: Snapshot
+    root: Root, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
-    transactor = Transactor(root, cache, cans=cans, wait=0.05)
-    with FileLock(cache / "writer.lock").waiting(1, what="x"):
+    transactor = Transactor(root, cache, trash=trash, wait=0.05)
+    with FileLock(cache / "writer.lock").hold(1, what="x"):
         assert transactor.recover() == (), "opening a vault does not wait when nothing is to be recovered"
         with pytest.raises(TimedOut, match="busy"):
             do(transactor, WriteFile(P("n.md"), b"x"))
@@ -594,8 +594,8 @@ def test_a_full_disk_is_told_and_loses_nothing(
         from vaultbridge.vault.paths import Root, VaultPath
         from vaultbridge.vault.write.steps import WriteFile
         from vaultbridge.vault.write.transaction import Transactor
-        from vaultbridge.vault.write.trash import TrashCans
-        t = Transactor(Root(sys.argv[1]), Path(sys.argv[2]), cans=TrashCans({"HOME": sys.argv[3]}))
+        from vaultbridge.vault.write.trash import Trash
+        t = Transactor(Root(sys.argv[1]), Path(sys.argv[2]), trash=Trash({"HOME": sys.argv[3]}))
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
         try:
             steps = [WriteFile(VaultPath("a.md"), b"new"), WriteFile(VaultPath("n.md"), b"x" * 500_000)]
@@ -713,7 +713,7 @@ def test_nothing_is_made_where_the_vault_was(
 
 
 def test_a_rolling_back_waits_for_the_vault_to_return(
-    root: Root, cache: Path, cans: Trash, folder: Path, snapshot: Snapshot
+    root: Root, cache: Path, trash: Trash, folder: Path, snapshot: Snapshot
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
     away = folder.with_name("away")
@@ -723,7 +723,7 @@ def test_a_rolling_back_waits_for_the_vault_to_return(
             folder.rename(away)
             folder.mkdir()
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=unplug)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=unplug)
     with pytest.raises(VaultNotFound, match="not there at present"):
         do(transactor, RemoveFile(P("n.md")), WriteFile(P("m.md"), b"new"))
     assert snapshot() == {}
@@ -750,7 +750,7 @@ def test_a_rolling_back_waits_for_the_vault_to_return(
     ],
 )
 def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_used(
-    root: Root, cache: Path, cans: Trash, folder: Path, tmp_path: Path, point: str, step: Step
+    root: Root, cache: Path, trash: Trash, folder: Path, tmp_path: Path, point: str, step: Step
 ) -> None:
     outside = tmp_path / "outside"
     for place in (outside, folder / "F"):
@@ -763,7 +763,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_
             (folder / "F").rename(tmp_path / "was")
             (folder / "F").symlink_to(outside)
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=swap)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=swap)
     with pytest.raises(EditRefused, match="was replaced by another one meanwhile"):
         do(transactor, step)
     transactor.close()
@@ -774,7 +774,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_
 
 @pytest.mark.parametrize("step", [MoveFile(P("n.md"), P("m.md")), TrashFile(P("n.md"), "local")])
 def test_a_note_that_a_sync_replaces_in_the_last_moment_is_not_moved_unseen(
-    root: Root, cache: Path, cans: Trash, folder: Path, step: Step
+    root: Root, cache: Path, trash: Trash, folder: Path, step: Step
 ) -> None:
     (folder / "n.md").write_bytes(b"old")
 
@@ -783,7 +783,7 @@ def test_a_note_that_a_sync_replaces_in_the_last_moment_is_not_moved_unseen(
             (folder / ".sync").write_bytes(b"newer")
             (folder / ".sync").replace(folder / "n.md")
 
-    transactor = Transactor(root, cache, cans=cans, checkpoint=sync)
+    transactor = Transactor(root, cache, trash=trash, checkpoint=sync)
     with pytest.raises(StaleWrite) as caught:
         do(transactor, step)
     assert (caught.value.expected, caught.value.current) == (content_hash(b"old"), content_hash(b"newer"))

@@ -10,35 +10,35 @@ from urllib.parse import unquote
 import pytest
 
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.write import trash
-from vaultbridge.vault.write.trash import Trash, put, take_back
+from vaultbridge.vault.write import trash as trash_module
+from vaultbridge.vault.write.trash import Trash, put, restore
 
 NOW = datetime(2024, 5, 6, 7, 8, 9)
 
 
-def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, cans: Trash) -> None:
+def test_the_vaults_own_trash_numbers_from_two(root: Root, folder: Path, trash: Trash) -> None:
     names = []
     for text in "abc":
         (folder / "Note.md").write_text(text)
-        chosen = cans.choose(root, folder / "Note.md", system=False, now=NOW)
+        chosen = trash.choose(root, folder / "Note.md", system=False, now=NOW)
         put(folder / "Note.md", chosen.place, chosen.info_place, chosen.info_text)
         names.append(chosen.place.relative_to(folder).as_posix())
     assert names == [".trash/Note.md", ".trash/Note 2.md", ".trash/Note 3.md"]
     assert (folder / ".trash" / "Note 3.md").read_text() == "c"
 
 
-def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, cans: Trash) -> None:
-    one = cans.choose(root, folder / "A" / "x.md", system=False, now=NOW)
-    two = cans.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
+def test_a_place_that_is_chosen_but_not_used_yet_is_taken(root: Root, folder: Path, trash: Trash) -> None:
+    one = trash.choose(root, folder / "A" / "x.md", system=False, now=NOW)
+    two = trash.choose(root, folder / "B" / "x.md", system=False, now=NOW, taken={one.place})
     assert (one.place.name, two.place.name) == ("x.md", "x 2.md")
 
 
 def test_the_desktops_trash_gets_the_file_and_its_info(
-    root: Root, folder: Path, home: Path, cans: Trash
+    root: Root, folder: Path, home: Path, trash: Trash
 ) -> None:
     place = folder / "Ä note & more.md"
     place.write_text("x")
-    chosen = cans.choose(root, place, system=True, now=NOW)
+    chosen = trash.choose(root, place, system=True, now=NOW)
     put(place, chosen.place, chosen.info_place, chosen.info_text)
     can = home / ".local" / "share" / "Trash"
     assert (can / "files" / place.name).read_text() == "x"
@@ -47,20 +47,20 @@ def test_the_desktops_trash_gets_the_file_and_its_info(
     assert path.startswith("Path=") and path.isascii() and unquote(path[5:]) == str(place)
     assert date == "DeletionDate=2024-05-06T07:08:09"
     assert not chosen.fallback
-    take_back(place, chosen.place, chosen.info_place)
+    restore(place, chosen.place, chosen.info_place)
     assert place.read_text() == "x"
     assert list((can / "files").iterdir()) == list((can / "info").iterdir()) == []
 
 
 def test_a_name_whose_info_is_left_over_is_not_reused(
-    root: Root, folder: Path, home: Path, cans: Trash
+    root: Root, folder: Path, home: Path, trash: Trash
 ) -> None:
     """The specification: the info file's exclusive creation decides who has a name."""
     info = home / ".local" / "share" / "Trash" / "info"
     info.mkdir(parents=True)
     (info / "x.md.trashinfo").write_text("")
     (folder / "x.md").write_text("")
-    assert cans.choose(root, folder / "x.md", system=True, now=NOW).place.name == "x 2.md"
+    assert trash.choose(root, folder / "x.md", system=True, now=NOW).place.name == "x 2.md"
 
 
 def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
@@ -73,8 +73,8 @@ def test_putting_never_replaces_what_is_in_the_trash(folder: Path) -> None:
 
 
 def test_the_data_home_may_be_elsewhere(root: Root, folder: Path, tmp_path: Path) -> None:
-    cans = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
-    chosen = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    trash = Trash({"HOME": "/h", "XDG_DATA_HOME": str(tmp_path / "data")}, platform="linux")
+    chosen = trash.choose(root, folder / "x.md", system=True, now=NOW)
     assert chosen.place == tmp_path / "data" / "Trash" / "files" / "x.md"
 
 
@@ -87,23 +87,23 @@ def test_macos_uses_the_users_trash_and_windows_the_vaults(root: Root, folder: P
 
 
 def test_a_vault_on_another_device_uses_a_trash_of_that_device(
-    root: Root, folder: Path, tmp_path: Path, cans: Trash, monkeypatch: pytest.MonkeyPatch
+    root: Root, folder: Path, tmp_path: Path, trash: Trash, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No second device can be mounted in a test, so the questions about devices are answered for it."""
-    monkeypatch.setattr(trash, "_same_device", lambda can, place: False)
-    monkeypatch.setattr(trash, "_mount_point", lambda place: tmp_path)
-    own = cans.choose(root, folder / "x.md", system=True, now=NOW)
-    assert own.place == tmp_path / f".Trash-{cans.user_id}" / "files" / "x.md"
+    monkeypatch.setattr(trash_module, "_same_device", lambda can, place: False)
+    monkeypatch.setattr(trash_module, "_mount_point", lambda place: tmp_path)
+    own = trash.choose(root, folder / "x.md", system=True, now=NOW)
+    assert own.place == tmp_path / f".Trash-{trash.user_id}" / "files" / "x.md"
     assert "Path=vault/x.md\n" in own.info_text, "relative to the device's top"
     (tmp_path / ".Trash").mkdir()
     (tmp_path / ".Trash").chmod(0o777)
-    assert cans.choose(root, folder / "x.md", system=True, now=NOW).place == own.place, (
+    assert trash.choose(root, folder / "x.md", system=True, now=NOW).place == own.place, (
         "no sticky bit, not used"
     )
     (tmp_path / ".Trash").chmod(0o1777)
-    shared = cans.choose(root, folder / "x.md", system=True, now=NOW)
-    assert shared.place == tmp_path / ".Trash" / str(cans.user_id) / "files" / "x.md"
-    monkeypatch.setattr(trash, "_mount_point", lambda place: folder)
-    fallen = cans.choose(root, folder / "x.md", system=True, now=NOW)
+    shared = trash.choose(root, folder / "x.md", system=True, now=NOW)
+    assert shared.place == tmp_path / ".Trash" / str(trash.user_id) / "files" / "x.md"
+    monkeypatch.setattr(trash_module, "_mount_point", lambda place: folder)
+    fallen = trash.choose(root, folder / "x.md", system=True, now=NOW)
     assert fallen.place == folder / ".trash" / "x.md"
     assert fallen.fallback

@@ -6,8 +6,8 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.vault.paths import vault_path
-from vaultbridge.vault.write.journal import JournalEntry, image_of
-from vaultbridge.vault.write.recovery import inverse_steps
+from vaultbridge.vault.write.journal import JournalEntry, make_image
+from vaultbridge.vault.write.recovery import invert
 from vaultbridge.vault.write.steps import (
     ABSENT,
     Act,
@@ -28,11 +28,11 @@ from vaultbridge.vault.write.steps import (
     TrashFile,
     WriteFile,
     Written,
-    paths_of,
+    affected_paths,
 )
 
 P = vault_path
-OLD, NEW = image_of(b"old"), image_of(b"new")
+OLD, NEW = make_image(b"old"), make_image(b"new")
 TRASHED = Trashed(
     P("t.md"), "/v/t.md", "local", "/v/.trash/t.md", "", "", folder=False, image=None, mode=0o644
 )
@@ -48,7 +48,7 @@ def entry(*acts: Act, state: str = "done", undone_by: int | None = None) -> Jour
 
 def test_steps_come_in_reverse() -> None:
     acts = (FolderMade(P("A"), "/v/A"), Written(P("A/n.md"), "/v/A/n.md", None, NEW, None, ""))
-    assert inverse_steps(entry(*acts), content, force=False) == (
+    assert invert(entry(*acts), content, force=False) == (
         RemoveFile(P("A/n.md"), NEW.hash),
         RemoveFolder(P("A"), deep=False),
     )
@@ -88,18 +88,18 @@ def test_steps_come_in_reverse() -> None:
     ],
 )
 def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step, forced: Step) -> None:
-    assert inverse_steps(entry(act), content, force=False) == (step,)
-    assert inverse_steps(entry(act), content, force=True) == (forced,)
+    assert invert(entry(act), content, force=False) == (step,)
+    assert invert(entry(act), content, force=True) == (forced,)
 
 
 def test_what_did_not_happen_or_was_undone_cannot_be_undone() -> None:
     with pytest.raises(EditRefused, match="rolled back"):
-        inverse_steps(entry(state="rolled-back"), content, force=True)
+        invert(entry(state="rolled-back"), content, force=True)
     with pytest.raises(EditRefused, match="undone already, by change 9"):
-        inverse_steps(entry(undone_by=9), content, force=True)
+        invert(entry(undone_by=9), content, force=True)
 
 
 def test_the_paths_an_act_concerns() -> None:
-    assert paths_of(Moved(P("a.md"), P("b.md"), "", "", folder=False)) == ("a.md", "b.md")
-    assert paths_of(Restored(TRASHED)) == ("t.md",)
-    assert paths_of(FolderMade(P("A"), "")) == ("A",)
+    assert affected_paths(Moved(P("a.md"), P("b.md"), "", "", folder=False)) == ("a.md", "b.md")
+    assert affected_paths(Restored(TRASHED)) == ("t.md",)
+    assert affected_paths(FolderMade(P("A"), "")) == ("A",)

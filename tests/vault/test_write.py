@@ -13,7 +13,6 @@ from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import Skipped, walk
 from vaultbridge.vault.write.replace import (
     LEFTOVER_SECONDS,
-    as_vault_error,
     check_writable,
     publish_new,
     publish_over,
@@ -21,6 +20,7 @@ from vaultbridge.vault.write.replace import (
     stage,
     sync_folder,
     temporary_name,
+    to_vault_error,
 )
 
 
@@ -137,6 +137,6 @@ def test_only_old_temporary_files_of_ours_are_taken_away(root: Root, folder: Pat
 def test_the_systems_refusals_are_put_in_words_without_a_machine_path(
     number: int, kind: type[Exception], words: str
 ) -> None:
-    error = as_vault_error(OSError(number, "x", "/machine/path"), "A/n.md")
+    error = to_vault_error(OSError(number, "x", "/machine/path"), "A/n.md")
     assert isinstance(error, kind)
     assert words in str(error) and "A/n.md" in str(error) and "/machine" not in str(error)

@@ -31,7 +31,13 @@ from vaultbridge.client.primitives import Primitive, list_primitives
 from vaultbridge.client.session import Session
 from vaultbridge.client.trace import TracedTransport
 from vaultbridge.client.transport import Transport
-from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, VaultbridgeError, json_fault
+from vaultbridge.errors import (
+    JSON_ERRORS,
+    EngineFailure,
+    InvalidArgument,
+    VaultbridgeError,
+    describe_json_error,
+)
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS
 
@@ -441,9 +447,10 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
         value = msgspec.json.decode(text)
     except OSError as error:
         raise InvalidArgument(f"The arguments cannot be read: {(error.strerror or '').lower()}.") from None
-    except JSON_FAULTS as error:
+    except JSON_ERRORS as error:
         raise InvalidArgument(
-            f"The arguments are not JSON: {json_fault(error)}.", hint="Give an object, like '{\"a\": 1}'."
+            f"The arguments are not JSON: {describe_json_error(error)}.",
+            hint="Give an object, like '{\"a\": 1}'.",
         ) from None
     if not isinstance(value, dict):
         raise InvalidArgument("The arguments must be a JSON object.", hint="Like '{\"a\": 1}'.")

@@ -63,9 +63,9 @@ def _doctor(args: argparse.Namespace) -> int:
 def _elsewhere(remembered: Endpoint | None) -> list[Check]:
     """Told first, because it explains everything that is then found missing."""
     from vaultbridge.protocols.claude_ide.doctor import Check
-    from vaultbridge.system import is_alive
+    from vaultbridge.system import is_process_alive
 
-    if remembered is None or not is_alive(remembered.pid):
+    if remembered is None or not is_process_alive(remembered.pid):
         return []
     if remembered.host == "127.0.0.1" and not remembered.certificate:
         return []

@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome
-from vaultbridge.errors import JSON_FAULTS, json_fault
+from vaultbridge.errors import JSON_ERRORS, describe_json_error
 
 EXAMPLES = """\
 examples:
@@ -48,5 +48,7 @@ def _json(data: bytes) -> object:
 
     try:
         return msgspec.json.decode(data)
-    except JSON_FAULTS as error:
-        raise InvalidArgument(f"The operation is not JSON: {json_fault(error)}.", argument="usage") from None
+    except JSON_ERRORS as error:
+        raise InvalidArgument(
+            f"The operation is not JSON: {describe_json_error(error)}.", argument="usage"
+        ) from None

@@ -13,9 +13,9 @@ def main(argv: list[str]) -> int:
 
 
 def _vaults(args: argparse.Namespace) -> int:
-    from vaultbridge.vault.obsidian import known_vaults
+    from vaultbridge.vault.obsidian import list_known_vaults
 
-    known = known_vaults(os.environ)
+    known = list_known_vaults(os.environ)
     for vault in known:
         if args.json:
             emit({"name": vault.name, "path": str(vault.folder), "open": vault.open})

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.errors import JSON_FAULTS
+from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.limits import KIB
 
 TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
@@ -81,7 +81,7 @@ def _locks(folder: Path) -> Iterator[IdeServer]:
             if not file.stem.isdigit() or stat.st_size > LOCK_BYTES:
                 continue
             content = msgspec.json.decode(file.read_bytes(), type=_Content)
-        except (OSError, *JSON_FAULTS):
+        except (OSError, *JSON_ERRORS):
             continue  # gone, being written, or somebody else's file
         port = int(file.stem)
         if content.transport == "ws" and 0 < port < 65536 and _is_alive(content.pid):

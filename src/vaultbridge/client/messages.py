@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from vaultbridge.client.errors import InvalidMessage
-from vaultbridge.errors import JSON_FAULTS
+from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import ErrorResponse, Notification, Request, Response
 
@@ -112,7 +112,7 @@ def decode(data: str | bytes) -> tuple[Kind, Message]:
     """Read one message. Bytes must be UTF-8. Raises InvalidMessage, and nothing else."""
     try:
         message = _decoder.decode(data)
-    except JSON_FAULTS as error:
+    except JSON_ERRORS as error:
         raise InvalidMessage(f"Invalid JSON: {error}") from None
     return classify(message), message
 
@@ -143,7 +143,7 @@ def answered_id(data: str | bytes) -> RequestId | None:
     """The id of an answer that is refused, read without building the rest, or None."""
     try:
         outline = msgspec.json.decode(data, type=_IdOnly)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return None
     if outline.method is not None:
         return None

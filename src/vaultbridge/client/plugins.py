@@ -26,7 +26,7 @@ from vaultbridge.client.settings import from_mapping
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.transport import Transport
 from vaultbridge.client.websocket.transport import WebSocketTransport
-from vaultbridge.errors import JSON_FAULTS, InvalidArgument, json_fault
+from vaultbridge.errors import JSON_ERRORS, InvalidArgument, describe_json_error
 from vaultbridge.limits import MIB
 
 T = TypeVar("T", bound=Transport)
@@ -254,8 +254,8 @@ def read_servers(config: str | None) -> dict[str, dict[str, Any]]:
         raise InvalidArgument("The configuration file is too large to be one.")
     try:
         content = msgspec.json.decode(data)
-    except JSON_FAULTS as error:
-        raise InvalidArgument(f"The configuration file is not JSON: {json_fault(error)}.") from None
+    except JSON_ERRORS as error:
+        raise InvalidArgument(f"The configuration file is not JSON: {describe_json_error(error)}.") from None
     servers = content.get("mcpServers", content.get("servers")) if isinstance(content, dict) else None
     if not isinstance(servers, dict) or not all(isinstance(entry, dict) for entry in servers.values()):
         raise InvalidArgument('The configuration file has no object "mcpServers" of named servers.')

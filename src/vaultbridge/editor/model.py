@@ -100,7 +100,7 @@ class VaultView(Protocol):
         """Whether assistants may know that this note exists. Called often: must not read a file."""
         ...
 
-    def from_top(self, text: str) -> str:
+    def make_vault_relative(self, text: str) -> str:
         """A path as a caller wrote it, absolute or not, from the vault's top. Raises InvalidPath for one of
         the machine that lies outside."""
         ...

@@ -25,7 +25,7 @@ from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, displayable
 from vaultbridge.vault.paths import VaultPath
-from vaultbridge.vault.scope import file_filter
+from vaultbridge.vault.scope import compile_file_pattern
 
 FINDINGS_PER_NOTE: Final = 200
 """A note with more is broken as a whole; a list longer than this helps nobody."""
@@ -140,8 +140,8 @@ class EngineView:
     def visible(self, path: VaultPath) -> bool:
         return self._engine.scope.visible(path)
 
-    def from_top(self, text: str) -> str:
-        return self._engine.from_top(text)
+    def make_vault_relative(self, text: str) -> str:
+        return self._engine.make_vault_relative(text)
 
     def locate(self, path: VaultPath) -> Path:
         try:
@@ -195,7 +195,7 @@ class EngineView:
         return path
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
-        fits = file_filter(pattern)
+        fits = compile_file_pattern(pattern)
         return [path for path in await asyncio.to_thread(self._paths) if fits(path)]
 
     async def file_count(self) -> int:

@@ -42,15 +42,15 @@ from vaultbridge.errors import (
 from vaultbridge.limits import KIB, NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode
-from vaultbridge.vault.absolute import from_top, is_absolute
+from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, read_from_memory, read_place, when_at_rest
+from vaultbridge.vault.read import content_hash, read_from_memory, read_place, retry_while_busy
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
 from vaultbridge.vault.stat_cache import FileStat, StatCache
-from vaultbridge.vault.write.steps import paths_of
+from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
 
@@ -101,7 +101,7 @@ class Engine:
         folder: Path | str,
         *,
         cache: Path,
-        cans: Trash,
+        trash: Trash,
         scope: Scope = OPEN_SCOPE,
         actor: str = "cli",
         allow_outside_links: bool = False,
@@ -123,7 +123,7 @@ class Engine:
         self.transactor = Transactor(
             self.root,
             self.cache,
-            cans=cans,
+            trash=trash,
             clock=clock,
             refusal=self._write_refusal if self.cache_problem else None,
             approve=lambda path, real: self._files.check_leads(path, real),
@@ -204,14 +204,14 @@ class Engine:
         """The existing file that a person or an assistant means: an exact path, a path without `.md`, a name
         as in a wikilink, an alias, in any case or Unicode form. Raises NoteNotFound with the closest names,
         or AmbiguousName with the candidates."""
-        return self._files.find(self.from_top(name))
+        return self._files.find(self.make_vault_relative(name))
 
-    def from_top(self, text: str) -> str:
+    def make_vault_relative(self, text: str) -> str:
         """A path or name as a caller wrote it, from the vault's top when it is an absolute path. Raises
         InvalidPath for one that lies outside the vault."""
         if not is_absolute(text):
             return text
-        return from_top(text, self.root, self.scope.visible)
+        return make_vault_relative(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
         """What lies behind a link back into the vault, or out of it, is no folder of the vault."""
@@ -260,7 +260,7 @@ class Engine:
             stamp = self._settled.stamp(path)
             if stamp is not None:
                 return self._read_at_once(path, part, stamp)
-            if self.root.spells(path):
+            if self.root.is_stored_as(path):
                 # The name means this, and it has to be read as any other.
                 return None
         return None
@@ -298,7 +298,7 @@ class Engine:
         def attempt() -> Outcome:
             for number in range(1, DRAFT_ATTEMPTS + 1):
                 # Once overtaken, not again by another process of ours: only a person's editor does not wait.
-                held = self.transactor.alone() if number > 1 else nullcontext()
+                held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
                     with self._changing, held:
                         return self._apply(operations, dry_run=dry_run, label=label, actor=actor)
@@ -307,12 +307,12 @@ class Engine:
                         raise overtaken.error from None
             raise AssertionError  # The last attempt returns or raises.
 
-        return when_at_rest(attempt)
+        return retry_while_busy(attempt)
 
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
         asked = time.monotonic()
         self.root.check()
-        operations = [renamed(operation, self.from_top) for operation in operations]
+        operations = [renamed(operation, self.make_vault_relative) for operation in operations]
         self.freshness.settle()
         around = self._surroundings()
         # Before the table is taken: in one of half the files every second link would mean nothing.
@@ -335,7 +335,7 @@ class Engine:
                 )
         except StaleWrite as error:
             raise _Overtaken(error) from error
-        self.freshness.wrote({path for act in applied.acts for path in paths_of(act)})
+        self.freshness.wrote({path for act in applied.acts for path in affected_paths(act)})
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
@@ -348,7 +348,7 @@ class Engine:
         return NamingContext(
             find=self.find,
             stored=self._files.stored,
-            spelled=self.root.spelled,
+            spelled=self.root.match_spelling,
             check_named=self._files.check_named,
             is_folder=self.is_folder,
             expand=self.expand,
@@ -386,7 +386,7 @@ class Engine:
             try:
                 path = self.find(name)
             except NoteNotFound:
-                path = vault_path(self.from_top(name))
+                path = vault_path(self.make_vault_relative(name))
                 # By its name: a link to a hidden file is answered as a name that was never used.
                 if not self.scope.names.visible(path):
                     raise
@@ -402,14 +402,14 @@ class Engine:
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
         """Undo one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
-        return when_at_rest(lambda: self._undo(change_id, force=force, actor=actor))
+        return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor))
 
     def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:
         with self._changing:
             hidden = self.past.check_undo(change_id, force=force)
             with unnamed(hidden):
                 applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
-            self.freshness.wrote({path for act in applied.acts for path in paths_of(act)})
+            self.freshness.wrote({path for act in applied.acts for path in affected_paths(act)})
             return Outcome(
                 files=changed_files(applied.acts, self.scope.visible),
                 change_id=str(applied.id) if applied.id else "",

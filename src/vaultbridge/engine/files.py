@@ -34,7 +34,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
     """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
     give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
     PermissionDenied, EditRefused."""
-    name = engine.from_top(name)
+    name = engine.make_vault_relative(name)
     wanted = new_vault_path(name)
     if wanted.lower().endswith(_NOTES) or "." not in name_of(wanted):
         raise InvalidArgument(
@@ -46,7 +46,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
     # Before a free name is looked for: a number would tell that a hidden file is there.
     engine.scope.check_write(wanted, new=True)
-    return _free(engine.root.spelled(wanted), engine.ask.table(), engine.root)
+    return _free(engine.root.match_spelling(wanted), engine.ask.table(), engine.root)
 
 
 def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:

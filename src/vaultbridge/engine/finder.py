@@ -21,9 +21,9 @@ from vaultbridge.errors import AmbiguousName, EngineFailure, InvalidArgument, In
 from vaultbridge.limits import PATH_CHARS
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
 from vaultbridge.vault import beneath
-from vaultbridge.vault.cloud import icloud_stand_in
+from vaultbridge.vault.cloud import icloud_placeholder
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
-from vaultbridge.vault.read import not_downloaded
+from vaultbridge.vault.read import not_downloaded_error
 from vaultbridge.vault.scope import LinkedScope
 from vaultbridge.vault.walk import FileEntry, walk
 
@@ -88,7 +88,7 @@ class Finder:
             if status is not None:
                 if stat.S_ISREG(status.st_mode):
                     return path
-            elif self._root.spells(path) and self._is_file(path):
+            elif self._root.is_stored_as(path) and self._is_file(path):
                 return path
         return None
 
@@ -135,8 +135,8 @@ class Finder:
             return self._root.locate(path)
         except NoteNotFound:
             # Unlike a Path's own question, no error for a name that is too long for any file.
-            if os.path.lexists(icloud_stand_in(self._root.place(path))):
-                raise not_downloaded(path) from None
+            if os.path.lexists(icloud_placeholder(self._root.place(path))):
+                raise not_downloaded_error(path) from None
             raise
 
     def resolved(self, path: VaultPath) -> Path:

@@ -31,8 +31,8 @@ from vaultbridge.vault.write.journal import (
     Departure,
     Journal,
     JournalEntry,
-    concerns,
-    name_before,
+    affects,
+    trace_name_back,
 )
 from vaultbridge.vault.write.steps import (
     Act,
@@ -43,7 +43,7 @@ from vaultbridge.vault.write.steps import (
     Restored,
     Trashed,
     Written,
-    paths_of,
+    affected_paths,
 )
 
 
@@ -93,9 +93,9 @@ class HistoryView:
         another one. The newest first, as the journal gives them."""
         key = name_key(path)
         for entry in entries:
-            if concerns(self._part_seen(entry), key):
+            if affects(self._part_seen(entry), key):
                 yield entry
-            key = name_before(entry, key)
+            key = trace_name_back(entry, key)
 
     def newest_to_undo(self) -> int:
         """Raises EditRefused when there is none."""
@@ -128,10 +128,10 @@ class HistoryView:
         seen = self._part_seen(entry).acts
         for act in entry.acts:
             if act in seen:
-                for path in paths_of(act):
+                for path in affected_paths(act):
                     self._scope.check_write(path)
                 continue
-            hidden.update(paths_of(act))
+            hidden.update(affected_paths(act))
             # Text that somebody may not see must not be lost, made or moved by their hand.
             if force or not isinstance(act, Written) or not self._only_links_followed(act):
                 raise EditRefused(
@@ -172,7 +172,7 @@ class HistoryView:
         return replace(entry, acts=tuple(acts))
 
     def _sees(self, act: Act, number: int, position: int) -> bool:
-        named = paths_of(act)
+        named = affected_paths(act)
         inner = act.trashed if isinstance(act, Restored) else act
         places = (inner.place, inner.target_place) if isinstance(inner, Moved) else (inner.place,)
         reached = filter(None, map(self._root.path_of, places))

@@ -86,10 +86,10 @@ class Queries:
     def _shown(self) -> Visible | None:
         """Whether a file belongs in search, tag and graph views; None when all do."""
         settings = self._settings()
-        if not settings.ignoring.filters:
+        if not settings.ignore_filters.filters:
             return self._seen()
         exists = self.existing()
-        return lambda path: exists(path) and not settings.ignored(path)
+        return lambda path: exists(path) and not settings.is_ignored(path)
 
     def existing(self) -> Visible:
         """Whether a file of the vault exists for the caller, be it in the index yet or not: its own path is

@@ -65,7 +65,7 @@ def adding(
 
 def _new_text(engine: Engine, note: Periodic) -> tuple[str, tuple[str, ...]]:
     """The app makes the note without its template when that is not there, and says so."""
-    template = engine.settings.notes_of(note.period).template
+    template = engine.settings.periodic_notes(note.period).template
     if not template:
         return "", ()
     when = datetime.combine(note.day, engine.now().time())

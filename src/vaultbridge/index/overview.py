@@ -17,7 +17,7 @@ from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, indexed_file
 from vaultbridge.index.listing import ALL, Listed, cut, outside_ascii, read_counts
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
-from vaultbridge.vault.cloud import Conflict, conflict_of
+from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath
 
 Visible = Callable[[str], bool]
@@ -173,6 +173,6 @@ def conflicts(
             return Listed(rows, totals.count_marked(db, totals.CONFLICT))
         paths = [path for path in sorted(index.paths(db).values()) if visible is None or visible(path)]
     beside = frozenset(paths)
-    looked = ((VaultPath(path), conflict_of(VaultPath(path), beside)) for path in paths)
+    looked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
     found = [(path, conflict) for path, conflict in looked if conflict is not None]
     return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))

@@ -26,7 +26,7 @@ from msgspec import Struct, json
 from vaultbridge.index.query.properties import scalars
 from vaultbridge.index.store.schema import NAME_ONLY
 from vaultbridge.links.resolve import folder_of, name_key
-from vaultbridge.vault.cloud import Conflict, conflict_of
+from vaultbridge.vault.cloud import Conflict, detect_conflict
 from vaultbridge.vault.paths import VaultPath
 
 FILE: Final = "file"
@@ -205,7 +205,7 @@ SUMMED: Final = frozenset({MISSING})
 """What has as many rows as a vault has names, so that even adding up what is stored would take long."""
 
 _NUMBERED_FIRST: Final = " 1"
-"""A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.conflict_of`."""
+"""A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.detect_conflict`."""
 
 
 def kept(db: sqlite3.Connection) -> bool:
@@ -242,7 +242,7 @@ def rebuild(db: sqlite3.Connection) -> None:
         (DUPLICATE,),
     )
     paths = {path for (path,) in db.execute("SELECT path FROM files")}
-    conflicts = ((path, conflict_of(VaultPath(path), paths)) for path in sorted(paths))
+    conflicts = ((path, detect_conflict(VaultPath(path), paths)) for path in sorted(paths))
     db.executemany(
         "INSERT INTO marks VALUES (?, ?, ?)",
         ((CONFLICT, path, _encoded(found)) for path, found in conflicts if found is not None),
@@ -423,7 +423,7 @@ class Totals:
         beside = _Paths(self._db)
         concerned = {path for changed in moved for path in (changed, *self._copies(changed))}
         for path in concerned:
-            found = conflict_of(VaultPath(path), beside) if path in beside else None
+            found = detect_conflict(VaultPath(path), beside) if path in beside else None
             self._mark(CONFLICT, path, None if found is None else _encoded(found))
 
     def _copies(self, path: str) -> Iterator[str]:

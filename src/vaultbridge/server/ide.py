@@ -27,7 +27,7 @@ from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.server.config.model import IdeConfig
 from vaultbridge.tools.base.tool import Focused, Opened, Selected
-from vaultbridge.vault.obsidian import obsidian_runs
+from vaultbridge.vault.obsidian import is_obsidian_running
 
 if TYPE_CHECKING:
     from vaultbridge.vault.obsidian import Workspace
@@ -49,7 +49,7 @@ class _Place:
         view = EngineView(engine)
         self.ide = ClaudeIde(view, self.desk, server, options)
         self.editors = EditorServer(view, self.desk, self.ide, token)
-        self._workspace = WorkspaceSource(engine.root, self.desk.state, obsidian_runs)
+        self._workspace = WorkspaceSource(engine.root, self.desk.state, is_obsidian_running)
         self._looking: asyncio.Task[None] | None = None
         self._unlisten: Callable[[], None] | None = None
 

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument
+from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument
 from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
@@ -164,7 +164,7 @@ class TokenStore:
             return []
         try:
             return msgspec.json.decode(data, type=list[AccessToken])
-        except JSON_FAULTS as error:
+        except JSON_ERRORS as error:
             raise EngineFailure(
                 f"{FILE_NAME} is damaged, so no token is accepted.", hint="Delete it and make new tokens."
             ) from error
@@ -174,7 +174,7 @@ class TokenStore:
         """Change the list while no other process does."""
         try:
             make_private_folder(self._file.parent)
-            with FileLock(self._file.with_suffix(".lock")).waiting(LOCK_SECONDS, what="The list of tokens"):
+            with FileLock(self._file.with_suffix(".lock")).hold(LOCK_SECONDS, what="The list of tokens"):
                 tokens = self._read()
                 yield tokens
                 data = msgspec.json.format(msgspec.json.encode(tokens)) + b"\n"

@@ -45,9 +45,9 @@ def _name(text: str) -> str:
 
 def known_to_obsidian(environ: Mapping[str, str]) -> list[str]:
     """The folders to open when nobody named a vault. Raises VaultNotFound when there is none."""
-    from vaultbridge.vault.obsidian import known_vaults
+    from vaultbridge.vault.obsidian import list_known_vaults
 
-    there = [vault for vault in known_vaults(environ) if vault.folder.is_dir()]
+    there = [vault for vault in list_known_vaults(environ) if vault.folder.is_dir()]
     chosen = [vault for vault in there if vault.open] or there[:1]
     if not chosen:
         raise VaultNotFound(

@@ -27,7 +27,7 @@ def open_engine(
     return Engine(
         folder,
         cache=cache_base(environ),
-        cans=Trash(environ),
+        trash=Trash(environ),
         scope=scope,
         actor=actor,
         allow_outside_links=allow_outside_links,

@@ -85,9 +85,9 @@ def _check_folder(bench: VaultContext, folder: VaultPath, written: str) -> None:
 def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
     """The files of a kind that fit a pattern, by path."""
     if arguments.pattern:
-        from vaultbridge.vault.scope import file_filter
+        from vaultbridge.vault.scope import compile_file_pattern
 
-        files = ask.files_fitting(arguments.pattern, file_filter(arguments.pattern), folder)
+        files = ask.files_fitting(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
     else:
         kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
         stored = kinds.get(arguments.kind, ("attachment", "other"))

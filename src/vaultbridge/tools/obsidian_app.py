@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from vaultbridge.errors import EngineFailure, ObsidianNotRunning
-from vaultbridge.vault.obsidian import obsidian_runs
+from vaultbridge.vault.obsidian import is_obsidian_running
 
 OPENER_SECONDS: Final = 10.0
 """How long the system's opener may take to hand an address over: it only passes a message."""
@@ -22,7 +22,7 @@ class ObsidianApp:
 
     def show(self, vault: str, path: str, subpath: str) -> None:
         """Raises ObsidianNotRunning: an address would start the app, which nobody asked for."""
-        if not obsidian_runs(self._environ, platform=self._platform):
+        if not is_obsidian_running(self._environ, platform=self._platform):
             raise ObsidianNotRunning(
                 "Obsidian application is not running. Please start Obsidian and try again."
             )

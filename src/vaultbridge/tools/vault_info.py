@@ -80,7 +80,7 @@ def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
 
 def _summary(bench: VaultContext) -> list[str]:
     from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
-    from vaultbridge.vault.obsidian import obsidian_runs
+    from vaultbridge.vault.obsidian import is_obsidian_running
 
     engine = bench.engine
     unfinished = building(bench)
@@ -97,7 +97,7 @@ def _summary(bench: VaultContext) -> list[str]:
         f"{found.count('placeholder')} files not downloaded, {other} other problems (section problems), "
         f"{found.duplicates} duplicate names, {found.conflicts} conflict copies",
         *_settings(engine.settings, engine.scope.visible)[:TOLD_SETTINGS],
-        f"Obsidian is {'running' if obsidian_runs() else 'not running'}",
+        f"Obsidian is {'running' if is_obsidian_running() else 'not running'}",
     ]
     if engine.scope.read_only or bench.shop.read_only:
         lines.append("Open read-only")
@@ -116,7 +116,7 @@ def _summary(bench: VaultContext) -> list[str]:
 
 def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
     """The most telling first. A hidden note is not named, though a setting does."""
-    daily = settings.notes_of("daily")
+    daily = settings.periodic_notes("daily")
     places = {"root": _TOP, "current": "the active note's folder", "folder": settings.new_file_folder}
     rows = [
         f"New notes go to {places[settings.new_file_location] or _TOP}",
@@ -130,7 +130,9 @@ def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[s
     for period, notes in settings.periodic.items():
         if period != "daily" and notes.enabled:
             rows.append(f"{period.capitalize()} notes: {notes.folder or _TOP}, {notes.format}")
-    excluded = [one for one in settings.ignoring.filters if one.startswith("/") or visible(one.strip("/"))]
+    excluded = [
+        one for one in settings.ignore_filters.filters if one.startswith("/") or visible(one.strip("/"))
+    ]
     if excluded:
         rows.append(f"Excluded from search: {', '.join(excluded)}")
     rows += [f"Property {name}: {kind}" for name, kind in sorted(settings.property_types.items())]

@@ -1,7 +1,8 @@
 """Absolute paths: which vault holds one, and which path of that vault it is.
 
 An assistant that also works on files names a note as it names a file. A leading slash can mean two things:
-the top of the machine, or the top of the vault, as in Obsidian's own links. `from_top` decides, in order:
+the top of the machine, or the top of the vault, as in Obsidian's own links. `make_vault_relative`
+decides, in order:
 
 1. A path below the vault's folder is a path of that vault, however the folder was reached.
 2. A path whose first folder is in the vault starts at the vault's top.
@@ -22,7 +23,7 @@ from typing import Final
 
 from vaultbridge.errors import InvalidPath
 from vaultbridge.limits import PATH_CHARS
-from vaultbridge.vault.paths import Root, identity_of, vault_path
+from vaultbridge.vault.paths import Root, file_identity, vault_path
 
 MACHINE_FOLDERS: Final = frozenset(
     ["Users", "Volumes", "etc", "home", "media", "mnt", "opt", "private", "root", "srv", "tmp", "usr", "var"]
@@ -39,7 +40,7 @@ def is_absolute(text: str) -> bool:
     return text[:1] == "/" or text[:2] == "~/" or (text[1:2] == ":" and os.name == "nt")
 
 
-def below(text: str, folder: Path) -> str | None:
+def relative_to_vault(text: str, folder: Path) -> str | None:
     """What follows the vault's folder in an absolute path, with a slash at its end kept; `""` for the folder
     itself, None for a path that is not below it."""
     written = _written(text)
@@ -49,30 +50,30 @@ def below(text: str, folder: Path) -> str | None:
     return _below_by_identity(written, folder)
 
 
-def innermost(text: str, folders: Iterable[Path]) -> Path | None:
+def find_innermost(text: str, folders: Iterable[Path]) -> Path | None:
     """Which of several vaults' folders holds an absolute path, of one vault inside another the inner; None
     when none does or the path is not absolute."""
     if not is_absolute(text) or len(text) > PATH_CHARS or "\0" in text:
         return None
-    holding = [folder for folder in folders if below(text, folder) is not None]
+    holding = [folder for folder in folders if relative_to_vault(text, folder) is not None]
     return max(holding, key=lambda folder: len(folder.parts), default=None)
 
 
-def from_top(text: str, root: Root, visible: Callable[[str], bool]) -> str:
+def make_vault_relative(text: str, root: Root, visible: Callable[[str], bool]) -> str:
     """A path as a caller wrote it, from the vault's top; one that is not absolute stays as it is. Raises
     `InvalidPath` for a path of the machine that lies outside the vault."""
     if not is_absolute(text) or len(text) > PATH_CHARS or "\0" in text:
         return text
-    inside = below(text, root.folder)
+    inside = relative_to_vault(text, root.folder)
     if inside is not None:
         # A bare name would mean a note anywhere in the vault; with the dot it means the one at the top.
         return f"./{inside}" if inside and "/" not in inside else inside
     if _lies_outside(text, root, visible):
-        raise outside(text)
+        raise outside_vault_error(text)
     return text
 
 
-def outside(text: str) -> InvalidPath:
+def outside_vault_error(text: str) -> InvalidPath:
     """The refusal of a path that no open vault holds."""
     shown = text if len(text) <= 200 else text[:200] + "…"
     return InvalidPath(
@@ -109,7 +110,7 @@ def _below_by_identity(written: str, folder: Path) -> str | None:
     if written.startswith("~/"):
         written = _written(os.path.expanduser(written))  # noqa: PTH111 - a Path would drop a slash at the end
     try:
-        wanted = identity_of(folder.stat())
+        wanted = file_identity(folder.stat())
     except OSError:
         return None
     end = 0
@@ -119,7 +120,7 @@ def _below_by_identity(written: str, folder: Path) -> str | None:
             status = Path(written if end < 0 else written[:end]).stat()
         except (OSError, ValueError):
             return None
-        if identity_of(status) == wanted:
+        if file_identity(status) == wanted:
             return "" if end < 0 else written[end + 1 :]
         if end < 0:
             return None

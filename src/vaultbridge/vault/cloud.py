@@ -28,14 +28,14 @@ _ICLOUD: Final = ".icloud"
 _HAS_BLOCKS: Final = os.name == "posix"
 
 
-def icloud_original(stored: str) -> str | None:
+def icloud_original_name(stored: str) -> str | None:
     """The name that iCloud's stand-in `.Name.md.icloud` stands for; None for any other name."""
     if stored.startswith(".") and stored.endswith(_ICLOUD) and len(stored) > len(_ICLOUD) + 1:
         return stored[1 : -len(_ICLOUD)]
     return None
 
 
-def icloud_stand_in(place: Path) -> Path:
+def icloud_placeholder(place: Path) -> Path:
     """Where iCloud's stand-in for a file lies while the file itself is not there."""
     return place.with_name(f".{place.name}{_ICLOUD}")
 
@@ -102,7 +102,7 @@ _MACHINE: Final = re.compile(
 _NUMBERED: Final = re.compile(r"(.+) (\d{1,3})")
 
 
-def conflict_of(
+def detect_conflict(
     path: VaultPath, siblings: Container[str], *, machines: Container[str] = ()
 ) -> Conflict | None:
     """What `path` is a conflict copy of, if it is one; `siblings` holds the vault's paths (at least of

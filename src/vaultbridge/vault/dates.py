@@ -83,7 +83,7 @@ class FormatToken(Struct, frozen=True, gc=False):
 
 
 @lru_cache(maxsize=256)
-def moment_parts(fmt: str) -> tuple[FormatToken | str, ...]:
+def split_format(fmt: str) -> tuple[FormatToken | str, ...]:
     """A format as tokens and the text between them."""
     fmt = _LONG.sub(lambda found: _LONG_FORMS.get(found[0], found[0]), fmt[:FORMAT_CHARS])
     parts: list[FormatToken | str] = []
@@ -106,7 +106,7 @@ def format_moment(when: date | datetime, fmt: str, *, week: Week = ENGLISH_WEEK)
     """`when` in the given format. A date alone is its midnight; a time without zone is the local one."""
     moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
     return "".join(
-        part if isinstance(part, str) else _WRITERS[part.name](moment, week) for part in moment_parts(fmt)
+        part if isinstance(part, str) else _WRITERS[part.name](moment, week) for part in split_format(fmt)
     )
 
 
@@ -201,7 +201,7 @@ def periodic_path(
 ) -> VaultPath:
     """The path of the note, whether it exists or not. A `/` in the format makes folders. Raises
     `InvalidPath` when the format gives a name that no note may have."""
-    notes = settings.notes_of(period)
+    notes = settings.periodic_notes(period)
     name = format_moment(day, notes.format, week=week).strip("/ ")
     return new_vault_path(f"{notes.folder}/{name}.md")
 

@@ -77,7 +77,7 @@ class FileLock:
             os.close(handle)
 
     @contextmanager
-    def waiting(self, seconds: float, *, what: str) -> Iterator[None]:
+    def hold(self, seconds: float, *, what: str) -> Iterator[None]:
         """Holds the lock for a block. Raises `TimedOut`, saying that `what` is busy."""
         deadline = time.monotonic() + seconds
         while not self.try_acquire():

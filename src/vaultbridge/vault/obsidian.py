@@ -24,7 +24,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import JSON_FAULTS, AmbiguousName, InvalidPath, VaultNotFound
+from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
@@ -46,7 +46,7 @@ class KnownVault(Struct, frozen=True):
     open: bool
 
 
-def app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
+def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
     """Where the app may keep its own files on this system, the ordinary place first."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     if platform == "darwin":
@@ -62,13 +62,13 @@ def app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> 
     )
 
 
-def known_vaults(
+def list_known_vaults(
     environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform
 ) -> tuple[KnownVault, ...]:
     """Every vault in the app's list, the last opened first. A list that is missing or broken is empty; a
     vault whose folder is gone is still told."""
     found: dict[Path, KnownVault] = {}
-    for folder in app_folders(environ, platform=platform):
+    for folder in list_app_folders(environ, platform=platform):
         for vault in _read_list(folder / _LIST):
             found.setdefault(vault.folder, vault)
     return tuple(sorted(found.values(), key=lambda vault: (-vault.opened, vault.name)))
@@ -78,7 +78,7 @@ def _read_list(file: Path) -> Iterable[KnownVault]:
     try:
         with file.open("rb") as handle:
             data = msgspec.json.decode(handle.read(KNOWN_BYTES))
-    except (OSError, *JSON_FAULTS):
+    except (OSError, *JSON_ERRORS):
         return
     vaults = data.get("vaults") if isinstance(data, dict) else None
     for number, entry in (vaults if isinstance(vaults, dict) else {}).items():
@@ -108,7 +108,7 @@ def find_vault(
     place = Path(text).expanduser() if text else None
     if place is not None and place.is_dir():
         return place
-    known = known_vaults(environ, platform=platform)
+    known = list_known_vaults(environ, platform=platform)
     named = [vault for vault in known if text in (vault.id, vault.name)]
     named = named or [vault for vault in known if name_key(vault.name) == name_key(text)]
     named = [vault for vault in named if vault.folder.is_dir()] or named
@@ -136,9 +136,9 @@ CONNECT_SECONDS: Final = 0.2
 """How long a local socket may take to accept: a live app answers at once."""
 
 
-def obsidian_runs(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
+def is_obsidian_running(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
     """Never raises; what cannot be asked counts as no."""
-    folders = app_folders(environ, platform=platform)
+    folders = list_app_folders(environ, platform=platform)
     if platform == "win32":
         # There the lock is a file that the system deletes when its holder ends.
         return any((folder / "lockfile").exists() for folder in folders)
@@ -238,7 +238,7 @@ def read_workspace(root: Root) -> Workspace:
 def parse_workspace(data: bytes) -> Workspace:
     try:
         tree = msgspec.json.decode(data)
-    except JSON_FAULTS as error:
+    except JSON_ERRORS as error:
         return Workspace(problem=f"{WORKSPACE_FILE} is not valid JSON: {error}")
     if not isinstance(tree, dict):
         return Workspace(problem=f"{WORKSPACE_FILE} does not hold an object")

@@ -117,7 +117,7 @@ def is_under(path: str, folder: str) -> bool:
     return not folder or path.startswith(folder + "/")
 
 
-def shown_name(stored: str) -> str | None:
+def normalize_name(stored: str) -> str | None:
     """A name as stored on disk, as the vault shows it (NFC); None for one that no vault path can hold."""
     if stored.isascii():
         return None if not stored.isprintable() and _CONTROL.search(stored) else stored
@@ -144,7 +144,7 @@ class Root:
         if not real.is_dir():
             raise VaultNotFound(f"There is no vault {real.name!r}: that is a file, not a folder.")
         self.folder = real
-        self._identity = identity_of(real.stat())
+        self._identity = file_identity(real.stat())
         self.allow_outside_links = allow_outside_links
         self._prefix = str(real).rstrip(os.sep) + os.sep
 
@@ -161,10 +161,10 @@ class Root:
             status = self.folder.stat()
             if not stat.S_ISDIR(status.st_mode):
                 return "a file is in its place"
-            if identity_of(status) != self._identity:
+            if file_identity(status) != self._identity:
                 if not _holds_anything(self.folder):
                     return "an empty folder is in its place"
-                self._identity = identity_of(status)
+                self._identity = file_identity(status)
         except FileNotFoundError:
             return "its folder is gone"
         except OSError as error:
@@ -267,7 +267,7 @@ class Root:
             raise PermissionDenied(f"{path} lies behind a link that leads back into the vault.")
         return found.joinpath(*rest) if rest else found
 
-    def spells(self, path: VaultPath) -> bool:
+    def is_stored_as(self, path: VaultPath) -> bool:
         """Whether something is stored under exactly this spelling."""
         return os.path.lexists(self._prefix + path)
 
@@ -288,7 +288,7 @@ class Root:
         except InvalidPath:
             return None
 
-    def holds(self, real: str) -> bool:
+    def contains(self, real: str) -> bool:
         """Whether a real path (symlinks resolved) lies in this vault."""
         return real.startswith(self._prefix) or real == str(self.folder)
 
@@ -315,7 +315,7 @@ class Root:
             here = nearer
         return here, []
 
-    def spelled(self, path: VaultPath) -> VaultPath:
+    def match_spelling(self, path: VaultPath) -> VaultPath:
         """The path of something to be made, with each folder that is there as the disk spells it: what the
         new file will be called. Its own name stays as it is."""
         here = self.folder
@@ -329,14 +329,14 @@ class Root:
             here /= stored
         return VaultPath("/".join(parts))
 
-    def led_to(self, path: str) -> str | None:
+    def follow_links(self, path: str) -> str | None:
         """Where a path leads when every link on the way is followed, from the vault's top, be there something
         or not; hidden folders count. None when that is outside the vault."""
         if self.plain_status(VaultPath(path)) is not None:
             return path
         found, rest = self._descend(path)
         real = real_path(found)
-        if not self.holds(real):
+        if not self.contains(real):
             return None
         inside = real[len(self._prefix) :].replace(os.sep, "/")
         return "/".join(filter(None, (inside, *rest)))
@@ -349,7 +349,7 @@ class Root:
         real = real_path(place)
         if self.is_part(real):
             return real
-        if not self.allow_outside_links or self.holds(real):
+        if not self.allow_outside_links or self.contains(real):
             raise PermissionDenied(
                 f"{path} is a link that leads out of the vault.",
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
@@ -358,16 +358,16 @@ class Root:
 
     def is_part(self, real: str) -> bool:
         """Whether a real path is in the vault and beneath none of its hidden folders."""
-        return self.holds(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
+        return self.contains(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
 
     def _loops(self, place: Path) -> bool:
         """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
         folder = place if place.is_dir() else place.parent
         real = real_path(folder)
-        return real != str(folder) and self.holds(real)
+        return real != str(folder) and self.contains(real)
 
 
-def identity_of(status: os.stat_result) -> tuple[int, int]:
+def file_identity(status: os.stat_result) -> tuple[int, int]:
     """Which file or folder this is, whatever its name; a number that has become free is given again."""
     return status.st_dev, status.st_ino
 

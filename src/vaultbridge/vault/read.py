@@ -66,7 +66,7 @@ def is_open_for_writing(handle: int) -> bool | None:
     return False
 
 
-def check_at_rest(handle: int, status: os.stat_result, path: str) -> None:
+def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
     """Raises `NoteBusy` for a file that may be half saved: open for writing, emptied just now or, where the
     former cannot be told, changed just now."""
     writing = is_open_for_writing(handle)
@@ -77,7 +77,7 @@ def check_at_rest(handle: int, status: os.stat_result, path: str) -> None:
         raise NoteBusy(path, certain=False)
 
 
-def when_at_rest(change: Callable[[], Answer]) -> Answer:
+def retry_while_busy(change: Callable[[], Answer]) -> Answer:
     """What `change` gives, tried again while it raises `NoteBusy`, for `BUSY_SECONDS` at most. It must have
     changed nothing when it raises, and hold no lock."""
     deadline = time.monotonic() + BUSY_SECONDS
@@ -190,7 +190,7 @@ def read_from_memory(place: str, *, largest: int) -> FileContent | None:
         os.close(handle)
 
 
-def not_downloaded(path: str) -> EngineFailure:
+def not_downloaded_error(path: str) -> EngineFailure:
     return EngineFailure(
         f"{path} is not downloaded yet: its content lies with the cloud service.",
         hint="Open it in the service's app, or make the folder available offline.",
@@ -213,11 +213,11 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
                     limit=limit,
                 )
             if is_placeholder(before, handle):
-                raise not_downloaded(path)
+                raise not_downloaded_error(path)
             data = _read_all(handle, before.st_size)
             signature = Signature.of(before)
             if at_rest:
-                check_at_rest(handle, before, path)
+                check_not_busy(handle, before, path)
             # In this order: whatever was added while we read shows in the size.
             if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))

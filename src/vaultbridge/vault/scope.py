@@ -47,7 +47,7 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.paths import Root, VaultPath
 
 
-def file_filter(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
+def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
     """Whether a vault path fits `pattern`; an empty one fits all. Raises InvalidArgument that names
     `argument`."""
     key = name_key(pattern.strip())
@@ -70,7 +70,7 @@ def file_filter(pattern: str, *, argument: str = "pattern") -> Callable[[str], b
     anywhere = r"(?:.*/)?" if "/" not in key else ""
     below = r"/.*" if key.endswith("/") else ""
     # A name that holds a wildcard character is also found by being written as it is.
-    fits = re.compile(rf"{anywhere}(?:{translate(whole)}|{re.escape(whole)}){below}\Z", re.DOTALL).match
+    fits = re.compile(rf"{anywhere}(?:{translate_glob(whole)}|{re.escape(whole)}){below}\Z", re.DOTALL).match
     return lambda path: fits(name_key(path)) is not None
 
 
@@ -183,11 +183,11 @@ def _expression(pattern: str, argument: str) -> str:
     wild = any(mark in body for mark in "*?[{")
     anywhere = r"(?:.*/)?" if wild and "/" not in body and not anchored else ""
     note = "" if only_folder else r"(?:\.md)?"
-    fitting = anywhere + translate(body) + ("" if wild else note)
+    fitting = anywhere + translate_glob(body) + ("" if wild else note)
     return rf"(?:{fitting}|{re.escape(key.strip('/'))}{note})(?:/.*)?\Z"
 
 
-def translate(body: str) -> str:
+def translate_glob(body: str) -> str:
     """A glob as a regular expression, without what stands before and after it."""
     out: list[str] = []
     at = 0
@@ -278,5 +278,5 @@ class LinkedScope(Scope):
         if self.names.unrestricted:
             # Nothing is hidden but what no vault path may name, and `Root` refuses to follow a link there.
             return True
-        real = self._root.led_to(path)
+        real = self._root.follow_links(path)
         return real is None or not real or self.names.visible(real)

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import JSON_FAULTS, InvalidPath
+from vaultbridge.errors import JSON_ERRORS, InvalidPath
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import LinkFormat, LinkSettings
@@ -136,18 +136,18 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
     community_plugins: tuple[str, ...] = ()
     core_plugins: dict[str, bool] = {}
     problems: tuple[str, ...] = ()
-    ignoring: IgnoreFilters = IgnoreFilters(())
+    ignore_filters: IgnoreFilters = IgnoreFilters(())
 
     @property
     def links(self) -> LinkSettings:
         """How new links are written."""
         return LinkSettings(self.new_link_format, self.use_markdown_links)
 
-    def ignored(self, path: str) -> bool:
+    def is_ignored(self, path: str) -> bool:
         """Whether the ignore filters hide a file from search, graph and tags (never from link resolution)."""
-        return self.ignoring.match(path)
+        return self.ignore_filters.match(path)
 
-    def notes_of(self, period: Period) -> PeriodicNotes:
+    def periodic_notes(self, period: Period) -> PeriodicNotes:
         """Where periodic notes of this kind lie, by Obsidian's defaults when nothing is set."""
         return self.periodic.get(period) or PeriodicNotes(
             enabled=False, folder="", format=PERIOD_FORMATS[period], template=""
@@ -256,7 +256,7 @@ class _Reading:
             return None
         try:
             return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf")) if data.strip() else None
-        except JSON_FAULTS as error:
+        except JSON_ERRORS as error:
             self.problems.append(f"{name} is not valid JSON: {error}")
             return None
 
@@ -295,7 +295,7 @@ class _Reading:
 
     def settings(self) -> VaultSettings:
         filters = self.value("app", "userIgnoreFilters", list, [])
-        ignoring = IgnoreFilters(tuple(item for item in filters if isinstance(item, str)))
+        ignore_filters = IgnoreFilters(tuple(item for item in filters if isinstance(item, str)))
         community = self.files["community"]
         plugins = (
             tuple(item for item in community if isinstance(item, str)) if isinstance(community, list) else ()
@@ -317,9 +317,9 @@ class _Reading:
             "bookmarks": tuple(self.bookmarks()),
             "community_plugins": plugins,
             "core_plugins": self.core(),
-            "ignoring": ignoring,
+            "ignore_filters": ignore_filters,
         }
-        return VaultSettings(**fields, problems=(*self.problems, *ignoring.problems))
+        return VaultSettings(**fields, problems=(*self.problems, *ignore_filters.problems))
 
     def periodic(self, plugins: tuple[str, ...]) -> dict[Period, PeriodicNotes]:
         """The core plugin's daily notes, over which an enabled one of the periodic-notes plugin goes. Where

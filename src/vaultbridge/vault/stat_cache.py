@@ -25,9 +25,9 @@ from msgspec import Struct
 
 from vaultbridge.vault.paths import Root, VaultPath
 
-MOUNTS: Final = Path("/proc/self/mountinfo")
+MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
 
-LOCAL: Final = frozenset(
+LOCAL_FILESYSTEMS: Final = frozenset(
     {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "overlay", "ramfs", "tmpfs", "xfs", "zfs"}
 )
 """Kept by this machine's kernel on its own disks or in its memory. A name that is missing here costs a little
@@ -36,7 +36,7 @@ speed and nothing else."""
 _OCTAL: Final = re.compile(r"\\([0-7]{3})")
 
 
-def answers_at_once(folder: Path, *, mounts: Path = MOUNTS) -> bool:
+def is_local_filesystem(folder: Path, *, mounts: Path = MOUNT_TABLE) -> bool:
     """`folder` is real: absolute and without links."""
     try:
         lines = mounts.read_text("utf-8", "surrogateescape").split("\n")
@@ -53,7 +53,7 @@ def answers_at_once(folder: Path, *, mounts: Path = MOUNTS) -> bool:
         # Of several mounted on one place, the last one counts.
         if f"{folder}{os.sep}".startswith(point) and len(point) >= len(longest):
             longest, kind = point, after.split(" ", 1)[0]
-    return kind in LOCAL
+    return kind in LOCAL_FILESYSTEMS
 
 
 SETTLED_SECONDS: Final = 2.0
@@ -83,7 +83,7 @@ class StatCache:
         self._root = root
         self._clock = clock
         self._device: int | None = None
-        if answers_at_once(root.folder):
+        if is_local_filesystem(root.folder):
             self._device = root.folder.stat().st_dev
 
     def stamp(self, path: VaultPath) -> FileStat | None:

@@ -23,7 +23,7 @@ EMPTY_BYTES: Final = 3
 
 
 class WalIndex:
-    """Call `mend` before each use of a connection to the database, and before opening one."""
+    """Call `repair` before each use of a connection to the database, and before opening one."""
 
     __slots__ = ("_place", "_seen")
 
@@ -32,7 +32,7 @@ class WalIndex:
         self._seen = 0
         """The largest size while a connection was open: as much may be mapped."""
 
-    def mend(self) -> bool:
+    def repair(self) -> bool:
         """Make the file whole again when somebody has cut it; True when that was needed. What cannot be
         mended (no right to write) is left to SQLite, which says so."""
         try:

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
-from vaultbridge.vault.cloud import icloud_original, is_placeholder
-from vaultbridge.vault.paths import Root, VaultPath, shown_name
+from vaultbridge.vault.cloud import icloud_original_name, is_placeholder
+from vaultbridge.vault.paths import Root, VaultPath, normalize_name
 
 FileKind = Literal["note", "canvas", "base", "attachment", "other"]
 
@@ -107,7 +107,7 @@ class _Walk:
 
     def list_folder(self, shown: str, place: str, depth: int) -> list[Found]:
         try:
-            with listed(place) as items:
+            with open_listing(place) as items:
                 return self.sort_out(items, shown, place, depth)
         except FileNotFoundError:
             # Since its parent was listed. Whether the vault itself is there is asked in the end.
@@ -125,7 +125,7 @@ class _Walk:
                 self.hidden(item, items, prefix, found)
                 continue
             if not name.isascii() or not name.isprintable():
-                as_shown = shown_name(name)
+                as_shown = normalize_name(name)
                 if as_shown is None:
                     folder = "/" if item.is_dir(follow_symlinks=False) else ""
                     found.append(Skipped(prefix + _showable(name) + folder, "bad-name"))
@@ -168,7 +168,7 @@ class _Walk:
         except OSError:
             found.append(Skipped(path, "broken-link"))
             return
-        inside = self.root.holds(real)
+        inside = self.root.contains(real)
         # A hidden folder of the vault, such as Obsidian's settings, is outside whatever the owner allows.
         if not self.root.is_part(real) and (inside or not self.root.allow_outside_links):
             found.append(Skipped(path, "outside"))
@@ -207,10 +207,10 @@ class _Walk:
         if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX):
             found.append(Skipped(prefix + name, "leftover"))
             return
-        original = icloud_original(name)
+        original = icloud_original_name(name)
         if original is None or any(other.name == original for other in items):
             return
-        as_shown = shown_name(original)
+        as_shown = normalize_name(original)
         if as_shown is None or as_shown.startswith("."):
             return
         with contextlib.suppress(OSError):
@@ -221,7 +221,7 @@ class _Walk:
 
 
 @contextlib.contextmanager
-def listed(place: str) -> Iterator[list[os.DirEntry[str]]]:
+def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
     """What a folder holds; the status of each can be asked for while this lasts. A link that takes the
     folder's place is not followed."""
     if os.name == "nt":

@@ -1,6 +1,6 @@
 """Changes made to the vault by anyone, told in settled batches.
 
-The system's notices are gathered until they pause (`SETTLE_MS`), so a save, a rename or a whole checkout
+The system's notices are gathered until they pause (`DEBOUNCE_MS`), so a save, a rename or a whole checkout
 arrives once. What cannot be told exactly becomes `Rescan`: the receiver then compares the whole vault by
 stat, which is its duty, as is reading the files. The vault's folder may vanish and come back.
 
@@ -21,20 +21,20 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.vault.cloud import icloud_original
+from vaultbridge.vault.cloud import icloud_original_name
 from vaultbridge.vault.obsidian import WORKSPACE_FILE
-from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, shown_name
+from vaultbridge.vault.paths import CONFIG_FOLDER, Root, VaultPath, normalize_name
 from vaultbridge.vault.settings import SETTINGS_FILES
 from vaultbridge.vault.walk import FileEntry, Unreadable, walk
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
-SETTLE_MS: Final = 100
+DEBOUNCE_MS: Final = 100
 """A batch is told after one to two of these pauses without a change: longer than the gaps within one save
 or rename, short against the second within which a change must be searchable."""
 
-GATHER_MS: Final = 700
+BATCH_MS: Final = 700
 """The longest a batch is gathered while changes keep coming, so that a long checkout shows in between."""
 
 CHECK_MS: Final = 1000
@@ -153,7 +153,7 @@ class VaultWatcher:
         it was last certain that no notice had been lost."""
         while True:
             try:
-                batch = notices.watch(GATHER_MS, SETTLE_MS, CHECK_MS, self._stopping)
+                batch = notices.watch(BATCH_MS, DEBOUNCE_MS, CHECK_MS, self._stopping)
             except (OSError, RuntimeError) as error:
                 return _reason(error)
             if self._stopping.is_set() or batch == "signal":
@@ -220,7 +220,7 @@ def _shown(relative: str) -> VaultPath | None:
     """The vault path of a place; None for what is hidden or cannot be named."""
     parts: list[str] = []
     for stored in relative.split("/"):
-        name = shown_name(icloud_original(stored) or stored)
+        name = normalize_name(icloud_original_name(stored) or stored)
         if not name or name.startswith("."):
             return None
         parts.append(name)

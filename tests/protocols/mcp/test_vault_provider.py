@@ -25,7 +25,7 @@ from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import answers_at_once
+from vaultbridge.vault.stat_cache import is_local_filesystem
 from vaultbridge.vault.write.trash import Trash
 
 TOOLS_BYTES = 16_000
@@ -175,12 +175,12 @@ async def test_the_time_limit_is_told_even_when_a_thread_is_stuck(tmp_path: Path
 async def test_a_note_that_was_read_before_needs_no_thread(tmp_path: Path) -> None:
     gate = Gate()
     vault = small_vault(tmp_path, {"A.md": "a", "B.md": "b"})
-    if not answers_at_once(vault.resolve()):
+    if not is_local_filesystem(vault.resolve()):
         pytest.skip("nothing is known of this file system")
 
     def opened() -> Engine:
-        cans = Trash({"HOME": str(tmp_path / "home")})
-        return Engine(vault, cache=tmp_path / "cache", cans=cans, clock=lambda: time.time() + 60)
+        trash = Trash({"HOME": str(tmp_path / "home")})
+        return Engine(vault, cache=tmp_path / "cache", trash=trash, clock=lambda: time.time() + 60)
 
     engines = VaultEngines({"vault": opened})
     async with vault_wire(tmp_path, vault, engines=engines, **with_tool(gate)) as wire:

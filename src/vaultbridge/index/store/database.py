@@ -264,7 +264,7 @@ class Index:
             self._make()
 
     def _prepare(self) -> None:
-        self._wal_index.mend()
+        self._wal_index.repair()
         if not self.file.exists():
             with self._replacing():
                 if not self.file.exists():
@@ -284,7 +284,7 @@ class Index:
 
     @contextmanager
     def _replacing(self) -> Iterator[None]:
-        with FileLock(self.folder / "index.lock").waiting(REPLACE_SECONDS, what="The search index"):
+        with FileLock(self.folder / "index.lock").hold(REPLACE_SECONDS, what="The search index"):
             yield
 
     def _make(self) -> None:
@@ -315,7 +315,7 @@ class Index:
         """Notice that the file was deleted or replaced, by a person or another process."""
         if self._closed:
             raise EngineFailure("The search index is closed.")
-        self._wal_index.mend()
+        self._wal_index.repair()
         if self._identity is not None and self._stat_identity() == self._identity:
             return
         with self._writer_lock:
@@ -324,7 +324,7 @@ class Index:
 
     def _drop_connections(self) -> None:
         # Closing a connection reads what is mapped.
-        self._wal_index.mend()
+        self._wal_index.repair()
         with self._guard:
             idle, self._idle = self._idle, []
             self._table = None

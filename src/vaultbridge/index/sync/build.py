@@ -106,7 +106,7 @@ class _Places:
             return read_place(place, path, limit=NOTE_PARSE_BYTES)
         found = self._root.locate(VaultPath(path))
         real = self._root.real_place(found, path)
-        if real != found and self._root.holds(str(real)):
+        if real != found and self._root.contains(str(real)):
             return None
         return read_place(real, path, limit=NOTE_PARSE_BYTES)
 

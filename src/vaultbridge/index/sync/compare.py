@@ -157,7 +157,7 @@ def look_at(root: Root, path: VaultPath) -> Seen:
         seen.unreadable.append(Unreadable(path, os.strerror(error.errno or 0)))
         return seen
     if stat.S_ISDIR(status.st_mode):
-        if not place.is_symlink() or not root.holds(real_path(place)):
+        if not place.is_symlink() or not root.contains(real_path(place)):
             seen.take(walk(root, path))
     elif stat.S_ISREG(status.st_mode):
         hollow = is_placeholder(status, str(place))
@@ -170,4 +170,4 @@ def look_at(root: Root, path: VaultPath) -> Seen:
 def _behind_loop(root: Root, folder: str) -> bool:
     """Whether a folder is reached by a link back into the vault, which a walk does not follow."""
     real = real_path(folder)
-    return real != folder and root.holds(real)
+    return real != folder and root.contains(real)

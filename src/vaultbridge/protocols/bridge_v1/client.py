@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
+from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, address, request
 
@@ -171,7 +171,7 @@ class BridgeClient:
     def _word(self, answer: HttpAnswer, key: str) -> str:
         try:
             form = msgspec.json.decode(answer.body)
-        except JSON_FAULTS:
+        except JSON_ERRORS:
             return ""
         word = form.get(key) if isinstance(form, dict) else None
         return word[:TEXT_CHARS] if isinstance(word, str) else ""

@@ -44,7 +44,7 @@ from vaultbridge.protocols.mcp.params import mapping, optional_text, text
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
-from vaultbridge.vault.absolute import innermost
+from vaultbridge.vault.absolute import find_innermost
 
 LAST_MESSAGES: Final = 20
 """Messages remembered per client for `status`: names and times only."""
@@ -124,7 +124,7 @@ class ClaudeIde:
     def holding(self, path: str) -> ClaudeIde:
         """The vault that an absolute path lies in, the innermost; this one for every other path."""
         ides = {ide.view.folder: ide for ide in self.all}
-        folder = innermost(path, ides)
+        folder = find_innermost(path, ides)
         return self if folder is None else ides[folder]
 
     @property

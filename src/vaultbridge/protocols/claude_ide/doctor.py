@@ -19,10 +19,10 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from vaultbridge.errors import JSON_FAULTS
+from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.protocols.claude_ide.lock_files import lock_files, scanned_folders
 from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER
-from vaultbridge.system import is_alive, read_private
+from vaultbridge.system import is_process_alive, read_private
 
 Standing = Literal["good", "warning", "bad", "unknown"]
 
@@ -93,7 +93,7 @@ def _lock_content(file: Path, lock: Lock, port: int, vault: Path) -> Check:
     wrong = []
     if lock.get("transport") != "ws":
         wrong.append('"transport" is not "ws"')
-    if not isinstance(lock.get("pid"), int) or not is_alive(lock["pid"]):
+    if not isinstance(lock.get("pid"), int) or not is_process_alive(lock["pid"]):
         wrong.append('"pid" names no living process: the client deletes such a lock')
     if not isinstance(lock.get("authToken"), str) or not lock["authToken"]:
         wrong.append('"authToken" is missing')
@@ -208,7 +208,7 @@ def _stale(folders: Sequence[Path]) -> Check:
 
 def _is_dead(file: Path) -> bool:
     lock = _read(file)
-    return isinstance(lock, dict) and isinstance(lock.get("pid"), int) and not is_alive(lock["pid"])
+    return isinstance(lock, dict) and isinstance(lock.get("pid"), int) and not is_process_alive(lock["pid"])
 
 
 def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
@@ -259,7 +259,7 @@ def _read(file: Path) -> Lock | str:
         return "missing"
     try:
         value = msgspec.json.decode(data)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return "broken"
     return value if isinstance(value, dict) else "broken"
 

@@ -18,8 +18,8 @@ from typing import Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_FAULTS
-from vaultbridge.system import is_alive, make_private_folder, read_private, write_private
+from vaultbridge.errors import JSON_ERRORS
+from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
 
 LOCKS_LOOKED_AT: Final = 1000
 """Lock files examined per folder: hundreds of dead ones have been seen, a runaway folder must not hang us."""
@@ -168,7 +168,7 @@ def read_lock(file: Path) -> LockFile | None:
     data = read_private(file)
     try:
         return None if data is None else msgspec.json.decode(data, type=LockFile)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return None
 
 
@@ -182,8 +182,8 @@ def is_stale(file: Path) -> bool:
     data = read_private(file)
     try:
         owner = None if data is None else msgspec.json.decode(data, type=_Owner)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return False
     if owner is None or owner.running_in_windows != (os.name == "nt"):
         return False
-    return not is_alive(owner.pid)
+    return not is_process_alive(owner.pid)

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from vaultbridge.editor.model import VaultView
 from vaultbridge.errors import InvalidPath
-from vaultbridge.vault.absolute import below, is_absolute
+from vaultbridge.vault.absolute import is_absolute, relative_to_vault
 from vaultbridge.vault.paths import VaultPath, vault_path
 
 FILE_URI: Final = "file://"
@@ -41,7 +41,7 @@ class IdePaths:
 
     def inside(self, text: str, *, argument: str = "filePath") -> VaultPath:
         """A path that must be absolute and in the vault, or relative. Raises InvalidPath."""
-        inner = below(text, self._view.folder)
+        inner = relative_to_vault(text, self._view.folder)
         if inner is None and is_absolute(text):
             raise InvalidPath(
                 "The file is not in this vault.",
@@ -52,12 +52,12 @@ class IdePaths:
 
     def lenient(self, text: str) -> VaultPath:
         """Like `inside`, but a leading slash may also mean the top of the vault, as seed 000 writes it."""
-        inner = below(text, self._view.folder)
+        inner = relative_to_vault(text, self._view.folder)
         return vault_path(text if inner is None else inner)
 
     def to_write(self, text: str) -> VaultPath:
         """Like `lenient`, for a file that is replaced or made: a new one outside is not made inside."""
-        return vault_path(self._view.from_top(text))
+        return vault_path(self._view.make_vault_relative(text))
 
     def from_uri(self, uri: str, *, argument: str = "filePath") -> VaultPath:
         """A `file://` URI, percent-encoded or not, or a plain path. Raises InvalidPath."""

@@ -29,7 +29,7 @@ from vaultbridge.protocols.editor.endpoint_file import (
     remember,
     stopped,
 )
-from vaultbridge.system import is_alive
+from vaultbridge.system import is_process_alive
 
 DEFAULT_PORT: Final = 3000
 
@@ -111,7 +111,7 @@ class Presence:
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
         # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
         # We are found when it has ended.
-        if known is None or known.port == presence.port or not is_alive(known.pid):
+        if known is None or known.port == presence.port or not is_process_alive(known.pid):
             remember(cache, presence._remembered(folders[0] if folders else None))
         elif folders:
             presence.take_in(cache, folders[0])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_FAULTS, EngineFailure, InvalidArgument, TimedOut
+from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, all_listening, listening_for
 
@@ -81,7 +81,7 @@ class Visit:
             raise NotRunning
         try:
             return msgspec.json.decode(message.data, type=dict[str, Any])
-        except JSON_FAULTS:
+        except JSON_ERRORS:
             raise NotRunning from None  # whatever listens there, it is no bridge of ours
 
 

@@ -19,8 +19,8 @@ from typing import Final
 
 import msgspec
 
-from vaultbridge.errors import JSON_FAULTS, EngineFailure
-from vaultbridge.system import is_alive, make_private_folder, read_private, write_private
+from vaultbridge.errors import JSON_ERRORS, EngineFailure
+from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
 
 FILE_NAME: Final = "bridge.json"
 GUEST_FILE_NAME: Final = "guest.json"
@@ -93,7 +93,7 @@ def guest_no_more(folder: Path, pid: int) -> None:
 def listening_for(folder: Path) -> Endpoint | None:
     """The bridge that serves this vault now: its own, or another one's. None when no such process lives."""
     both = (recall(folder), _read(folder / GUEST_FILE_NAME))
-    return next((known for known in both if known is not None and is_alive(known.pid)), None)
+    return next((known for known in both if known is not None and is_process_alive(known.pid)), None)
 
 
 def stopped(folder: Path, pid: int) -> None:
@@ -119,7 +119,7 @@ def _read(file: Path) -> Endpoint | None:
         return None
     try:
         return msgspec.json.decode(data, type=Endpoint)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return None
 
 

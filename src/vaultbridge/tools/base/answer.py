@@ -93,12 +93,12 @@ def place_of_deleted(engine: Engine, outcome: Outcome) -> dict[str, Any]:
     """Where the deleted files went, for the person who may want them back; nothing when none were."""
     if outcome.dry_run or not any(file.change == "deleted" for file in outcome.files):
         return {}
-    from vaultbridge.vault.write.trash import LOCAL_USED
+    from vaultbridge.vault.write.trash import FALLBACK_NOTICE
 
     option = engine.settings.trash_option
     if option == "none":
         return {"went_to": "nowhere: removed for good, as the vault's settings say; undo brings it back"}
-    if option == "local" or any(notice.endswith(LOCAL_USED) for notice in outcome.notices):
+    if option == "local" or any(notice.endswith(FALLBACK_NOTICE) for notice in outcome.notices):
         return {"went_to": ".trash in the vault"}
     return {"went_to": "the system's trash"}
 

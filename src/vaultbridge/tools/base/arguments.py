@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, Union, get_arg
 import msgspec
 from msgspec import Struct, UnsetType, inspect
 
-from vaultbridge.errors import JSON_FAULTS, InvalidArgument, InvalidPath
+from vaultbridge.errors import JSON_ERRORS, InvalidArgument, InvalidPath
 
 if TYPE_CHECKING:
     from vaultbridge.tools.base.tool import ToolContext
@@ -85,7 +85,7 @@ def _unpacked(value: Any, kind: type) -> Any:
         return value
     try:
         inner = msgspec.json.decode(value)
-    except JSON_FAULTS:
+    except JSON_ERRORS:
         return value
     return inner if isinstance(inner, kind) else value
 
@@ -151,12 +151,12 @@ def vault_holding(arguments: dict[str, Any], vault: str, shop: ToolContext) -> s
     several."""
     if len(shop.vaults) < 2:
         return vault
-    from vaultbridge.vault.absolute import innermost
+    from vaultbridge.vault.absolute import find_innermost
 
     names = {engine.root.folder: name for name, engine in shop.engines.items()}
     holding: dict[str, str] = {}
     for text in _named(arguments):
-        if (folder := innermost(text, names)) is not None:
+        if (folder := find_innermost(text, names)) is not None:
             holding.setdefault(names[folder], text)
     if len(holding) > 1:
         raise InvalidPath(
@@ -175,11 +175,14 @@ def vault_holding(arguments: dict[str, Any], vault: str, shop: ToolContext) -> s
     return vault
 
 
-def in_vault(arguments: dict[str, Any], from_top: Callable[[str], str]) -> dict[str, Any]:
-    """The same arguments, with `from_top` applied to each that names something in the vault."""
-    own = {key: _shortened(value, from_top) if key in PLACES else value for key, value in arguments.items()}
+def in_vault(arguments: dict[str, Any], make_vault_relative: Callable[[str], str]) -> dict[str, Any]:
+    """The same arguments, with `make_vault_relative` applied to each that names something in the vault."""
+    own = {
+        key: _shortened(value, make_vault_relative) if key in PLACES else value
+        for key, value in arguments.items()
+    }
     if operations := _operations(arguments):
-        short = iter([in_vault(one, from_top) for one in operations])
+        short = iter([in_vault(one, make_vault_relative) for one in operations])
         own["operations"] = [next(short) if isinstance(one, dict) else one for one in arguments["operations"]]
     return own
 
@@ -200,10 +203,10 @@ def _texts(value: Any) -> list[str]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
-def _shortened(value: Any, from_top: Callable[[str], str]) -> Any:
+def _shortened(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
     if isinstance(value, list):
-        return [_shortened(one, from_top) for one in value]
-    return from_top(value) if isinstance(value, str) else value
+        return [_shortened(one, make_vault_relative) for one in value]
+    return make_vault_relative(value) if isinstance(value, str) else value
 
 
 SHOWN_CHARS: Final = 80

@@ -240,7 +240,7 @@ def _filled(tool: Tool, arguments: dict[str, Any], shop: ToolContext) -> tuple[s
     rest = {key: value for key, value in arguments.items() if key != "vault"}
     if names_absolute(rest):
         vault = vault_holding(rest, vault, shop)
-        rest = in_vault(rest, shop.bench(vault).engine.from_top)
+        rest = in_vault(rest, shop.bench(vault).engine.make_vault_relative)
     rest = one_note_name(rest, tool.note)
     return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
 

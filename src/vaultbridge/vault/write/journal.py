@@ -31,7 +31,7 @@ from vaultbridge.vault.write.steps import (
     Restored,
     Trashed,
     Written,
-    paths_of,
+    affected_paths,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class JournalEntry(Struct, frozen=True):
     @property
     def paths(self) -> tuple[VaultPath, ...]:
         """Each path it concerned, once, in order."""
-        return tuple(dict.fromkeys(path for act in self.acts for path in paths_of(act)))
+        return tuple(dict.fromkeys(path for act in self.acts for path in affected_paths(act)))
 
 
 Departure: TypeAlias = tuple[int, int, Moved | Trashed | Removed]
@@ -109,11 +109,11 @@ class Versions(Struct, frozen=True):
     after: bytes | None
 
 
-def image_of(data: bytes) -> ContentImage:
+def make_image(data: bytes) -> ContentImage:
     return ContentImage(blake2b(data, digest_size=16).digest(), content_hash(data), len(data))
 
 
-def images_in(act: Act) -> tuple[ContentImage, ...]:
+def list_images(act: Act) -> tuple[ContentImage, ...]:
     if isinstance(act, Written):
         return (act.after,) if act.before is None else (act.before, act.after)
     if isinstance(act, Removed):
@@ -159,9 +159,9 @@ class Journal:
                 number = cursor.lastrowid
                 assert number is not None
                 db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?, ?)", rows)
-                uses = {(number, image.digest) for act in acts for image in images_in(act)}
+                uses = {(number, image.digest) for act in acts for image in list_images(act)}
                 db.executemany("INSERT INTO uses VALUES (?, ?)", sorted(uses))
-                touched = {(name_key(path), number) for act in acts for path in paths_of(act)}
+                touched = {(name_key(path), number) for act in acts for path in affected_paths(act)}
                 db.executemany("INSERT INTO touched VALUES (?, ?)", sorted(touched))
                 return number
 
@@ -224,9 +224,9 @@ class Journal:
                 break
             for entry in page:
                 bound = entry.id
-                if len(found) < limit and concerns(entry, key):
+                if len(found) < limit and affects(entry, key):
                     found.append(entry)
-                older = name_before(entry, key)
+                older = trace_name_back(entry, key)
                 if older != key:
                     # A rename ends one name's story; the next page goes on with the older name.
                     key = older
@@ -375,20 +375,20 @@ def _with_folders(key: str) -> list[str]:
     return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
-def concerns(entry: JournalEntry, key: str) -> bool:
+def affects(entry: JournalEntry, key: str) -> bool:
     """Whether a transaction did something to this file, or moved or trashed a folder around it."""
     for act in entry.acts:
-        if any(name_key(path) == key for path in paths_of(act)):
+        if any(name_key(path) == key for path in affected_paths(act)):
             return True
         around = act.trashed if isinstance(act, Restored) else act
         if (isinstance(around, (Moved, Trashed)) and around.folder) and any(
-            key.startswith(name_key(path) + "/") for path in paths_of(around)
+            key.startswith(name_key(path) + "/") for path in affected_paths(around)
         ):
             return True
     return False
 
 
-def name_before(entry: JournalEntry, key: str) -> str:
+def trace_name_back(entry: JournalEntry, key: str) -> str:
     """The name under which what is called `key` after a transaction was known before it."""
     for act in reversed(entry.acts):
         if isinstance(act, Moved):

@@ -69,7 +69,7 @@ class JournalFile:
         try:
             if damage:
                 _put_aside(self._place, damage)
-            self._wal_index.mend()
+            self._wal_index.repair()
             self._db = open_journal(self._place)
         except OSError as error:
             raise _unopened() from error
@@ -81,7 +81,7 @@ class JournalFile:
 
     def _close(self) -> None:
         # Closing a connection reads what is mapped.
-        self._wal_index.mend()
+        self._wal_index.repair()
         self._db.close()
         self._wal_index.forget()
 
@@ -115,14 +115,14 @@ class JournalFile:
 
         try:
             with self._lock:
-                self._wal_index.mend()
+                self._wal_index.repair()
                 with transaction(self._db) as db:
                     yield db
         except sqlite3.Error as error:
             raise _failure(error) from error
 
     def _is_there(self) -> bool:
-        self._wal_index.mend()
+        self._wal_index.repair()
         try:
             return self._status is not None and os.path.samestat(self._status, self._place.stat())
         except OSError:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, shown_name
+from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, normalize_name
 from vaultbridge.vault.read import Signature
 
 
@@ -48,7 +48,7 @@ class Overlay:
         and then each is its own."""
         key = name_key(path)
         first = self._spelled.setdefault(key, path)
-        if first == path or not (self._root.spells(first) and self._root.spells(path)):
+        if first == path or not (self._root.is_stored_as(first) and self._root.is_stored_as(path)):
             return key
         one, other = (self._root.folder / spelled for spelled in (first, path))
         return key if os.path.samestat(one.lstat(), other.lstat()) else f"{key}\0{path}"
@@ -91,7 +91,7 @@ class Overlay:
         if spot.disk is None:
             return True
         with os.scandir(spot.disk) as listing:
-            names = [shown_name(item.name) for item in listing]
+            names = [normalize_name(item.name) for item in listing]
         return not any(
             name is None or name.startswith(".") or self.at(join(path, name)).kind != "none" for name in names
         )

@@ -16,11 +16,11 @@ from typing import Final
 
 from vaultbridge.errors import EditRefused, NoteBusy, NoteNotFound, StaleWrite
 from vaultbridge.vault import beneath
-from vaultbridge.vault.paths import identity_of
+from vaultbridge.vault.paths import file_identity
 from vaultbridge.vault.read import Signature, content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import Plan
-from vaultbridge.vault.write.recovery import folders_of
-from vaultbridge.vault.write.replace import begin_staging, make_durable, publish_new, swap, sync_folder
+from vaultbridge.vault.write.recovery import affected_folders
+from vaultbridge.vault.write.replace import make_durable, publish_new, start_staging, swap, sync_folder
 from vaultbridge.vault.write.steps import (
     Act,
     FolderMade,
@@ -31,14 +31,14 @@ from vaultbridge.vault.write.steps import (
     Trashed,
     Written,
 )
-from vaultbridge.vault.write.trash import put, take_back
+from vaultbridge.vault.write.trash import put, restore
 
 RACY_NANOSECONDS: Final = 2_000_000_000
 """A file whose time stamp is younger is read once more before it is replaced: within the step of a file
 system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
 
 
-STAGED_TOGETHER: Final = 64
+STAGING_BATCH: Final = 64
 """How many new files are written before the first is made durable: the disk then writes them together, and
 few enough are open at a time."""
 
@@ -51,7 +51,7 @@ class SavedMeanwhile(StaleWrite):
         self.data = data
 
 
-class Performance:
+class Execution:
     """One plan being carried out. `done` counts the acts that are, `path` is the one under way; `staged`
     holds the number of each staged file, by which it is known again after a crash."""
 
@@ -67,8 +67,8 @@ class Performance:
         """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
         is met while nothing has changed yet."""
         writing = [(number, act) for number, act in enumerate(self._plan.acts) if isinstance(act, Written)]
-        for start in range(0, len(writing), STAGED_TOGETHER):
-            self._stage_together(writing[start : start + STAGED_TOGETHER])
+        for start in range(0, len(writing), STAGING_BATCH):
+            self._stage_together(writing[start : start + STAGING_BATCH])
 
     def _stage_together(self, writing: list[tuple[int, Written]]) -> None:
         handles: list[int] = []
@@ -79,7 +79,7 @@ class Performance:
                 self._check_ground(temporary.parent)
                 data = self._plan.contents[act.after.digest]
                 model = self._plan.models.get(number)
-                handles.append(begin_staging(temporary, data, like=model, mode=act.mode))
+                handles.append(start_staging(temporary, data, like=model, mode=act.mode))
             handles.reverse()
             for number, act in writing:
                 self.path = act.path
@@ -95,7 +95,7 @@ class Performance:
             self._perform(number, act)
             self.done = number + 1
             self._checkpoint(f"done {number}")
-        for folder in {folder for act in self._plan.acts for folder in folders_of(act)}:
+        for folder in {folder for act in self._plan.acts for folder in affected_folders(act)}:
             sync_folder(folder)
         self._checkpoint("durable")
         self._let_go()
@@ -104,20 +104,20 @@ class Performance:
         """The last look at a folder before something is done in it."""
         known = self._plan.grounds.get(folder)
         # The number is the proof, so no descriptor is needed.
-        if known is not None and identity_of(folder.lstat()) != known:
+        if known is not None and file_identity(folder.lstat()) != known:
             raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
 
     def _check_identity(self, number: int, place: str, expected: str) -> None:
         """The last look at what is moved away: an editor or a sync may have put another file there."""
         known = self._plan.identities.get(number)
         status = beneath.status(place)
-        if known is not None and identity_of(status) != known:
+        if known is not None and file_identity(status) != known:
             ordinary = stat.S_ISREG(status.st_mode)
             current = content_hash(read_place(place, self.path).data) if ordinary else ""
             raise StaleWrite(self.path, expected=expected or "unknown", current=current)
 
     def _perform(self, number: int, act: Act) -> None:
-        for folder in folders_of(act):
+        for folder in affected_folders(act):
             self._check_ground(folder)
         match act:
             case Written():
@@ -151,7 +151,7 @@ class Performance:
             case Restored():
                 back = act.trashed
                 info = Path(back.info_place) if back.info_place else None
-                take_back(Path(back.place), Path(back.bin_place), info)
+                restore(Path(back.place), Path(back.bin_place), info)
             case FolderMade():
                 beneath.make_folder(Path(act.place))
             case FolderRemoved():

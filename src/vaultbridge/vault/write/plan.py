@@ -25,11 +25,11 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import name_key
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, identity_of, is_under, join, name_of
+from vaultbridge.vault.paths import Root, VaultPath, file_identity, folder_of, is_under, join, name_of
 from vaultbridge.vault.read import Signature, read_place
-from vaultbridge.vault.write.journal import image_of
+from vaultbridge.vault.write.journal import make_image
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
-from vaultbridge.vault.write.recovery import folders_of
+from vaultbridge.vault.write.recovery import affected_folders
 from vaultbridge.vault.write.replace import check_writable, temporary_name
 from vaultbridge.vault.write.steps import (
     Absent,
@@ -85,7 +85,7 @@ class Plan:
     def __init__(
         self,
         root: Root,
-        cans: Trash,
+        trash: Trash,
         now: datetime,
         recall: Callable[[ContentImage], bytes],
         *,
@@ -104,7 +104,7 @@ class Plan:
         ones they are. A link that takes the place of one before we write would lead us elsewhere."""
         self.notices: list[str] = []
         self._root = root
-        self._cans = cans
+        self._bins = trash
         self._now = now
         self._recall = recall
         self._approve = approve
@@ -148,10 +148,12 @@ class Plan:
             if isinstance(act, Restored | FolderRemoved) or (isinstance(act, Moved | Trashed) and act.folder)
             for place in _places(act)
         ]
-        for folder in {folder for act in self.acts for folder in (*folders_of(act), *_staging_folder(act))}:
+        for folder in {
+            folder for act in self.acts for folder in (*affected_folders(act), *_staging_folder(act))
+        }:
             if not any(folder == place or folder.is_relative_to(place) for place in moving):
                 with contextlib.suppress(FileNotFoundError):
-                    self.grounds[folder] = identity_of(folder.stat())
+                    self.grounds[folder] = file_identity(folder.stat())
 
     def _settle_temporaries(self) -> None:
         """New content is staged in the folder it is meant for or, while that is still to be made, in the
@@ -275,7 +277,7 @@ class Plan:
                 image = self._look(spot, step.path, step.expected, hold=small)
                 image = image if small else None
         system = step.option == "system"
-        chosen = self._cans.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
+        chosen = self._bins.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
         self._binned.add(chosen.place)
         if image is not None:
             self._remember_stat(spot)
@@ -359,7 +361,7 @@ class Plan:
     def _remember_identity(self, status: os.stat_result | None) -> None:
         """Of what the act that is added next moves away; None for what this plan is going to write."""
         if status is not None:
-            self.identities[len(self.acts)] = identity_of(status)
+            self.identities[len(self.acts)] = file_identity(status)
 
     def _remember_stat(self, spot: OverlayEntry) -> None:
         if spot.signature is not None and spot.disk == spot.place:
@@ -385,7 +387,7 @@ class Plan:
                     self._approve(path, spot.real)
             content = read_place(spot.real, path, limit=NOTE_READ_BYTES)
             spot.data, spot.mode, spot.signature = content.data, content.mode, content.signature
-        image = self._hold(spot.data) if hold else image_of(spot.data)
+        image = self._hold(spot.data) if hold else make_image(spot.data)
         if isinstance(expected, str) and expected != image.hash:
             raise StaleWrite(path, expected=expected, current=image.hash)
         return image
@@ -403,7 +405,7 @@ class Plan:
             return None
 
     def _hold(self, data: bytes) -> ContentImage:
-        image = image_of(data)
+        image = make_image(data)
         if image.digest not in self.contents:
             self._bytes += len(data)
             if self._bytes > TRANSACTION_BYTES:

@@ -60,12 +60,12 @@ from vaultbridge.vault.write.steps import (
     WriteFile,
     Written,
 )
-from vaultbridge.vault.write.trash import put, take_back
+from vaultbridge.vault.write.trash import put, restore
 
 log = logging.getLogger(__name__)
 
 
-def last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
+def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
     """The position of the last act that had happened, -1 for none; `staged` as the journal holds it."""
     last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
     # Removing and folders leave no mark of their own. All before them has happened, so what they were to
@@ -124,7 +124,7 @@ def roll_back(
             if not _clear_away(act, staged.get(number, 0), kept):
                 kept.append(_path_of(act))
             continue
-        folders |= folders_of(act)
+        folders |= affected_folders(act)
         if not _undo(act, content, staged.get(number, 0), kept):
             kept.append(_path_of(act))
         undone(number)
@@ -183,7 +183,7 @@ def _await_writers(place: Path) -> None:
             os.close(handle)
 
 
-def folders_of(act: Act) -> set[Path]:
+def affected_folders(act: Act) -> set[Path]:
     """The folders whose lists of names an act changes."""
     if isinstance(act, Moved):
         return {Path(act.place).parent, Path(act.target_place).parent}
@@ -292,7 +292,7 @@ def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
         # Brought back already, by a recovery that died; or somebody made it anew, and both stay.
         return not beneath.exists(bin_place)
     if beneath.exists(bin_place):
-        take_back(place, bin_place, info)
+        restore(place, bin_place, info)
         return True
     if act.image is None:
         return False
@@ -331,9 +331,7 @@ def _hash_at(place: Path, path: str) -> str:
         return "unreadable"
 
 
-def inverse_steps(
-    entry: JournalEntry, content: Callable[[ContentImage], bytes], *, force: bool
-) -> tuple[Step, ...]:
+def invert(entry: JournalEntry, content: Callable[[ContentImage], bytes], *, force: bool) -> tuple[Step, ...]:
     """Raises `EditRefused` when the transaction did not end well or was undone already. With `force`
     nothing is expected of the files, and what is no longer there needs no undoing."""
     if entry.state != "done":

@@ -40,10 +40,10 @@ def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None =
     """Writes `data` durably to a new file, and gives that file's number. The file gets the mode, owner and
     extended attributes of `like` when there is one (owner and attributes as far as the system lets us), else
     `mode`, else the user's default."""
-    return make_durable(begin_staging(temporary, data, like=like, mode=mode))
+    return make_durable(start_staging(temporary, data, like=like, mode=mode))
 
 
-def begin_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int | None) -> int:
+def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int | None) -> int:
     """The first half of `stage`: the new file, open and written, for `make_durable`. Of many files each is
     begun before the first is made durable, so that the disk writes them together."""
     private = like is not None or mode is not None
@@ -194,7 +194,7 @@ def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool
     return False
 
 
-def as_vault_error(error: OSError, path: str) -> VaultbridgeError:
+def to_vault_error(error: OSError, path: str) -> VaultbridgeError:
     """What the file system refused, in words for the caller."""
     if error.errno in _FORBIDDEN:
         return PermissionDenied(f"{path} may not be changed by this user.", hint="Nothing was changed.")

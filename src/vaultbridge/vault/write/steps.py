@@ -174,7 +174,7 @@ class FolderRemoved(Struct, frozen=True, tag="remove-folder"):
 Act: TypeAlias = Written | Removed | Moved | Trashed | Restored | FolderMade | FolderRemoved
 
 
-def paths_of(act: Act) -> tuple[VaultPath, ...]:
+def affected_paths(act: Act) -> tuple[VaultPath, ...]:
     """The vault paths an act concerns."""
     if isinstance(act, Moved):
         return (act.path, act.target)

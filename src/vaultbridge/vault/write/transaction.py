@@ -23,11 +23,11 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
-from vaultbridge.vault.write.journal import Journal, JournalEntry, image_of
-from vaultbridge.vault.write.perform import Performance, SavedMeanwhile
+from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
+from vaultbridge.vault.write.perform import Execution, SavedMeanwhile
 from vaultbridge.vault.write.plan import Approve, Plan
-from vaultbridge.vault.write.recovery import has_happened, inverse_steps, last_done, roll_back
-from vaultbridge.vault.write.replace import as_vault_error
+from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, roll_back
+from vaultbridge.vault.write.replace import to_vault_error
 from vaultbridge.vault.write.steps import Act, Removed, Step, Written
 from vaultbridge.vault.write.trash import Trash
 
@@ -72,7 +72,7 @@ class Transactor:
         root: Root,
         folder: Path,
         *,
-        cans: Trash,
+        trash: Trash,
         clock: Callable[[], float] = time.time,
         checkpoint: Callable[[str], None] = _pass,
         wait: float = WRITER_SECONDS,
@@ -83,12 +83,12 @@ class Transactor:
         self._refusal = refusal
         self.journal = Journal(folder)
         self._lock_file = folder / "writer.lock"
-        self._cans = cans
+        self._trash = trash
         self._clock = clock
         self._checkpoint = checkpoint
         self._wait = wait
         self._approve = approve
-        self._alone = 0
+        self._exclusive_thread = 0
         """The thread that holds the vault for several transactions; 0 for none."""
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Transactor:
         with self._writing():
             self._recover()
             entry = self.journal.entry(number)
-            steps = inverse_steps(entry, self.journal.content, force=force)
+            steps = invert(entry, self.journal.content, force=force)
             try:
                 plan = self._plan(steps)
             except StaleWrite as stale:
@@ -136,15 +136,15 @@ class Transactor:
             return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """While this lasts no other process of ours changes the vault; the transactions of this thread go on.
         Raises `TimedOut` when another writer holds the vault."""
         with self._writing():
-            self._alone = threading.get_ident()
+            self._exclusive_thread = threading.get_ident()
             try:
                 yield
             finally:
-                self._alone = 0
+                self._exclusive_thread = 0
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -153,19 +153,19 @@ class Transactor:
         if self._refusal is not None:
             raise self._refusal()
         held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
-        if self._alone != threading.get_ident():
-            held = FileLock(self._lock_file).waiting(self._wait, what="The vault's writer")
+        if self._exclusive_thread != threading.get_ident():
+            held = FileLock(self._lock_file).hold(self._wait, what="The vault's writer")
         with held:
             self.root.check()
             yield
 
     def _plan(self, steps: Iterable[Step]) -> Plan:
         now = datetime.fromtimestamp(self._clock())
-        plan = Plan(self.root, self._cans, now, self.journal.content, approve=self._approve)
+        plan = Plan(self.root, self._trash, now, self.journal.content, approve=self._approve)
         try:
             plan.add(steps)
         except OSError as error:
-            raise as_vault_error(error, "The vault") from error
+            raise to_vault_error(error, "The vault") from error
         return plan
 
     def _recover(self) -> tuple[Recovered, ...]:
@@ -175,7 +175,7 @@ class Transactor:
                 last = entry.to_undo
             else:
                 # Not yet applying: no file has changed, only temporary files may lie about.
-                last = last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
+                last = find_last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
             kept = self._roll_back(entry.id, entry.acts, last, entry.staged)
             recovered.append(Recovered(entry.id, entry.label, kept))
         return tuple(recovered)
@@ -209,7 +209,7 @@ class Transactor:
             plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
         )
         self._checkpoint("recorded")
-        performance = Performance(plan, self._checkpoint)
+        performance = Execution(plan, self._checkpoint)
         try:
             performance.stage()
             self.journal.start_applying(number, performance.staged)
@@ -222,7 +222,7 @@ class Transactor:
         self._checkpoint("finished")
         return Applied(number, tuple(plan.acts), tuple(plan.notices))
 
-    def _give_up(self, number: int, plan: Plan, performance: Performance, error: BaseException) -> None:
+    def _give_up(self, number: int, plan: Plan, performance: Execution, error: BaseException) -> None:
         """Rolls back after a failure, and raises it in the caller's words."""
         last, under_way = performance.done - 1, performance.done
         if under_way < len(plan.acts) and has_happened(plan.acts, under_way, performance.staged):
@@ -240,14 +240,14 @@ class Transactor:
         if isinstance(error, FileNotFoundError):
             raise EditRefused(f"{failed} disappeared meanwhile.") from error
         if isinstance(error, OSError):
-            raise as_vault_error(error, failed) from error
+            raise to_vault_error(error, failed) from error
 
     def _remember_outside(self, plan: Plan, error: SavedMeanwhile) -> None:
         """Puts a text that another program saved into the journal: for a moment our text stood in its place,
         and whoever read it then may save over the other without having seen it."""
         for act in plan.acts:
             if isinstance(act, Written | Removed) and act.path == error.path and act.before is not None:
-                after = image_of(error.data)
+                after = make_image(error.data)
                 contents = {after.digest: error.data}
                 if act.before.digest in plan.contents:
                     contents[act.before.digest] = plan.contents[act.before.digest]

@@ -29,7 +29,7 @@ NAME_ATTEMPTS: Final = 10_000
 """How many numbered names are tried in one trash before giving up: no trash holds that many of one name."""
 
 
-LOCAL_USED: Final = "the vault's .trash was used"
+FALLBACK_NOTICE: Final = "the vault's .trash was used"
 """How a notice ends that says why the system's trash could not be used."""
 
 
@@ -86,7 +86,7 @@ class Trash(Struct, frozen=True):
 
 
 def _fall_back(local: Path, place: Path, taken: Container[Path], why: str) -> TrashFolder:
-    return TrashFolder(_free(local, place.name, taken), fallback=f"{why}; {LOCAL_USED}")
+    return TrashFolder(_free(local, place.name, taken), fallback=f"{why}; {FALLBACK_NOTICE}")
 
 
 def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Container[Path]) -> TrashFolder:
@@ -140,7 +140,7 @@ def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -
     beneath.rename_new(place, bin_place)
 
 
-def take_back(place: Path, bin_place: Path, info_place: Path | None) -> None:
+def restore(place: Path, bin_place: Path, info_place: Path | None) -> None:
     """The way back. Raises `FileExistsError` when somebody has the name."""
     beneath.make_folder(place.parent)
     beneath.rename_new(bin_place, place)
