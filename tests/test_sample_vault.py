@@ -13,7 +13,7 @@ from vaultbridge.bases.parse import Base, extract_base_blocks, parse_base
 from vaultbridge.bases.result import ViewResult
 from vaultbridge.bases.run import run_view
 from vaultbridge.bases.values import ErrorValue, FileRow
-from vaultbridge.canvas.outline import canvas_outline
+from vaultbridge.canvas.outline import render_outline
 from vaultbridge.canvas.parse import parse_canvas, read_canvas
 from vaultbridge.links.resolve import FileTable, Resolved
 from vaultbridge.links.resolve import resolve as resolve_link
@@ -256,6 +256,6 @@ def test_the_base_inside_a_note_runs() -> None:
 def test_the_canvas_is_drawn_as_planned() -> None:
     canvas = read_canvas(TEXTS["Spring plan.canvas"])
     assert {type(card).__name__ for card in canvas.cards} == {"GroupCard", "TextCard", "FileCard", "LinkCard"}
-    shown = canvas_outline(canvas)
+    shown = render_outline(canvas)
     assert "Sky quality meter → Light pollution survey#Sites : measures" in shown
     assert "\n- `5f1c0a7e9b3d2468` color 5 group: Sky\n  - " in shown

@@ -86,15 +86,15 @@ def scan_json(text: str) -> JsonValue:
     return value
 
 
-def plain_value(value: JsonValue) -> object:
+def to_plain_value(value: JsonValue) -> object:
     """The value without places."""
     match value:
         case JsonScalar():
             return value.value
         case JsonArray():
-            return [plain_value(item) for item in value.items]
+            return [to_plain_value(item) for item in value.items]
         case JsonObject():
-            return {member.key: plain_value(member.value) for member in value.members}
+            return {member.key: to_plain_value(member.value) for member in value.members}
 
 
 def _skip(text: str, at: int) -> int:
@@ -166,12 +166,12 @@ def _comma(text: str, at: int) -> int:
 FieldValue: TypeAlias = str | int | float | None
 
 
-def json_text(value: object) -> str:
+def encode_json(value: object) -> str:
     """Without blanks and with plain Unicode, as the app writes it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def updated_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tuple[Change, ...]:
+def update_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tuple[Change, ...]:
     """Set each key to its value: in place where it stands, else after the last member. None removes it."""
     changes: list[Change] = []
     added: list[str] = []
@@ -179,21 +179,21 @@ def updated_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tupl
     for key, value in fields.items():
         place = next((n for n, member in enumerate(entry.members) if member.key == key), -1)
         if place < 0:
-            added.extend([] if value is None else [f",{json_text(key)}:{json_text(value)}"])
+            added.extend([] if value is None else [f",{encode_json(key)}:{encode_json(value)}"])
         elif value is None:
             removed.append(place)
         else:
             old = entry.members[place].value
-            changes.append(Change(old.start, old.end, json_text(value)))
+            changes.append(Change(old.start, old.end, encode_json(value)))
     spans = [(member.key_start, member.value.end) for member in entry.members]
-    changes.extend(cut_entries(spans, removed, entry))
+    changes.extend(delete_entries(spans, removed, entry))
     if added:
         end = entry.members[-1].value.end
         changes.append(Change(end, end, "".join(added)))
     return tuple(changes)
 
 
-def cut_entries(
+def delete_entries(
     spans: Sequence[tuple[int, int]], places: Sequence[int], whole: JsonArray | JsonObject
 ) -> tuple[Change, ...]:
     """Delete entries with the comma that goes with each. Those before the first that stays go with what

@@ -7,7 +7,7 @@ from datetime import date, datetime
 import pytest
 
 from bases.world import BOOK, surroundings
-from vaultbridge.bases.convert import plain, property_value, property_values
+from vaultbridge.bases.convert import convert_properties, convert_property, to_plain_value
 from vaultbridge.bases.values import (
     MAX_VALUE_DEPTH,
     Date,
@@ -16,7 +16,7 @@ from vaultbridge.bases.values import (
     File,
     LinkValue,
     Value,
-    weight,
+    count_values,
 )
 
 
@@ -42,13 +42,13 @@ from vaultbridge.bases.values import (
     ],
 )
 def test_a_property_becomes_a_value(given: object, value: Value) -> None:
-    assert property_value(given, "p", "s.md", surroundings()) == value
+    assert convert_property(given, "p", "s.md", surroundings()) == value
 
 
 def test_a_property_that_the_vault_types_as_text_holds_no_dates() -> None:
     world = surroundings(types={"p": "text"})
-    assert property_value("2025-05-27", "P", "s.md", world) == "2025-05-27"
-    assert property_values({"P": "2025-05-27", "q": "2025-05-27"}, "s.md", world) == {
+    assert convert_property("2025-05-27", "P", "s.md", world) == "2025-05-27"
+    assert convert_properties({"P": "2025-05-27", "q": "2025-05-27"}, "s.md", world) == {
         "P": "2025-05-27",
         "q": Date(datetime(2025, 5, 27), has_time=False),
     }
@@ -58,8 +58,8 @@ def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
     given: object = 1
     for _ in range(200):
         given = [given]
-    value = property_value(given, "p", "s.md", surroundings())
-    assert weight(value) == MAX_VALUE_DEPTH + 1
+    value = convert_property(given, "p", "s.md", surroundings())
+    assert count_values(value) == MAX_VALUE_DEPTH + 1
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
     ],
 )
 def test_a_value_becomes_what_json_can_hold(value: Value, given: object) -> None:
-    assert plain(value) == given
-    assert json.loads(json.dumps(plain(value), allow_nan=False)) == given
+    assert to_plain_value(value) == given
+    assert json.loads(json.dumps(to_plain_value(value), allow_nan=False)) == given

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.convert import epoch_milliseconds, read_date, read_duration, relative, scaled, shifted
-from vaultbridge.bases.values import Date, Duration, FormulaError, date_text
+from vaultbridge.bases.convert import (
+    describe_relative,
+    epoch_milliseconds,
+    read_date,
+    read_duration,
+    scale_duration,
+    shift_date,
+)
+from vaultbridge.bases.values import Date, Duration, FormulaError, format_date
 
 DAY = 86_400_000.0
 
@@ -71,15 +78,15 @@ def test_a_fraction_of_a_month_becomes_exact_time() -> None:
 
 def test_months_are_clipped_to_the_end_of_the_month() -> None:
     last = Date(datetime(2024, 1, 31), has_time=False)
-    assert shifted(last, Duration(1), 1) == Date(datetime(2024, 2, 29), has_time=False)
-    assert shifted(last, Duration(13), 1) == Date(datetime(2025, 2, 28), has_time=False)
-    assert shifted(last, Duration(2), -1) == Date(datetime(2023, 11, 30), has_time=False)
+    assert shift_date(last, Duration(1), 1) == Date(datetime(2024, 2, 29), has_time=False)
+    assert shift_date(last, Duration(13), 1) == Date(datetime(2025, 2, 28), has_time=False)
+    assert shift_date(last, Duration(2), -1) == Date(datetime(2023, 11, 30), has_time=False)
 
 
 def test_whole_days_keep_a_date_a_date_and_hours_give_it_a_time() -> None:
     date = Date(datetime(2024, 12, 1), has_time=False)
-    assert not shifted(date, Duration(0, DAY), 1).has_time
-    assert shifted(date, Duration(0, 3_600_000), 1).has_time
+    assert not shift_date(date, Duration(0, DAY), 1).has_time
+    assert shift_date(date, Duration(0, 3_600_000), 1).has_time
 
 
 @pytest.mark.parametrize(
@@ -87,12 +94,12 @@ def test_whole_days_keep_a_date_a_date_and_hours_give_it_a_time() -> None:
 )
 def test_a_date_out_of_range_is_a_formula_error(duration: Duration) -> None:
     with pytest.raises(FormulaError, match="out of range"):
-        shifted(Date(datetime(2025, 1, 1)), duration, 1)
+        shift_date(Date(datetime(2025, 1, 1)), duration, 1)
 
 
 def test_an_endless_duration_is_a_formula_error() -> None:
     with pytest.raises(FormulaError, match="out of range"):
-        scaled(Duration(), Duration(1), float("inf"))
+        scale_duration(Duration(), Duration(1), float("inf"))
 
 
 def test_milliseconds_since_the_epoch_follow_the_zone() -> None:
@@ -125,11 +132,11 @@ def test_milliseconds_since_the_epoch_follow_the_zone() -> None:
 )
 def test_relative_times_in_words(seconds: float, words: str) -> None:
     now = datetime(2025, 5, 27, 12)
-    assert relative(Date(now + timedelta(seconds=seconds)), now) == words
+    assert describe_relative(Date(now + timedelta(seconds=seconds)), now) == words
 
 
 @settings(deadline=None)
 @given(st.datetimes(min_value=datetime(1, 1, 1)).map(lambda when: when.replace(microsecond=0)), st.booleans())
 def test_the_text_of_a_date_reads_back(when: datetime, has_time: bool) -> None:
     date = Date(when if has_time else when.replace(hour=0, minute=0, second=0), has_time)
-    assert read_date(date_text(date), UTC) == date
+    assert read_date(format_date(date), UTC) == date

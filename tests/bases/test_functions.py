@@ -8,7 +8,7 @@ import pytest
 
 from bases.world import BOOK, evaluate
 from vaultbridge.bases.functions.files import FILE_FIELDS
-from vaultbridge.bases.functions.table import GLOBAL_NAMES, METHODS, PER_ELEMENT, method_of
+from vaultbridge.bases.functions.table import GLOBAL_NAMES, METHODS, PER_ELEMENT, find_method
 from vaultbridge.bases.functions.values import DATE_FIELDS
 from vaultbridge.bases.values import (
     Date,
@@ -44,7 +44,7 @@ def test_every_documented_global_function_exists() -> None:
 @pytest.mark.parametrize("kind", DOCUMENTED)
 def test_every_documented_function_of_a_type_exists(kind: TypeName) -> None:
     for name in (*DOCUMENTED[kind].split(), "isTruthy", "isType", "toString"):
-        assert method_of(kind, name) or (kind == "list" and name in PER_ELEMENT), name
+        assert find_method(kind, name) or (kind == "list" and name in PER_ELEMENT), name
 
 
 def test_no_other_functions_exist_than_documented_and_the_mean_that_summaries_use() -> None:

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultbridge.bases.lexer import MAX_EXPRESSION_CHARS, tokens
+from vaultbridge.bases.lexer import MAX_EXPRESSION_CHARS, tokenize
 from vaultbridge.errors import InvalidQuery
 
 
 def kinds(source: str) -> list[tuple[str, str]]:
-    return [(token.kind, token.text) for token in tokens(source)[:-1]]
+    return [(token.kind, token.text) for token in tokenize(source)[:-1]]
 
 
 def test_tokens_know_their_places() -> None:
-    assert [(t.start, t.end) for t in tokens('a  == "b"')] == [(0, 1), (3, 5), (6, 9), (9, 9)]
+    assert [(t.start, t.end) for t in tokenize('a  == "b"')] == [(0, 1), (3, 5), (6, 9), (9, 9)]
 
 
 def test_a_slash_divides_after_a_value_and_opens_a_regular_expression_elsewhere() -> None:
@@ -25,7 +25,7 @@ def test_a_slash_divides_after_a_value_and_opens_a_regular_expression_elsewhere(
 
 
 def test_a_regular_expression_may_hold_a_slash_in_a_class_or_escaped() -> None:
-    token = tokens(r"/a[/]b\/c/gi")[0]
+    token = tokenize(r"/a[/]b\/c/gi")[0]
     assert (token.text, token.flags) == (r"a[/]b\/c", "gi")
 
 
@@ -42,7 +42,7 @@ def test_a_regular_expression_may_hold_a_slash_in_a_class_or_escaped() -> None:
     ],
 )
 def test_escapes_in_text_are_javascript_s(written: str, meant: str) -> None:
-    assert tokens(written)[0].text == meant
+    assert tokenize(written)[0].text == meant
 
 
 @pytest.mark.parametrize("number", ["1", "2.5", ".5", "1e3", "1.5E-2"])
@@ -73,7 +73,7 @@ def test_names_may_be_of_any_script() -> None:
 )
 def test_a_foreign_sign_is_refused_with_what_would_be_right(source: str, position: int, hint: str) -> None:
     with pytest.raises(InvalidQuery) as refused:
-        tokens(source)
+        tokenize(source)
     assert refused.value.position == position
     assert hint in refused.value.hint
 
@@ -81,21 +81,21 @@ def test_a_foreign_sign_is_refused_with_what_would_be_right(source: str, positio
 @pytest.mark.parametrize(("source", "position"), [('x == "abc', 5), ("a && /b", 5), ("/a\nb/", 0)])
 def test_what_is_not_closed_is_refused_where_it_opened(source: str, position: int) -> None:
     with pytest.raises(InvalidQuery, match="not closed") as refused:
-        tokens(source)
+        tokenize(source)
     assert refused.value.position == position
 
 
 def test_an_expression_has_a_longest_length() -> None:
-    assert len(tokens("a" * MAX_EXPRESSION_CHARS)) == 2
+    assert len(tokenize("a" * MAX_EXPRESSION_CHARS)) == 2
     with pytest.raises(InvalidQuery, match="characters"):
-        tokens("a" * (MAX_EXPRESSION_CHARS + 1))
+        tokenize("a" * (MAX_EXPRESSION_CHARS + 1))
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_gives_tokens_or_an_invalid_query(source: str) -> None:
     try:
-        found = tokens(source)
+        found = tokenize(source)
     except InvalidQuery as refused:
         assert 0 <= refused.position <= len(source)
     else:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.bases.values import LinkValue, is_url, link_to, written_link
+from vaultbridge.bases.values import LinkValue, is_url, make_link, parse_link
 
 
 @pytest.mark.parametrize(
@@ -19,20 +19,20 @@ from vaultbridge.bases.values import LinkValue, is_url, link_to, written_link
     ],
 )
 def test_a_text_that_is_wholly_a_link_is_one(text: str, link: LinkValue) -> None:
-    assert written_link(text, "s") == link
+    assert parse_link(text, "s") == link
 
 
 @pytest.mark.parametrize(
     "text", ["", "A", "see [[A]]", "[[A]] and [[B]]", "[[]]", "[[a\nb]]", "https://e.org", "[a]"]
 )
 def test_other_texts_are_not(text: str) -> None:
-    assert written_link(text, "s") is None
+    assert parse_link(text, "s") is None
 
 
 def test_a_link_can_be_made_of_any_text() -> None:
-    assert link_to("A/B", "s") == LinkValue("A/B", "s")
-    assert link_to("[[A|b]]", "s") == LinkValue("A", "s", "b")
-    assert link_to("https://e.org", "s") == LinkValue("https://e.org", "s", external=True)
+    assert make_link("A/B", "s") == LinkValue("A/B", "s")
+    assert make_link("[[A|b]]", "s") == LinkValue("A", "s", "b")
+    assert make_link("https://e.org", "s") == LinkValue("https://e.org", "s", external=True)
 
 
 def test_a_url_has_a_scheme_and_no_blanks() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bases.world import BOOK, evaluate, surroundings
-from vaultbridge.bases.operators import equal, identity, read_number, sort_key
+from vaultbridge.bases.operators import are_equal, identity_key, read_number, sort_key
 from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Value
 
 
@@ -203,12 +203,12 @@ def test_any_values_can_be_sorted_together(values: list[Value]) -> None:
 @given(VALUES, VALUES)
 def test_equality_is_symmetric(left: Value, right: Value) -> None:
     world = surroundings()
-    assert equal(left, right, world) == equal(right, left, world)
+    assert are_equal(left, right, world) == are_equal(right, left, world)
 
 
 @settings(deadline=None)
 @given(VALUES)
 def test_identity_can_be_a_key_and_equal_files_share_it(value: Value) -> None:
     world = surroundings()
-    assert {identity(value, world): 1}
-    assert identity(LinkValue("Dune"), world) == identity(LinkValue(BOOK.path, display="x"), world)
+    assert {identity_key(value, world): 1}
+    assert identity_key(LinkValue("Dune"), world) == identity_key(LinkValue(BOOK.path, display="x"), world)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from bases.world import NOW, ROWS, resolve
 from vaultbridge.bases.parse import parse_base
-from vaultbridge.bases.result import ViewResult, view_markdown
+from vaultbridge.bases.result import ViewResult, render_view
 from vaultbridge.bases.run import run_view
 from vaultbridge.vault.dates import format_moment
 
@@ -20,7 +20,7 @@ views: [{order: [file.basename, author, formula.pipe, formula.bad]%s}]
 
 
 def test_a_view_becomes_a_markdown_table() -> None:
-    assert view_markdown(result(TEXT % "")).splitlines() == [
+    assert render_view(result(TEXT % "")).splitlines() == [
         "| file basename | Writer | pipe | bad |",
         "| --- | --- | --- | --- |",
         r"| Dune | [[Frank Herbert\|Frank]] | a\|b reading | Error: Cannot multiply string and number. |",
@@ -30,7 +30,7 @@ def test_a_view_becomes_a_markdown_table() -> None:
 
 
 def test_groups_are_headed_and_summaries_follow() -> None:
-    shown = view_markdown(
+    shown = render_view(
         result(TEXT % ", groupBy: status, summaries: {status: Filled, file.basename: Unique}")
     )
     assert shown.splitlines()[:2] == ["### reading", ""]
@@ -40,6 +40,4 @@ def test_groups_are_headed_and_summaries_follow() -> None:
 
 
 def test_summaries_of_an_ungrouped_view_follow_the_table() -> None:
-    assert view_markdown(result(TEXT % ", summaries: {status: Filled}")).endswith(
-        "|\n\nFilled of status: 2\n"
-    )
+    assert render_view(result(TEXT % ", summaries: {status: Filled}")).endswith("|\n\nFilled of status: 2\n")

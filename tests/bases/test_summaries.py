@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from bases.world import surroundings
-from vaultbridge.bases.run import BUILT_IN, built_in_summary
+from vaultbridge.bases.run import BUILT_IN, find_summary
 from vaultbridge.bases.values import Date, Duration, ErrorValue, LinkValue, Value
 
 NUMBERS: tuple[Value, ...] = (4.0, 2.0, None, "x", 9.0, True, ErrorValue("no"))
@@ -54,8 +54,8 @@ def test_the_summaries_of_the_help_pages(name: str, values: tuple[Value, ...], m
 
 
 def test_names_are_found_in_any_case() -> None:
-    assert built_in_summary("average") is BUILT_IN["Average"]
-    assert built_in_summary("nonsense") is None
+    assert find_summary("average") is BUILT_IN["Average"]
+    assert find_summary("nonsense") is None
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -24,13 +24,13 @@ from vaultbridge.bases.values import (
     LinkValue,
     TypeName,
     Value,
-    checked_text,
+    check_text,
+    count_values,
+    format_number,
     is_empty,
-    number_text,
     to_text,
     truthy,
     type_name,
-    weight,
 )
 
 SAMPLES: list[tuple[Value, TypeName, bool, str]] = [
@@ -93,18 +93,18 @@ def test_empty_is_what_is_absent_or_holds_nothing() -> None:
     ],
 )
 def test_numbers_are_written_as_javascript_writes_them(number: float, text: str) -> None:
-    assert number_text(number) == text
+    assert format_number(number) == text
 
 
 @settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_the_text_of_a_number_is_that_number(number: float) -> None:
-    assert float(number_text(number)) == number
+    assert float(format_number(number)) == number
 
 
 def test_the_weight_counts_all_that_is_held() -> None:
-    assert weight("text") == 1
-    assert weight((1.0, (2.0, {"a": 3.0}))) == 6
+    assert count_values("text") == 1
+    assert count_values((1.0, (2.0, {"a": 3.0}))) == 6
 
 
 def test_a_list_that_shares_its_parts_is_refused_before_it_is_walked() -> None:
@@ -112,7 +112,7 @@ def test_a_list_that_shares_its_parts_is_refused_before_it_is_walked() -> None:
     for _ in range(40):
         value = (value, value)
     with pytest.raises(FormulaError, match=f"more than {MAX_LIST_ITEMS}"):
-        weight(value)
+        count_values(value)
 
 
 def test_lists_nest_only_so_deep() -> None:
@@ -120,10 +120,10 @@ def test_lists_nest_only_so_deep() -> None:
     for _ in range(MAX_VALUE_DEPTH + 2):
         value = (value,)
     with pytest.raises(FormulaError, match="nested deeper"):
-        weight(value)
+        count_values(value)
 
 
 def test_a_text_grows_only_so_long() -> None:
-    assert len(checked_text("a" * MAX_TEXT_CHARS)) == MAX_TEXT_CHARS
+    assert len(check_text("a" * MAX_TEXT_CHARS)) == MAX_TEXT_CHARS
     with pytest.raises(FormulaError, match="characters"):
-        checked_text("a" * (MAX_TEXT_CHARS + 1))
+        check_text("a" * (MAX_TEXT_CHARS + 1))

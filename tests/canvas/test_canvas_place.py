@@ -7,11 +7,11 @@ from vaultbridge.canvas.edit import (
     GRID,
     MAX_TEXT_HEIGHT,
     TEXT_SIZE,
-    around,
-    free_box,
-    place_in,
-    sides,
-    text_size,
+    estimate_text_size,
+    facing_sides,
+    find_free_place,
+    find_place_in,
+    surrounding_box,
 )
 from vaultbridge.canvas.parse import Rectangle
 
@@ -27,16 +27,16 @@ def apart(a: Rectangle, b: Rectangle) -> bool:
 @settings(deadline=None)
 @given(st.lists(BOXES, max_size=12), st.one_of(st.none(), BOXES))
 def test_a_free_box_overlaps_nothing(taken: list[Rectangle], near: Rectangle | None) -> None:
-    box = free_box(250, 60, taken, near)
+    box = find_free_place(250, 60, taken, near)
     assert all(apart(box, one) for one in taken)
 
 
 def test_a_free_box_lies_to_the_right_of_its_neighbour_then_below() -> None:
     first = Rectangle(0, 0, 260, 60)
-    assert free_box(100, 60, []) == Rectangle(0, 0, 100, 60)
-    assert free_box(100, 60, [first]) == Rectangle(300, 0, 100, 60)
-    assert free_box(100, 60, [Rectangle(300, 0, 100, 60)], first) == Rectangle(0, 100, 100, 60)
-    assert free_box(
+    assert find_free_place(100, 60, []) == Rectangle(0, 0, 100, 60)
+    assert find_free_place(100, 60, [first]) == Rectangle(300, 0, 100, 60)
+    assert find_free_place(100, 60, [Rectangle(300, 0, 100, 60)], first) == Rectangle(0, 100, 100, 60)
+    assert find_free_place(
         100, 60, [first, Rectangle(300, 0, 100, 60), Rectangle(0, 100, 100, 60)], first
     ) == Rectangle(0, 200, 100, 60)
 
@@ -44,7 +44,7 @@ def test_a_free_box_lies_to_the_right_of_its_neighbour_then_below() -> None:
 @settings(deadline=None)
 @given(st.lists(BOXES, max_size=8), BOXES)
 def test_a_place_in_a_group_overlaps_nothing(taken: list[Rectangle], group: Rectangle) -> None:
-    box = place_in(group, 100, 60, taken)
+    box = find_place_in(group, 100, 60, taken)
     assert all(apart(box, one) for one in taken if not apart(group, one))
     assert box.x >= group.x
     assert box.y >= group.y
@@ -52,34 +52,38 @@ def test_a_place_in_a_group_overlaps_nothing(taken: list[Rectangle], group: Rect
 
 def test_a_place_in_a_group_is_the_first_free_one() -> None:
     group = Rectangle(0, 0, 400, 300)
-    assert place_in(group, 100, 60, []) == Rectangle(20, 20, 100, 60)
-    assert place_in(group, 100, 60, [Rectangle(20, 20, 100, 60)]) == Rectangle(140, 20, 100, 60)
-    assert place_in(group, 300, 60, [Rectangle(20, 20, 300, 60)]) == Rectangle(20, 100, 300, 60)
+    assert find_place_in(group, 100, 60, []) == Rectangle(20, 20, 100, 60)
+    assert find_place_in(group, 100, 60, [Rectangle(20, 20, 100, 60)]) == Rectangle(140, 20, 100, 60)
+    assert find_place_in(group, 300, 60, [Rectangle(20, 20, 300, 60)]) == Rectangle(20, 100, 300, 60)
 
 
 @settings(deadline=None)
 @given(st.lists(BOXES, min_size=1, max_size=6))
 def test_a_group_around_cards_contains_them(boxes: list[Rectangle]) -> None:
-    outer = around(boxes)
+    outer = surrounding_box(boxes)
     assert all(outer.contains(box) for box in boxes)
 
 
 def test_edges_join_the_sides_that_face_each_other() -> None:
     middle = Rectangle(0, 0, 100, 100)
-    assert sides(middle, Rectangle(300, 20, 100, 100)) == ("right", "left")
-    assert sides(middle, Rectangle(-300, 20, 100, 100)) == ("left", "right")
-    assert sides(middle, Rectangle(20, 300, 100, 100)) == ("bottom", "top")
-    assert sides(middle, Rectangle(20, -300, 100, 100)) == ("top", "bottom")
+    assert facing_sides(middle, Rectangle(300, 20, 100, 100)) == ("right", "left")
+    assert facing_sides(middle, Rectangle(-300, 20, 100, 100)) == ("left", "right")
+    assert facing_sides(middle, Rectangle(20, 300, 100, 100)) == ("bottom", "top")
+    assert facing_sides(middle, Rectangle(20, -300, 100, 100)) == ("top", "bottom")
 
 
 @settings(deadline=None)
 @given(st.text(max_size=3_000))
 def test_a_text_card_is_on_the_grid_and_within_bounds(text: str) -> None:
-    width, height = text_size(text)
+    width, height = estimate_text_size(text)
     assert width in (TEXT_SIZE[0], 400)
     assert TEXT_SIZE[1] <= height <= MAX_TEXT_HEIGHT
     assert height % GRID == 0
 
 
 def test_more_text_needs_more_room() -> None:
-    assert text_size("a")[1] < text_size("a\nb\nc\nd")[1] < text_size("word " * 200)[1]
+    assert (
+        estimate_text_size("a")[1]
+        < estimate_text_size("a\nb\nc\nd")[1]
+        < estimate_text_size("word " * 200)[1]
+    )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 
-from vaultbridge.canvas.outline import canvas_outline
+from vaultbridge.canvas.outline import render_outline
 from vaultbridge.canvas.parse import read_canvas
 
 
@@ -14,7 +14,7 @@ def card(identity: str, kind: str, box: tuple[int, int, int, int], **more: str) 
 def outline(
     nodes: list[dict[str, object]], edges: list[dict[str, object]] | None = None, **options: int
 ) -> str:
-    return canvas_outline(read_canvas(json.dumps({"nodes": nodes, "edges": edges or []})), **options)
+    return render_outline(read_canvas(json.dumps({"nodes": nodes, "edges": edges or []})), **options)
 
 
 NODES = [

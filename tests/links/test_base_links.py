@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.links.move import base_changes
+from vaultbridge.links.move import rewrite_base
 from vaultbridge.markdown.edits.change import apply_changes
 
 
 def rewritten(text: str) -> str:
     files = {"old": "n\"e'w", "old.md": "new.md"}
-    return apply_changes(text, base_changes(text, file=files.get, folder={"f": "g"}.get))
+    return apply_changes(text, rewrite_base(text, file=files.get, folder={"f": "g"}.get))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from links.vaults import PATHS, MemoryVault, card, renames, vaults
 from vaultbridge.errors import EditRefused, NoteNotFound
-from vaultbridge.links.move import RenamePlan, moved_folder, plan_create, plan_rename, touched_keys
+from vaultbridge.links.move import MovePlan, move_folder, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, candidate_keys
 from vaultbridge.links.syntax import LinkFormat, LinkSettings
 
@@ -26,7 +26,7 @@ def renamed(
     folders: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     vault = MemoryVault(texts)
-    plan = plan_rename(
+    plan = plan_move(
         moves,
         vault.references(),
         vault.table,
@@ -174,9 +174,7 @@ def test_an_occupied_or_unknown_path_is_refused() -> None:
 def test_a_text_other_than_the_indexed_one_is_refused() -> None:
     vault = MemoryVault({"old.md": "", "s.md": "[[old]]"})
     with pytest.raises(EditRefused, match=r"s.md no longer holds the link '\[\[old\]\]' at line 1"):
-        plan_rename(
-            {"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=lambda _: "x [[old]]"
-        )
+        plan_move({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=lambda _: "x [[old]]")
 
 
 def test_cards_of_a_canvas_follow_and_stay_json() -> None:
@@ -253,7 +251,7 @@ def test_a_base_in_a_note_follows_and_other_code_does_not(before: str, after: st
 def test_a_broken_base_in_a_note_does_not_keep_its_neighbours_from_following() -> None:
     text = '```base\na: [link("old")\n```\n[[old]]\n```base\nb: link("old")\n```\n'
     vault = MemoryVault({"old.md": "", "s.md": text})
-    plan = plan_rename(
+    plan = plan_move(
         {"old.md": "new.md"},
         vault.references(),
         vault.table,
@@ -269,7 +267,7 @@ def test_a_broken_base_in_a_note_does_not_keep_its_neighbours_from_following() -
 
 def test_a_base_that_is_not_yaml_is_reported_and_left_alone() -> None:
     vault = MemoryVault({"old.md": "", "b.base": 'a: [link("old")'})
-    plan = plan_rename({"old.md": "new.md"}, [], vault.table, SHORTEST, read=vault.read, bases=vault.bases)
+    plan = plan_move({"old.md": "new.md"}, [], vault.table, SHORTEST, read=vault.read, bases=vault.bases)
     assert plan.unreadable_bases == ("b.base",) and plan.edits == {}
 
 
@@ -278,12 +276,12 @@ def test_a_base_that_is_not_yaml_is_reported_and_left_alone() -> None:
     [("f", "k"), ("F/g", "k/g"), ("/f/", "/k/"), ("ff", None), ("x/f", None), ("", None)],
 )
 def test_a_folder_is_moved_with_the_one_above_it(folder: str, expected: str | None) -> None:
-    assert moved_folder(folder, {"f": "k"}) == expected
+    assert move_folder(folder, {"f": "k"}) == expected
 
 
 def test_links_without_a_file_that_now_get_one_are_told() -> None:
     vault = MemoryVault({"old.md": "", "s.md": "[[new]] [[old]]"})
-    plan = plan_rename({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=vault.read)
+    plan = plan_move({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in plan.adopted] == ["[[new]]"]
     assert [r.link.raw for r in plan.rewritten] == ["[[old]]"]
 
@@ -298,8 +296,8 @@ def test_a_new_file_tells_which_links_it_would_take_and_pins_them() -> None:
     assert [r.link.raw for r in created.adopted] == ["[[gone]]"] and not created.repointed
 
 
-def plan_for(vault: MemoryVault, moves: Mapping[str, str], link_format: LinkFormat) -> RenamePlan:
-    return plan_rename(moves, vault.references(), vault.table, LinkSettings(link_format), read=vault.read)
+def plan_for(vault: MemoryVault, moves: Mapping[str, str], link_format: LinkFormat) -> MovePlan:
+    return plan_move(moves, vault.references(), vault.table, LinkSettings(link_format), read=vault.read)
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -340,7 +338,7 @@ def test_the_references_told_by_touched_keys_are_enough(case: tuple[dict[str, st
     vault = MemoryVault(texts)
     keys = touched_keys([*moves, *moves.values()])
     few = [r for r in vault.references() if r.source in moves or keys & set(candidate_keys(r.link.target))]
-    plan = plan_rename(moves, few, vault.table, SHORTEST, read=vault.read)
+    plan = plan_move(moves, few, vault.table, SHORTEST, read=vault.read)
     assert plan.edits == plan_for(vault, moves, "shortest").edits
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.links.syntax import LinkSettings, link_text, relative_path, stem_of, target_text
+from vaultbridge.links.syntax import LinkSettings, choose_target, note_name, relative_path, write_link
 
 TABLE = FileTable(["a/n.md", "b/n.md", "a/only.md", "a/pic one.png", "s.md", "a/s/k.md"])
 
@@ -26,43 +26,43 @@ TABLE = FileTable(["a/n.md", "b/n.md", "a/only.md", "a/pic one.png", "s.md", "a/
 def test_the_target_follows_the_vaults_link_format(
     dest: str, source: str, link_format: str, expected: str
 ) -> None:
-    assert target_text(dest, source, TABLE, link_format) == expected  # type: ignore[arg-type]
+    assert choose_target(dest, source, TABLE, link_format) == expected  # type: ignore[arg-type]
 
 
 def test_a_relative_link_is_kept_away_from_the_same_path_at_the_root() -> None:
     """The resolver is not source-relative, so `s/k` alone would mean the root's."""
     table = FileTable(["a/s/k.md", "s/k.md", "a/x.md"])
-    assert target_text("a/s/k.md", "a/x.md", table, "relative") == "./s/k"
+    assert choose_target("a/s/k.md", "a/x.md", table, "relative") == "./s/k"
 
 
 def test_a_new_link_is_written_as_the_app_does() -> None:
     settings = LinkSettings()
-    assert link_text("a/only.md", "s.md", TABLE, settings) == "[[only]]"
-    assert link_text("a/n.md", "s.md", TABLE, settings) == "[[a/n|n]]"
-    assert link_text("a/n.md", "s.md", TABLE, settings, display="x") == "[[a/n|x]]"
-    assert link_text("a/n.md", "s.md", TABLE, settings, embed=True) == "![[a/n]]"
-    assert link_text("a/only.md", "s.md", TABLE, settings, subpath="#A: b#C|d") == "[[only#A b#C d]]"
-    assert link_text("a/only.md", "s.md", TABLE, settings, subpath="#^id") == "[[only#^id]]"
-    assert link_text("s.md", "s.md", TABLE, settings, subpath="Head") == "[[#Head]]"
+    assert write_link("a/only.md", "s.md", TABLE, settings) == "[[only]]"
+    assert write_link("a/n.md", "s.md", TABLE, settings) == "[[a/n|n]]"
+    assert write_link("a/n.md", "s.md", TABLE, settings, display="x") == "[[a/n|x]]"
+    assert write_link("a/n.md", "s.md", TABLE, settings, embed=True) == "![[a/n]]"
+    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#A: b#C|d") == "[[only#A b#C d]]"
+    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#^id") == "[[only#^id]]"
+    assert write_link("s.md", "s.md", TABLE, settings, subpath="Head") == "[[#Head]]"
 
 
 def test_a_new_markdown_link_keeps_the_extension_and_encodes_blanks() -> None:
     settings = LinkSettings(use_markdown_links=True)
-    assert link_text("a/only.md", "s.md", TABLE, settings) == "[only](only.md)"
-    assert link_text("a/pic one.png", "s.md", TABLE, settings, embed=True) == "![](pic%20one.png)"
-    assert link_text("a/only.md", "s.md", TABLE, settings, subpath="#A b") == "[only](only.md#A%20b)"
-    assert link_text("a/only.md", "s.md", TABLE, settings, display="a [b]") == "[a \\[b\\]](only.md)"
-    assert link_text("a/only.md", "s.md", TABLE, settings, markdown=False) == "[[only]]"
+    assert write_link("a/only.md", "s.md", TABLE, settings) == "[only](only.md)"
+    assert write_link("a/pic one.png", "s.md", TABLE, settings, embed=True) == "![](pic%20one.png)"
+    assert write_link("a/only.md", "s.md", TABLE, settings, subpath="#A b") == "[only](only.md#A%20b)"
+    assert write_link("a/only.md", "s.md", TABLE, settings, display="a [b]") == "[a \\[b\\]](only.md)"
+    assert write_link("a/only.md", "s.md", TABLE, settings, markdown=False) == "[[only]]"
 
 
 def test_a_file_no_link_can_name_is_refused() -> None:
     with pytest.raises(EditRefused, match="No link can name"):
-        link_text("x#y.md", "s.md", FileTable(["x#y.md"]), LinkSettings())
+        write_link("x#y.md", "s.md", FileTable(["x#y.md"]), LinkSettings())
 
 
 def test_a_colon_in_a_name_needs_a_dot_segment_in_a_markdown_link() -> None:
     table = FileTable(["f/a:b.md", "f/s.md"])
-    assert target_text("f/a:b.md", "f/s.md", table, "shortest", markdown=True) == "./a:b.md"
+    assert choose_target("f/a:b.md", "f/s.md", table, "shortest", markdown=True) == "./a:b.md"
 
 
 @pytest.mark.parametrize(
@@ -74,4 +74,4 @@ def test_relative_paths_go_up_only_where_they_must(path: str, source: str, expec
 
 
 def test_only_the_extension_of_notes_is_dropped_from_a_name() -> None:
-    assert [stem_of(p) for p in ("a/b.md", "b.MD", "c.png", "v1.2.md")] == ["b", "b", "c.png", "v1.2"]
+    assert [note_name(p) for p in ("a/b.md", "b.MD", "c.png", "v1.2.md")] == ["b", "b", "c.png", "v1.2"]

@@ -13,7 +13,7 @@ from vaultbridge.links.move import Reference
 from vaultbridge.links.resolve import FileTable, Resolved, resolve
 from vaultbridge.links.syntax import relative_path
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.markdown.embedded import Embedded, whole
+from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 
@@ -41,7 +41,7 @@ class MemoryVault:
 
     @property
     def bases(self) -> dict[str, tuple[Embedded, ...]]:
-        files = {path: (whole(text),) for path, text in self.texts.items() if path.endswith(".base")}
+        files = {path: (whole_text(text),) for path, text in self.texts.items() if path.endswith(".base")}
         blocks = {
             path: tuple(block.inside for block in extract_base_blocks(text))
             for path, text in self.texts.items()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.markdown.edits.change import Change, apply_changes, in_order, invert
+from vaultbridge.markdown.edits.change import Change, apply_changes, invert, sort_changes
 
 
 @st.composite
@@ -46,4 +46,4 @@ def test_insertions_at_one_place_keep_their_order() -> None:
 )
 def test_overlapping_and_outlying_changes_are_refused(changes: list[Change]) -> None:
     with pytest.raises(EditRefused):
-        in_order(changes, 5)
+        sort_changes(changes, 5)

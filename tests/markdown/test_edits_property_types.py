@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce, type_of
+from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce_value, property_type
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce, ty
     ],
 )
 def test_a_value_that_fits_is_given_in_the_types_form(value: Any, kind: str, expected: Any) -> None:
-    assert repr(coerce(value, kind)) == repr(expected)
+    assert repr(coerce_value(value, kind)) == repr(expected)
 
 
 @pytest.mark.parametrize(
@@ -56,22 +56,22 @@ def test_a_value_that_fits_is_given_in_the_types_form(value: Any, kind: str, exp
 )
 def test_a_value_that_does_not_fit_is_refused_with_what_would(value: Any, kind: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        coerce(value, kind)
+        coerce_value(value, kind)
     assert refused.value.hint
 
 
 def test_the_refusal_says_where_the_type_comes_from() -> None:
     """`high` for a rating was refused as "no number", and nobody knew who wanted one."""
     with pytest.raises(InvalidArgument, match="'high' is no number, and the vault has that type for it"):
-        coerce("high", "number")
+        coerce_value("high", "number")
 
 
 @pytest.mark.parametrize("kind", PROPERTY_TYPES)
 def test_null_fits_every_type(kind: str) -> None:
-    assert coerce(None, kind) is None
+    assert coerce_value(None, kind) is None
 
 
 def test_the_types_of_the_apps_own_properties_are_no_choice_of_the_vault() -> None:
-    assert type_of("Tags", {}) == type_of("tags", {"tags": "text"}) == "tags"
-    assert (type_of("aliases", {}), type_of("cssclasses", {})) == ("aliases", "multitext")
-    assert (type_of("Due", {"due": "date"}), type_of("other", {})) == ("date", "")
+    assert property_type("Tags", {}) == property_type("tags", {"tags": "text"}) == "tags"
+    assert (property_type("aliases", {}), property_type("cssclasses", {})) == ("aliases", "multitext")
+    assert (property_type("Due", {"due": "date"}), property_type("other", {})) == ("date", "")

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.canvas.edit import rename_tag_on_canvas
+from vaultbridge.canvas.edit import rename_canvas_tag
 from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.markdown.edits.tags import add_tag, remove_tag, rename_tag, tag_name
+from vaultbridge.markdown.edits.tags import add_tag, parse_tag_name, remove_tag, rename_tag
 from vaultbridge.markdown.parse import parse
 
 
@@ -24,19 +24,19 @@ def edited(edit: Callable[..., tuple[Change, ...]], text: str, *arguments: Any, 
 
 @pytest.mark.parametrize("tag", ["a", "#a/b-c_d", "日本", "2024-01", "é", " #x "])
 def test_good_tags_are_taken(tag: str) -> None:
-    assert [t.name for t in parse(f"#{tag_name(tag)}").tags] == [tag_name(tag)]
+    assert [t.name for t in parse(f"#{parse_tag_name(tag)}").tags] == [parse_tag_name(tag)]
 
 
 @pytest.mark.parametrize("tag", ["", "#", "1984", "a b", "a.b", "a#b", "/a", "a/", "a//b", "a\u2014b", "(x)"])
 def test_what_the_app_would_not_read_as_a_tag_is_refused(tag: str) -> None:
     with pytest.raises(InvalidArgument, match="The tag"):
-        tag_name(tag)
+        parse_tag_name(tag)
 
 
 @given(st.text(min_size=1, max_size=6))
 def test_a_name_is_good_exactly_when_the_parser_reads_it_whole(text: str) -> None:
     try:
-        name = tag_name(text)
+        name = parse_tag_name(text)
     except InvalidArgument:
         return
     assert [tag.name for tag in parse(f"#{name}").tags] == [name]
@@ -125,6 +125,6 @@ def test_a_bad_new_name_is_refused() -> None:
 def test_tags_of_text_cards_follow() -> None:
     node = {"id": "1", "type": "text", "text": 'é "q"\n#a/b `#a`', "x": 0, "y": 0, "width": 1, "height": 1}
     text = json.dumps({"nodes": [node], "edges": []})
-    after = apply_changes(text, rename_tag_on_canvas(text, "a", "z"))
+    after = apply_changes(text, rename_canvas_tag(text, "a", "z"))
     assert json.loads(after)["nodes"][0]["text"] == 'é "q"\n#z/b `#a`'
     assert [t.name for t in parse_canvas(after).tags] == ["z/b"]

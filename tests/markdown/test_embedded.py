@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.markdown.embedded import embedded, escaped
+from vaultbridge.markdown.embedded import decode_embedded, escape
 
 TEXT = st.text(st.sampled_from("ab\"'\\/\n\té😀\u2028 "), max_size=12)
 
@@ -18,7 +18,7 @@ TEXT = st.text(st.sampled_from("ab\"'\\/\n\té😀\u2028 "), max_size=12)
 @given(TEXT, st.booleans())
 def test_a_json_string_is_decoded_and_keeps_every_place(text: str, ascii_only: bool) -> None:
     outer = "x" + json.dumps(text, ensure_ascii=ascii_only)
-    layer = embedded(outer, 2, len(outer) - 1, "json")
+    layer = decode_embedded(outer, 2, len(outer) - 1, "json")
     assert layer.text == text
     assert len(layer.offsets) == len(text) + 1
 
@@ -30,7 +30,7 @@ def test_a_change_of_the_inner_text_is_that_change_decoded_again(
     outer = json.dumps(text)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    layer = embedded(outer, 1, len(outer) - 1, "json")
+    layer = decode_embedded(outer, 1, len(outer) - 1, "json")
     change = Change(start, end, new)
     assert json.loads(apply_changes(outer, layer.outward([change]))) == apply_changes(text, [change])
 
@@ -38,9 +38,9 @@ def test_a_change_of_the_inner_text_is_that_change_decoded_again(
 @given(st.text(st.sampled_from("ab\"'\\/é😀 :#"), max_size=12))
 def test_yaml_quotes_hold_what_is_escaped_for_them(text: str) -> None:
     for quote, quoting in (("'", "yaml-single"), ('"', "yaml-double")):
-        outer = quote + escaped(text, quoting) + quote  # type: ignore[arg-type]
+        outer = quote + escape(text, quoting) + quote  # type: ignore[arg-type]
         assert yaml.safe_load(outer) == text
-        assert embedded(outer, 1, len(outer) - 1, quoting).text == text  # type: ignore[arg-type]
+        assert decode_embedded(outer, 1, len(outer) - 1, quoting).text == text  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -55,19 +55,19 @@ def test_yaml_quotes_hold_what_is_escaped_for_them(text: str) -> None:
     ],
 )
 def test_yaml_escapes_are_known(outer: str, inner: str) -> None:
-    assert embedded(outer, 0, len(outer), "yaml-double").text == inner
+    assert decode_embedded(outer, 0, len(outer), "yaml-double").text == inner
 
 
 def test_layers_nest() -> None:
     outer = "'link(\"it''s \\\"x\\\"\")'"
-    scalar = embedded(outer, 1, len(outer) - 1, "yaml-single")
-    string = embedded(scalar.text, 6, len(scalar.text) - 2, "expression-double")
+    scalar = decode_embedded(outer, 1, len(outer) - 1, "yaml-single")
+    string = decode_embedded(scalar.text, 6, len(scalar.text) - 2, "expression-double")
     assert string.text == 'it\'s "x"'
     changes = scalar.outward(string.outward([Change(0, 4, "that's")]))
     assert apply_changes(outer, changes) == "'link(\"that''s \\\"x\\\"\")'"
 
 
 def test_plain_text_is_not_escaped() -> None:
-    assert embedded("a\\n'b'", 0, 6, "none").text == "a\\n'b'"
-    assert escaped("'\"\\", "none") == "'\"\\"
-    assert escaped("'\\", "expression-single") == "\\'\\\\"
+    assert decode_embedded("a\\n'b'", 0, 6, "none").text == "a\\n'b'"
+    assert escape("'\"\\", "none") == "'\"\\"
+    assert escape("'\\", "expression-single") == "\\'\\\\"

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.inline.links import decode_uri, destination, internal_target, split_wiki, wiki_link
+from vaultbridge.markdown.inline.links import (
+    decode_uri,
+    internal_target,
+    read_destination,
+    read_wiki_link,
+    split_wiki,
+)
 
 
 @pytest.mark.parametrize(
@@ -38,11 +44,11 @@ def test_a_wikilink_splits_at_the_first_bar_and_the_first_hash(
 
 @pytest.mark.parametrize("raw", ["[[ ]]", "![[ ]]", "[[ | ]]"])
 def test_a_wikilink_that_names_nothing_is_none(raw: str) -> None:
-    assert wiki_link(raw, "wiki", 1, 0) is None
+    assert read_wiki_link(raw, "wiki", 1, 0) is None
 
 
 def test_an_embed_covers_its_mark() -> None:
-    link = wiki_link("![[a]]", "wiki", 3, 7)
+    link = read_wiki_link("![[a]]", "wiki", 3, 7)
     assert link is not None
     assert (link.embed, link.line, link.start, link.end, link.raw) == (True, 3, 7, 13, "![[a]]")
 
@@ -68,7 +74,7 @@ def test_an_embed_covers_its_mark() -> None:
     ],
 )
 def test_a_destination_ends_where_commonmark_says(text: str, written: str, rest: str) -> None:
-    read = destination(text, 0)
+    read = read_destination(text, 0)
     assert read is not None
     assert (read[0], text[read[1] :]) == (written, rest)
 
@@ -89,7 +95,7 @@ def test_a_destination_ends_where_commonmark_says(text: str, written: str, rest:
     ],
 )
 def test_what_is_no_destination_is_none(text: str) -> None:
-    assert destination(text, 0) is None
+    assert read_destination(text, 0) is None
 
 
 @pytest.mark.parametrize(

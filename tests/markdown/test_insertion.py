@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.markdown.edits.change import (
-    after_line,
+    convert_line_ends,
     end_of_line,
-    fitted,
+    fit_lines,
     last_line,
     line_end_near,
-    lines_with_ends,
-    runs_together,
+    split_keeping_ends,
     split_lines,
     start_of_line,
-    with_line_ends,
+    start_of_next_line,
+    would_merge,
 )
 
 LINED = st.text(st.sampled_from("ab \r\n\u2028\x0b"), max_size=12)
@@ -40,15 +40,15 @@ def test_the_line_end_is_the_neighbours(text: str, offset: int, expected: str) -
 
 @given(LINED)
 def test_lines_with_ends_are_the_text_and_only_crlf_lf_and_cr_end_one(text: str) -> None:
-    lines = lines_with_ends(text)
+    lines = split_keeping_ends(text)
     assert "".join(lines) == text and "" not in lines
     assert [line.rstrip("\r\n") for line in lines] == split_lines(text)[: len(lines)]
-    assert split_lines(with_line_ends(text, "\n")) == split_lines(text)
+    assert split_lines(convert_line_ends(text, "\n")) == split_lines(text)
 
 
 @given(LINED, st.data())
 def test_line_bounds_agree_with_the_lines(text: str, data: st.DataObject) -> None:
-    lines = lines_with_ends(text)
+    lines = split_keeping_ends(text)
     if not lines:
         return
     index = data.draw(st.integers(0, len(lines) - 1))
@@ -57,7 +57,7 @@ def test_line_bounds_agree_with_the_lines(text: str, data: st.DataObject) -> Non
     inside = start + data.draw(st.integers(0, len(bare)))
     assert start_of_line(text, inside) == start
     assert end_of_line(text, inside) == start + len(bare)
-    assert after_line(text, inside) == start + len(lines[index])
+    assert start_of_next_line(text, inside) == start + len(lines[index])
     assert last_line(text, 0, start + len(lines[index])) == bare
 
 
@@ -102,7 +102,7 @@ def test_line_bounds_agree_with_the_lines(text: str, data: st.DataObject) -> Non
 def test_a_blank_line_is_needed_exactly_where_two_blocks_would_become_one(
     above: str, below: str, expected: bool
 ) -> None:
-    assert runs_together(above, below) is expected
+    assert would_merge(above, below) is expected
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_a_blank_line_is_needed_exactly_where_two_blocks_would_become_one(
 def test_inserted_text_stands_on_lines_of_its_own(
     text: str, offset: int, addition: str, expected: str
 ) -> None:
-    assert fitted(text, offset, addition) == expected
+    assert fit_lines(text, offset, addition) == expected

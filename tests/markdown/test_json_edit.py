@@ -9,10 +9,10 @@ from vaultbridge.json_text import (
     FieldValue,
     JsonArray,
     JsonObject,
-    cut_entries,
-    json_text,
+    delete_entries,
+    encode_json,
     scan_json,
-    updated_members,
+    update_members,
 )
 from vaultbridge.markdown.edits.change import apply_changes
 
@@ -21,7 +21,7 @@ FIELDS = st.one_of(st.none(), st.integers(), st.text(max_size=3))
 
 
 def test_json_is_written_without_blanks_and_with_plain_letters() -> None:
-    assert json_text({"a": [1, "é\n"]}) == '{"a":[1,"é\\n"]}'
+    assert encode_json({"a": [1, "é\n"]}) == '{"a":[1,"é\\n"]}'
 
 
 @settings(deadline=None)
@@ -37,7 +37,7 @@ def test_members_are_set_added_and_removed(
     text = json.dumps(before, indent=indent)
     tree = scan_json(text)
     assert isinstance(tree, JsonObject)
-    after = json.loads(apply_changes(text, updated_members(tree, fields)))
+    after = json.loads(apply_changes(text, update_members(tree, fields)))
     expected = {**before, **fields}
     assert after == {key: value for key, value in expected.items() if value is not None}
 
@@ -50,5 +50,5 @@ def test_any_entries_are_cut_with_their_commas(count: int, places: set[int], ind
     tree = scan_json(text)
     assert isinstance(tree, JsonArray)
     going = [place for place in places if place < count]
-    changes = cut_entries([(item.start, item.end) for item in tree.items], going, tree)
+    changes = delete_entries([(item.start, item.end) for item in tree.items], going, tree)
     assert json.loads(apply_changes(text, changes)) == [one for one in items if one not in going]

@@ -13,8 +13,8 @@ from vaultbridge.json_text import (
     JsonObject,
     JsonScalar,
     JsonValue,
-    plain_value,
     scan_json,
+    to_plain_value,
 )
 
 VALUES = st.recursive(
@@ -43,9 +43,9 @@ def test_what_json_writes_is_read_back_and_each_span_is_that_value(
 ) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     tree = scan_json(text)
-    assert plain_value(tree) == value
+    assert to_plain_value(tree) == value
     for one in all_values(tree):
-        assert json.loads(text[one.start : one.end]) == plain_value(one)
+        assert json.loads(text[one.start : one.end]) == to_plain_value(one)
 
 
 @settings(deadline=None)
@@ -58,7 +58,7 @@ def test_what_json_accepts_is_accepted_and_nothing_else(text: str) -> None:
             scan_json(text)
         assert 0 <= refused.value.offset <= len(text)
     else:
-        assert plain_value(scan_json(text)) == expected
+        assert to_plain_value(scan_json(text)) == expected
 
 
 def test_a_key_knows_its_place_and_the_last_of_two_counts() -> None:

@@ -286,16 +286,16 @@ def test_any_edit_changes_exactly_the_named_property_and_its_lines(
     st.sampled_from(["a", "c d", "[[e]]", "f, g", "new"]),
 )
 def test_adding_then_removing_an_item_gives_back_the_text(items: list[str], style: str, item: str) -> None:
-    from vaultbridge.markdown.yaml.write import string_text
+    from vaultbridge.markdown.yaml.write import write_string
 
     if style == "block" and items:
-        body = "l:\n" + "".join(f"- {string_text(i, inside=False)}\n" for i in items)
+        body = "l:\n" + "".join(f"- {write_string(i, inside=False)}\n" for i in items)
     else:
         lead, comma, tail = {"spaced": ("[ ", " ,  ", " ]"), "many lines": ("[\n  ", ",\n  ", "\n  ]")}.get(
             style, ("[", ", ", "]")
         )
         body = (
-            f"l: {lead if items else '['}{comma.join(map(string_text, items))}{tail if items else ']'} # c\n"
+            f"l: {lead if items else '['}{comma.join(map(write_string, items))}{tail if items else ']'} # c\n"
         )
     text = within(f"x: 1\n{body}y: 2\n")
     added = edited(add_to_list, text, "l", item)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vaultbridge.markdown.blocks.markers import ITEM, QUOTE, Container, match_boxes
+from vaultbridge.markdown.blocks.markers import ITEM, QUOTE, Container, match_containers
 
 
 def boxes(*shape: int | str) -> list[Container]:
@@ -36,18 +36,18 @@ def boxes(*shape: int | str) -> list[Container]:
 def test_a_line_stays_in_boxes_from_the_outside_in(
     shape: tuple[int | str, ...], line: str, matched: int, rest: str
 ) -> None:
-    found, pos, _ = match_boxes(boxes(*shape), line, in_text=False)
+    found, pos, _ = match_containers(boxes(*shape), line, in_text=False)
     assert (found, line[pos:]) == (matched, rest)
 
 
 def test_an_item_that_began_with_a_blank_line_ends_at_the_next() -> None:
     (item,) = boxes(2)
     item.empty = True
-    assert match_boxes([item], "", in_text=False)[0] == 0
-    assert match_boxes([item], "  a", in_text=False)[0] == 1
+    assert match_containers([item], "", in_text=False)[0] == 0
+    assert match_containers([item], "  a", in_text=False)[0] == 1
 
 
 def test_a_quote_mark_below_an_items_text_stays_in_the_item() -> None:
-    assert match_boxes(boxes(3), "> a", in_text=True) == (1, 0, 0)
-    assert match_boxes(boxes(3), "> a", in_text=False) == (0, 0, 0)
-    assert match_boxes(boxes(2, ">"), "> a", in_text=True)[0] == 2
+    assert match_containers(boxes(3), "> a", in_text=True) == (1, 0, 0)
+    assert match_containers(boxes(3), "> a", in_text=False) == (0, 0, 0)
+    assert match_containers(boxes(2, ">"), "> a", in_text=True)[0] == 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vaultbridge.markdown.blocks.output import task_fields
+from vaultbridge.markdown.blocks.output import split_task_fields
 from vaultbridge.markdown.parse import parse
 
 
@@ -110,8 +110,8 @@ def test_only_a_space_is_open() -> None:
     ],
 )  # fmt: skip
 def test_fields_trail_the_description(text: str, description: str, fields: dict[str, str]) -> None:
-    assert task_fields(text) == (description, fields)
-    assert list(task_fields(text)[1]) == list(fields)
+    assert split_task_fields(text) == (description, fields)
+    assert list(split_task_fields(text)[1]) == list(fields)
 
 
 def test_the_parsed_task_carries_them() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.markdown.text import BOM, decode, displayable, encode
+from vaultbridge.markdown.text import BOM, decode, encode, replace_surrogates
 
 
 @given(st.binary(max_size=200))
@@ -53,10 +53,10 @@ def test_a_byte_that_is_not_utf8_is_reported_where_it_stands(
 
 def test_displayable_keeps_the_length_and_shows_broken_bytes_as_the_replacement_character() -> None:
     text = decode(b"a\xffb\xc3").text
-    assert displayable(text) == "a\ufffdb\ufffd"
-    assert len(displayable(text)) == len(text)
+    assert replace_surrogates(text) == "a\ufffdb\ufffd"
+    assert len(replace_surrogates(text)) == len(text)
 
 
 def test_displayable_leaves_good_text_alone() -> None:
-    assert displayable("plain") == "plain"
-    assert displayable("naïve 😀") == "naïve 😀"
+    assert replace_surrogates("plain") == "plain"
+    assert replace_surrogates("naïve 😀") == "naïve 😀"

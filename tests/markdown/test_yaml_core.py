@@ -171,9 +171,9 @@ def test_a_string_behind_an_alias_stands_where_its_anchor_is() -> None:
     )
 )
 def test_any_text_is_read_or_refused_and_never_raises(text: str) -> None:
-    from vaultbridge.markdown.text import displayable
+    from vaultbridge.markdown.text import replace_surrogates
 
-    read = parse_yaml(displayable(text))
+    read = parse_yaml(replace_surrogates(text))
     if read.problem is None:
         msgspec.json.encode(read.value)
     for leaf in read.leaves:

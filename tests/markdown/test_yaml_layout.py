@@ -6,13 +6,13 @@ import pytest
 
 from vaultbridge.errors import EditRefused
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.layout import PropertyEntry, layout
+from vaultbridge.markdown.yaml.layout import PropertyEntry, find_entries
 
 
 def entries(text: str) -> tuple[PropertyEntry, ...]:
     properties = parse(text).properties
     assert properties is not None and properties.valid
-    return layout(text, properties)
+    return find_entries(text, properties)
 
 
 TEXT = (

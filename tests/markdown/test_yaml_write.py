@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.yaml.core import parse_yaml
-from vaultbridge.markdown.yaml.write import block_lines, checked, flow_text, key_text, string_text
+from vaultbridge.markdown.yaml.write import check_value, write_block, write_flow, write_key, write_string
 
 STRINGS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=12),
@@ -29,7 +29,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_a_value_on_one_line_is_read_back(value: Any) -> None:
-    written = flow_text(value)
+    written = write_flow(value)
     assert "\n" not in written
     read = parse_yaml(f"[{written}]")
     assert read.problem is None, (written, read.problem)
@@ -38,18 +38,18 @@ def test_a_value_on_one_line_is_read_back(value: Any) -> None:
 
 @given(st.lists(VALUES, min_size=1, max_size=3) | st.dictionaries(STRINGS, VALUES, min_size=1, max_size=3))
 def test_a_list_or_map_under_its_key_is_read_back(value: Any) -> None:
-    text = "k:\n" + "\n".join(block_lines(value, "  ")) + "\n"
+    text = "k:\n" + "\n".join(write_block(value, "  ")) + "\n"
     assert repr(parse_yaml(text).value) == repr({"k": value})
 
 
 @given(STRINGS)
 def test_a_key_is_read_back(name: str) -> None:
-    assert parse_yaml(f"{key_text(name)}: 1\n").value == {name: 1}
+    assert parse_yaml(f"{write_key(name)}: 1\n").value == {name: 1}
 
 
 @given(STRINGS, st.sampled_from(["'", '"']))
 def test_a_string_keeps_the_quotes_asked_for_where_they_can_hold_it(text: str, quote: str) -> None:
-    written = string_text(text, inside=False, quote=quote)
+    written = write_string(text, inside=False, quote=quote)
     assert parse_yaml(f"- {written}").value == [text]
     if text.isprintable():
         assert written[0] == written[-1] == quote
@@ -61,7 +61,7 @@ def test_a_string_keeps_the_quotes_asked_for_where_they_can_hold_it(text: str, q
      "1_000", "a-b", "a/b", "it's", "a'b\"c", "C#", "v1.2.3", "http://x.y/z"],
 )  # fmt: skip
 def test_strings_that_are_read_as_such_stay_plain(text: str) -> None:
-    assert string_text(text, inside=False) == text
+    assert write_string(text, inside=False) == text
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_strings_that_are_read_as_such_stay_plain(text: str) -> None:
      " a", "a ", "a\nb", "a:", "'a", "\"a", ", a"],
 )  # fmt: skip
 def test_strings_that_would_be_misread_are_quoted(text: str) -> None:
-    written = string_text(text, inside=False)
+    written = write_string(text, inside=False)
     assert written[0] in "\"'" and parse_yaml(f"k: {written}").value == {"k": text}
 
 
 def test_inside_brackets_commas_need_quotes_too() -> None:
-    assert string_text("a, b", inside=False) == "a, b"
-    assert string_text("a, b") == '"a, b"'
-    assert string_text('say "a, b"') == "'say \"a, b\"'"
+    assert write_string("a, b", inside=False) == "a, b"
+    assert write_string("a, b") == '"a, b"'
+    assert write_string('say "a, b"') == "'say \"a, b\"'"
 
 
 def test_special_numbers_have_their_yaml_names() -> None:
-    assert [flow_text(v) for v in (math.inf, -math.inf, math.nan, 1.5, 1e300)] == [
+    assert [write_flow(v) for v in (math.inf, -math.inf, math.nan, 1.5, 1e300)] == [
         ".inf", "-.inf", ".nan", "1.5", "1e+300",
     ]  # fmt: skip
 
@@ -90,12 +90,12 @@ def test_special_numbers_have_their_yaml_names() -> None:
 @pytest.mark.parametrize("value", [{1: 2}, object(), b"x", {"a"}, [[object()]]])
 def test_what_a_property_cannot_hold_is_refused(value: Any) -> None:
     with pytest.raises(InvalidArgument, match="cannot hold"):
-        checked(value)
+        check_value(value)
 
 
 def test_a_value_nested_without_end_is_refused() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(InvalidArgument, match="nested deeper"):
-        checked(value)
-    assert checked((1, ("a",))) == [1, ["a"]]
+        check_value(value)
+    assert check_value((1, ("a",))) == [1, ["a"]]

@@ -22,10 +22,10 @@ from vaultbridge.bases.values import (
     FormulaError,
     LinkValue,
     Value,
+    count_values,
     milliseconds,
     to_text,
     type_name,
-    weight,
 )
 from vaultbridge.errors import TimedOut
 
@@ -91,7 +91,7 @@ class EvaluationContext:
         if isinstance(value, str):
             self.charge(len(value) // _CHARS_PER_STEP)
         elif isinstance(value, tuple | dict):
-            self.charge(weight(value))
+            self.charge(count_values(value))
 
     def search(self, regex: CompiledRegex, text: str, start: int = 0) -> RegexMatch | None:
         """The leftmost match, its cost counted."""

@@ -20,8 +20,8 @@ from vaultbridge.bases.values import (
     FormulaError,
     Value,
     milliseconds,
+    parse_link,
     to_text,
-    written_link,
 )
 
 _DATE: Final = re.compile(
@@ -96,10 +96,10 @@ def read_duration(text: str) -> Duration | None:
         at, terms = match.end(), terms + 1
     if not terms:
         return None
-    return scaled(Duration(0, exact), Duration(1, 0), months)
+    return scale_duration(Duration(0, exact), Duration(1, 0), months)
 
 
-def scaled(base: Duration, unit: Duration, factor: float) -> Duration:
+def scale_duration(base: Duration, unit: Duration, factor: float) -> Duration:
     """`base + unit * factor`; a fraction of a month becomes milliseconds, since a calendar has none."""
     months = unit.months * factor
     try:
@@ -110,7 +110,7 @@ def scaled(base: Duration, unit: Duration, factor: float) -> Duration:
     return Duration(base.months + whole, base.milliseconds + unit.milliseconds * factor + rest)
 
 
-def shifted(date: Date, duration: Duration, sign: int) -> Date:
+def shift_date(date: Date, duration: Duration, sign: int) -> Date:
     """`date` moved by the duration: months first, clipped to the month's last day, then the exact part."""
     when = date.when
     try:
@@ -138,7 +138,7 @@ def epoch_milliseconds(date: Date, zone: tzinfo) -> float:
     return date.when.replace(tzinfo=zone).timestamp() * 1_000
 
 
-def relative(date: Date, now: datetime) -> str:
+def describe_relative(date: Date, now: datetime) -> str:
     """`3 days ago`, `in an hour`: moment's words at moment's thresholds."""
     seconds = (date.when - now).total_seconds()
     words = _amount(abs(seconds))
@@ -171,16 +171,16 @@ _TEXT_TYPES: Final = frozenset({"text", "multitext", "aliases", "tags"})
 """Types under which a text that looks like a date stays a text."""
 
 
-def property_value(value: Any, name: str, source: str, world: EvaluationContext) -> Value:
+def convert_property(value: Any, name: str, source: str, world: EvaluationContext) -> Value:
     """A property's value. A text that is wholly a link becomes a link; one that is wholly a date becomes a
     date, unless the vault says that the property holds text."""
     dates = world.types.get(name.lower(), "") not in _TEXT_TYPES
     return _converted(value, source, world, dates=dates, depth=0)
 
 
-def property_values(properties: Mapping[str, Any], source: str, world: EvaluationContext) -> Value:
+def convert_properties(properties: Mapping[str, Any], source: str, world: EvaluationContext) -> Value:
     """All properties of a note as an object."""
-    return {str(key): property_value(value, str(key), source, world) for key, value in properties.items()}
+    return {str(key): convert_property(value, str(key), source, world) for key, value in properties.items()}
 
 
 def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool, depth: int) -> Value:
@@ -192,7 +192,7 @@ def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool
         except OverflowError:
             return math.inf if value > 0 else -math.inf
     if isinstance(value, str):
-        return written_link(value, source) or (dates and read_date(value, world.zone)) or value
+        return parse_link(value, source) or (dates and read_date(value, world.zone)) or value
     if isinstance(value, datetime):
         return Date(world.local(value))
     if isinstance(value, date):
@@ -209,22 +209,22 @@ def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool
     return str(value)
 
 
-def plain(value: Value) -> Any:
+def to_plain_value(value: Value) -> Any:
     """What JSON can hold: numbers, texts, lists and objects stay; a date, link or file becomes its text; an
     error becomes `{"error": message}`; a whole number is an integer."""
     match value:
         case None | bool() | str():
             return value
         case Duration():
-            return plain(milliseconds(value))
+            return to_plain_value(milliseconds(value))
         case float():
             if not math.isfinite(value):
                 return to_text(value)
             return int(value) if value == int(value) and abs(value) < 2**53 else value
         case tuple():
-            return [plain(item) for item in value]
+            return [to_plain_value(item) for item in value]
         case dict():
-            return {key: plain(item) for key, item in value.items()}
+            return {key: to_plain_value(item) for key, item in value.items()}
         case ErrorValue():
             return {"error": value.message}
         case _:

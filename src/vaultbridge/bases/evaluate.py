@@ -38,10 +38,10 @@ from vaultbridge.bases.functions.table import (
     METHOD_NAMES,
     METHODS,
     PER_ELEMENT,
-    method_of,
+    find_method,
 )
 from vaultbridge.bases.functions.values import DATE_FIELDS, DURATION_FIELDS
-from vaultbridge.bases.operators import calculated, equal, ordered
+from vaultbridge.bases.operators import are_equal, calculate, compare
 from vaultbridge.bases.regex_compile import InvalidPattern, compile_regex
 from vaultbridge.bases.regex_match import CompiledRegex
 from vaultbridge.bases.values import (
@@ -52,9 +52,9 @@ from vaultbridge.bases.values import (
     FileRow,
     FormulaError,
     Value,
+    count_values,
     truthy,
     type_name,
-    weight,
 )
 from vaultbridge.errors import InvalidQuery
 
@@ -303,7 +303,7 @@ class Evaluator:
         if node.name in PER_ELEMENT and isinstance(target, tuple):
             return self._per_element(node, target)
         kind = type_name(target)
-        method = method_of(kind, node.name)
+        method = find_method(kind, node.name)
         if method is None:
             what = "an empty value" if target is None else f"a value of type {kind}"
             raise FormulaError(f"Cannot call {node.name}() on {what}.")
@@ -336,7 +336,7 @@ class Evaluator:
         return self._weighed(tuple(results))
 
     def _weighed(self, value: tuple[Value, ...] | dict[str, Value]) -> Value:
-        self._world.charge(weight(value))
+        self._world.charge(count_values(value))
         return value
 
     def _unary(self, node: Unary) -> Value:
@@ -363,10 +363,10 @@ class Evaluator:
         self._world.charge_walk(left)
         self._world.charge_walk(right)
         if operator in ("==", "!="):
-            return equal(left, right, self._world) == (operator == "==")
+            return are_equal(left, right, self._world) == (operator == "==")
         if operator in ("<", ">", "<=", ">="):
-            return ordered(operator, left, right, self._world)
-        return calculated(operator, left, right, self._world)
+            return compare(operator, left, right, self._world)
+        return calculate(operator, left, right, self._world)
 
     def _list(self, node: ListLiteral) -> Value:
         return self._weighed(tuple(self._of(item) for item in node.items))

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from vaultbridge.bases.lexer import Lexeme, tokens
+from vaultbridge.bases.lexer import Lexeme, tokenize
 from vaultbridge.errors import InvalidQuery
 
 MAX_TREE_DEPTH: Final = 100
@@ -178,7 +178,7 @@ class _Parser:
     chain such as `a + b + …` nests to the left without any recursion here, so the height must be counted."""
 
     def __init__(self, source: str) -> None:
-        self._tokens = tokens(source)
+        self._tokens = tokenize(source)
         self._at = 0
         self._nesting = 0
         self._heights: dict[int, int] = {}

@@ -54,7 +54,7 @@ _HINTS: Final = {
 """What people coming from elsewhere write, and what is right here."""
 
 
-def tokens(source: str) -> tuple[Lexeme, ...]:
+def tokenize(source: str) -> tuple[Lexeme, ...]:
     """All tokens of `source`, the last of kind "end"."""
     if len(source) > MAX_EXPRESSION_CHARS:
         raise InvalidQuery(

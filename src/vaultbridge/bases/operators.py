@@ -11,7 +11,7 @@ import unicodedata
 from typing import Final, TypeAlias
 
 from vaultbridge.bases.context import EvaluationContext
-from vaultbridge.bases.convert import read_date, read_duration, scaled, shifted
+from vaultbridge.bases.convert import read_date, read_duration, scale_duration, shift_date
 from vaultbridge.bases.values import (
     Date,
     Duration,
@@ -19,12 +19,12 @@ from vaultbridge.bases.values import (
     FormulaError,
     LinkValue,
     Value,
-    checked_text,
+    check_text,
+    count_values,
     milliseconds,
+    parse_link,
     to_text,
     type_name,
-    weight,
-    written_link,
 )
 
 SortKey: TypeAlias = tuple[object, ...]
@@ -38,7 +38,7 @@ def read_number(text: str) -> float | None:
     return float(text) if _NUMERIC.fullmatch(text) else None
 
 
-def equal(left: Value, right: Value, world: EvaluationContext) -> bool:
+def are_equal(left: Value, right: Value, world: EvaluationContext) -> bool:
     """Links and files are equal when they lead to the same file; a text is compared with a number, date or
     link by what it reads as; lists and objects are compared element by element."""
     match left, right:
@@ -58,9 +58,9 @@ def equal(left: Value, right: Value, world: EvaluationContext) -> bool:
             return _compared(left, right, world) == 0
         case (tuple(), tuple()):
             same_size = len(left) == len(right)
-            return same_size and all(equal(a, b, world) for a, b in zip(left, right, strict=True))
+            return same_size and all(are_equal(a, b, world) for a, b in zip(left, right, strict=True))
         case (dict(), dict()):
-            return left.keys() == right.keys() and all(equal(left[k], right[k], world) for k in left)
+            return left.keys() == right.keys() and all(are_equal(left[k], right[k], world) for k in left)
         case _:
             return left == right
 
@@ -79,13 +79,13 @@ def _destination(value: LinkValue | File, world: EvaluationContext) -> str | Non
 def _text_names(text: str, value: LinkValue | File, world: EvaluationContext) -> bool:
     if isinstance(value, File):
         return text in (value.row.path, value.row.name, value.row.basename)
-    written = written_link(text, value.source)
+    written = parse_link(text, value.source)
     if written is not None:
         return _same_destination(written, value, world)
     return text in (value.target, to_text(value))
 
 
-def ordered(operator: str, left: Value, right: Value, world: EvaluationContext) -> bool:
+def compare(operator: str, left: Value, right: Value, world: EvaluationContext) -> bool:
     """`<`, `>`, `<=`, `>=`; false when the two cannot be ordered, so an absent property never matches."""
     order = _compared(left, right, world)
     if order is None:
@@ -134,7 +134,7 @@ def _as_number(value: Value) -> float | None:
             return None
 
 
-def calculated(operator: str, left: Value, right: Value, world: EvaluationContext) -> Value:
+def calculate(operator: str, left: Value, right: Value, world: EvaluationContext) -> Value:
     """`+ - * / %`. An absent operand gives an absent result, except that adding it to a text adds nothing."""
     if isinstance(left, Date) and operator in "+-":
         moved = _moved(operator, left, right)
@@ -142,10 +142,10 @@ def calculated(operator: str, left: Value, right: Value, world: EvaluationContex
             return moved
     if operator == "+":
         if isinstance(left, str) or isinstance(right, str):
-            return checked_text(to_text(left) + to_text(right))
+            return check_text(to_text(left) + to_text(right))
         if isinstance(left, tuple) or isinstance(right, tuple):
             joined = _listed(left) + _listed(right)
-            weight(joined)
+            count_values(joined)
             return joined
     if isinstance(left, Duration) and (result := _duration_result(operator, left, right)) is not None:
         return result
@@ -166,7 +166,7 @@ def _moved(operator: str, date: Date, right: Value) -> Value:
     elif isinstance(right, float) and math.isfinite(right):
         right = Duration(0, right)
     if isinstance(right, Duration):
-        return shifted(date, right, sign)
+        return shift_date(date, right, sign)
     if isinstance(right, Date) and operator == "-":
         return Duration(0, (date.when - right.when).total_seconds() * 1_000)
     return None
@@ -180,7 +180,7 @@ def _duration_result(operator: str, left: Duration, right: Value) -> Value:
     if isinstance(right, float) and operator in "*/":
         factor = right if operator == "*" else _arithmetic("/", 1.0, right)
         if math.isfinite(factor):
-            return scaled(Duration(), left, factor)
+            return scale_duration(Duration(), left, factor)
     return None
 
 
@@ -232,16 +232,16 @@ def _natural(text: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     )
 
 
-def identity(value: Value, world: EvaluationContext) -> object:
+def identity_key(value: Value, world: EvaluationContext) -> object:
     """A hashable stand-in: two values with the same one are the same to `unique()`, grouping and Unique."""
     match value:
         case LinkValue() | File():
             path = _destination(value, world)
             return ("file", path) if path is not None else ("link", to_text(value))
         case tuple():
-            return ("list", *(identity(item, world) for item in value))
+            return ("list", *(identity_key(item, world) for item in value))
         case dict():
-            return ("object", *((key, identity(item, world)) for key, item in value.items()))
+            return ("object", *((key, identity_key(item, world)) for key, item in value.items()))
         case Duration():
             return ("number", milliseconds(value))
         case Date():

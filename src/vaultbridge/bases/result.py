@@ -49,7 +49,7 @@ class ViewResult(Struct, frozen=True):
     problems: tuple[str, ...] = ()
 
 
-def view_markdown(result: ViewResult) -> str:
+def render_view(result: ViewResult) -> str:
     """The table, one per group under the group's value, and the summaries as a line after each."""
     if not result.groups:
         return _table(result, result.rows, result.summaries)

@@ -19,7 +19,7 @@ from vaultbridge.bases.evaluate import Evaluator, check_expression, formula_orde
 from vaultbridge.bases.expression import Node
 from vaultbridge.bases.functions.files import FILE_FIELDS, note_property
 from vaultbridge.bases.functions.values import numbers_in
-from vaultbridge.bases.operators import identity, sort_key
+from vaultbridge.bases.operators import identity_key, sort_key
 from vaultbridge.bases.parse import (
     AllOf,
     AnyOf,
@@ -103,7 +103,7 @@ def _count(counts: Callable[[Value], bool]) -> Summarize:
 
 
 def _unique(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
-    return float(len({identity(value, world) for value in values if not _absent(value)}))
+    return float(len({identity_key(value, world) for value in values if not _absent(value)}))
 
 
 BUILT_IN: Final[dict[str, Summarize]] = {
@@ -124,7 +124,7 @@ BUILT_IN: Final[dict[str, Summarize]] = {
 }
 
 
-def built_in_summary(name: str) -> Summarize | None:
+def find_summary(name: str) -> Summarize | None:
     """By its name, in whatever case."""
     return BUILT_IN.get(name) or BUILT_IN.get(name.capitalize())
 
@@ -275,7 +275,7 @@ class _Run:
         for _, name in self._view.summaries:
             if name in self._base.summaries:
                 self._usable(self._base.summaries[name])
-            elif built_in_summary(name) is None:
+            elif find_summary(name) is None:
                 known = ", ".join((*self._base.summaries, *BUILT_IN))
                 raise InvalidQuery(f"Unknown summary {name!r}.", hint=f"There are: {known}.")
 
@@ -369,7 +369,7 @@ class _Run:
         values: dict[object, Value] = {}
         for row, cells in shown:
             value = row.property(self._view.group_by.property)
-            key = None if is_empty(value) else identity(value, self.world)
+            key = None if is_empty(value) else identity_key(value, self.world)
             values.setdefault(key, None if key is None else value)
             members.setdefault(key, []).append((row, cells))
         return tuple(
@@ -386,7 +386,7 @@ class _Run:
     def _summary(self, name: str, values: tuple[Value, ...]) -> Value:
         own = self._base.summaries.get(name)
         if own is None:
-            summarize = built_in_summary(name)
+            summarize = find_summary(name)
             assert summarize is not None, "refused by _check"
             return summarize(self.world, values)
         whole = tuple(None if isinstance(value, ErrorValue) else value for value in values)

@@ -162,7 +162,7 @@ def milliseconds(duration: Duration) -> float:
     return duration.months * MONTH_MILLISECONDS + duration.milliseconds
 
 
-def number_text(number: float) -> str:
+def format_number(number: float) -> str:
     """As JavaScript prints it: `3`, not `3.0`; `1e+21`, `Infinity`, `NaN`."""
     if math.isnan(number):
         return "NaN"
@@ -177,7 +177,7 @@ def number_text(number: float) -> str:
     return f"{mantissa}e{'+' if power > 0 else '-'}{abs(power)}"
 
 
-def date_text(date: Date) -> str:
+def format_date(date: Date) -> str:
     """The format that `date()` reads, so that text and date come out of each other."""
     text = date.when.isoformat(" ", "seconds")
     return text if date.has_time else text[:10]
@@ -191,19 +191,19 @@ def to_text(value: Value) -> str:
         case bool():
             return "true" if value else "false"
         case float():
-            return number_text(value)
+            return format_number(value)
         case str():
             return value
         case Date():
-            return date_text(value)
+            return format_date(value)
         case Duration():
-            return number_text(milliseconds(value))
+            return format_number(milliseconds(value))
         case tuple():
             return ", ".join(to_text(item) for item in value)
         case dict():
             return ", ".join(f"{key}: {to_text(item)}" for key, item in value.items())
         case LinkValue():
-            return link_text(value)
+            return format_link(value)
         case File():
             return value.row.path
         case CompiledRegex():
@@ -218,7 +218,7 @@ def to_text(value: Value) -> str:
             return value.message
 
 
-def link_text(link: LinkValue) -> str:
+def format_link(link: LinkValue) -> str:
     """A wikilink, or a Markdown link for a URL."""
     display = to_text(link.display)
     if link.external:
@@ -226,7 +226,7 @@ def link_text(link: LinkValue) -> str:
     return f"[[{link.target}|{display}]]" if display else f"[[{link.target}]]"
 
 
-def weight(value: Value, depth: int = 0) -> int:
+def count_values(value: Value, depth: int = 0) -> int:
     """How many values `value` holds, itself included: what walking it costs.
 
     Raises FormulaError past the caps. Lists share their elements, so a short formula can build one that is
@@ -238,13 +238,13 @@ def weight(value: Value, depth: int = 0) -> int:
         raise FormulaError(f"Lists nested deeper than {MAX_VALUE_DEPTH} levels.")
     total = 1
     for item in value.values() if isinstance(value, dict) else value:
-        total += weight(item, depth + 1)
+        total += count_values(item, depth + 1)
         if total > MAX_LIST_ITEMS:
             raise FormulaError(f"A list of more than {MAX_LIST_ITEMS} elements.")
     return total
 
 
-def checked_text(text: str) -> str:
+def check_text(text: str) -> str:
     """`text`, or FormulaError when it is longer than a formula may build."""
     if len(text) > MAX_TEXT_CHARS:
         raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
@@ -260,7 +260,7 @@ def is_url(text: str) -> bool:
     return _URL.fullmatch(text) is not None
 
 
-def written_link(text: str, source: str) -> LinkValue | None:
+def parse_link(text: str, source: str) -> LinkValue | None:
     """The link that the whole of `text` is: `[[target|display]]` or `[display](target)`; else None."""
     text = text.strip()
     if match := _WIKILINK.fullmatch(text):
@@ -276,9 +276,9 @@ def written_link(text: str, source: str) -> LinkValue | None:
     return None
 
 
-def link_to(text: str, source: str) -> LinkValue:
+def make_link(text: str, source: str) -> LinkValue:
     """What `link(text)` makes: a written link is read, a URL leads out, anything else is a name or path."""
-    written = written_link(text, source)
+    written = parse_link(text, source)
     if written is not None:
         return written
     return LinkValue(text.strip(), source, external=is_url(text.strip()))

@@ -17,10 +17,17 @@ from msgspec import Struct
 
 from vaultbridge.canvas.parse import Canvas, Card, Edge, GroupCard, Rectangle, TextCard, read_canvas
 from vaultbridge.errors import EditRefused, InvalidArgument
-from vaultbridge.json_text import FieldValue, JsonArray, JsonObject, cut_entries, json_text, updated_members
+from vaultbridge.json_text import (
+    FieldValue,
+    JsonArray,
+    JsonObject,
+    delete_entries,
+    encode_json,
+    update_members,
+)
 from vaultbridge.markdown.edits.change import Change
 from vaultbridge.markdown.edits.tags import rename_tag
-from vaultbridge.markdown.embedded import embedded
+from vaultbridge.markdown.embedded import decode_embedded
 from vaultbridge.markdown.parse import parse
 
 GRID: Final = 20
@@ -41,7 +48,7 @@ _CHARS_PER_LINE: Final = 30
 _LINE_HEIGHT: Final = 24
 
 
-def text_size(text: str) -> tuple[int, int]:
+def estimate_text_size(text: str) -> tuple[int, int]:
     """The size of a text card in which about all of the text can be seen."""
     width = 400 if len(text) > 200 else TEXT_SIZE[0]
     per_line = _CHARS_PER_LINE * width // TEXT_SIZE[0]
@@ -50,7 +57,7 @@ def text_size(text: str) -> tuple[int, int]:
     return width, max(TEXT_SIZE[1], min(MAX_TEXT_HEIGHT, height))
 
 
-def free_box(
+def find_free_place(
     width: float, height: float, taken: Iterable[Rectangle], near: Rectangle | None = None
 ) -> Rectangle:
     """A box of that size that overlaps none of `taken`: to the right of `near` (or of the last box) where
@@ -68,7 +75,7 @@ def free_box(
     return Rectangle(anchor.x, _snap(lowest + GAP), width, height)
 
 
-def place_in(group: Rectangle, width: float, height: float, taken: Iterable[Rectangle]) -> Rectangle:
+def find_place_in(group: Rectangle, width: float, height: float, taken: Iterable[Rectangle]) -> Rectangle:
     """A free place inside `group`, row by row; below its other cards when none is free, which may reach out
     of the group: the caller then makes it taller."""
     inside = [box for box in taken if _overlaps(group, box)]
@@ -83,7 +90,7 @@ def place_in(group: Rectangle, width: float, height: float, taken: Iterable[Rect
     return Rectangle(columns[0], edges[-1], width, height)
 
 
-def around(boxes: Iterable[Rectangle]) -> Rectangle:
+def surrounding_box(boxes: Iterable[Rectangle]) -> Rectangle:
     """The box of a group that holds all of `boxes`, with room for its label."""
     held = list(boxes)
     left, top = min(box.x for box in held) - GRID, min(box.y for box in held) - GRID
@@ -91,7 +98,7 @@ def around(boxes: Iterable[Rectangle]) -> Rectangle:
     return Rectangle(left, top, right - left, bottom - top)
 
 
-def sides(begin: Rectangle, end: Rectangle) -> tuple[str, str]:
+def facing_sides(begin: Rectangle, end: Rectangle) -> tuple[str, str]:
     """The sides that an edge between two cards leaves and enters by: those that face each other."""
     across = (end.x + end.right) / 2 - (begin.x + begin.right) / 2
     down = (end.y + end.bottom) / 2 - (begin.y + begin.bottom) / 2
@@ -209,7 +216,7 @@ def connect(
     """Connect two cards by an arrow. Sides that are not given are those that face each other."""
     canvas = _canvas(text)
     begin, end = _card(canvas, from_id), _card(canvas, to_id)
-    facing = sides(begin.box, end.box)
+    facing = facing_sides(begin.box, end.box)
     entry = {
         "id": _new_id(canvas, random_bytes),
         "fromNode": from_id,
@@ -227,7 +234,7 @@ def update_card(text: str, card_id: str, fields: Mapping[str, FieldValue]) -> Ca
     """Set keys of a card; None removes one."""
     canvas = _canvas(text)
     _check_keys(fields, CARD_KEYS, "card")
-    return CanvasEdit(card_id, updated_members(_card(canvas, card_id).json, fields))
+    return CanvasEdit(card_id, update_members(_card(canvas, card_id).json, fields))
 
 
 def update_edge(text: str, edge_id: str, fields: Mapping[str, FieldValue]) -> CanvasEdit:
@@ -238,7 +245,7 @@ def update_edge(text: str, edge_id: str, fields: Mapping[str, FieldValue]) -> Ca
     for key in ("fromNode", "toNode"):
         if key in fields:
             _card(canvas, str(fields[key]))
-    return CanvasEdit(edge_id, updated_members(_edge(canvas, edge_id).json, fields))
+    return CanvasEdit(edge_id, update_members(_edge(canvas, edge_id).json, fields))
 
 
 def remove_card(text: str, card_id: str) -> CanvasEdit:
@@ -339,7 +346,7 @@ def _content(card: NewCard) -> dict[str, object]:
 def _default_size(card: NewCard) -> tuple[int, int]:
     match card:
         case NewText():
-            return text_size(card.text)
+            return estimate_text_size(card.text)
         case NewFile():
             return FILE_SIZE
         case NewLink():
@@ -351,7 +358,7 @@ def _default_size(card: NewCard) -> tuple[int, int]:
 def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle, tuple[Change, ...]]:
     """The card's box, and the change that makes its group taller where that is needed."""
     if isinstance(card, NewGroup) and card.around:
-        box = around(_card(canvas, identity).box for identity in card.around)
+        box = surrounding_box(_card(canvas, identity).box for identity in card.around)
     else:
         width, height = _default_size(card)
         box = Rectangle(0, 0, wanted.width or width, wanted.height or height)
@@ -362,7 +369,7 @@ def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle,
     if wanted.group:
         return _place_in_group(canvas, wanted.group, box)
     near = _card(canvas, wanted.near).box if wanted.near else None
-    return free_box(box.width, box.height, (one.box for one in canvas.cards), near), ()
+    return find_free_place(box.width, box.height, (one.box for one in canvas.cards), near), ()
 
 
 def _place_in_group(canvas: Canvas, identity: str, box: Rectangle) -> tuple[Rectangle, tuple[Change, ...]]:
@@ -371,13 +378,13 @@ def _place_in_group(canvas: Canvas, identity: str, box: Rectangle) -> tuple[Rect
         raise InvalidArgument(f"The card {identity!r} is no group.", argument="group")
     # What holds the group, and the group itself, are not in the way.
     others = [one.box for one in canvas.cards if one is not group and not one.box.contains(group.box)]
-    placed = place_in(group.box, box.width, box.height, others)
+    placed = find_place_in(group.box, box.width, box.height, others)
     grown: dict[str, FieldValue] = {}
     if placed.bottom + GRID > group.box.bottom:
         grown["height"] = _whole(placed.bottom + GRID - group.box.y)
     if placed.right + GRID > group.box.right:
         grown["width"] = _whole(placed.right + GRID - group.box.x)
-    return placed, updated_members(group.json, grown)
+    return placed, update_members(group.json, grown)
 
 
 def _whole(number: float) -> int | float:
@@ -386,7 +393,7 @@ def _whole(number: float) -> int | float:
 
 def _inserted(text: str, canvas: Canvas, key: str, entry: Mapping[str, object], *, first: bool) -> Change:
     """The change that adds `entry` to the array `key`, laid out like the entries that are there."""
-    written = json_text(entry)
+    written = encode_json(entry)
     newline = "\r\n" if "\r\n" in text else "\n"
     if canvas.root is None:
         other = "edges" if key == "nodes" else "nodes"
@@ -417,15 +424,15 @@ def _without(canvas: Canvas, key: str, entries: Iterable[JsonObject]) -> tuple[C
         return ()
     gone = {id(entry) for entry in entries}
     places = [place for place, item in enumerate(array.items) if id(item) in gone]
-    return cut_entries([(item.start, item.end) for item in array.items], places, array)
+    return delete_entries([(item.start, item.end) for item in array.items], places, array)
 
 
-def rename_tag_on_canvas(text: str, old: str, new: str) -> tuple[Change, ...]:
+def rename_canvas_tag(text: str, old: str, new: str) -> tuple[Change, ...]:
     """`rename_tag` in every text card of a canvas."""
     changes: list[Change] = []
     for card in read_canvas(text).cards:
         token = card.json.get("text") if isinstance(card, TextCard) else None
         if token is not None:
-            layer = embedded(text, token.start + 1, token.end - 1, "json")
+            layer = decode_embedded(text, token.start + 1, token.end - 1, "json")
             changes += layer.outward(rename_tag(layer.text, parse(layer.text), old, new))
     return tuple(changes)

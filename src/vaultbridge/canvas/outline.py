@@ -20,7 +20,7 @@ _NAME_CHARS: Final = 60
 """A card's name in a connection: enough to recognise it, its text stands above."""
 
 
-def canvas_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
+def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
     """The outline; a card's text is cut after `text_chars` characters."""
     lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
     for card, depth in _in_reading_order(canvas):

@@ -73,7 +73,7 @@ def _moved(old: str, new: str, now: str) -> str | None:
 def _note(vault: str, path: str) -> tuple[str, str]:
     """The note's text in the form that diffs have, and its hash."""
     from vaultbridge.errors import NoteNotFound
-    from vaultbridge.markdown.text import decode, displayable
+    from vaultbridge.markdown.text import decode, replace_surrogates
     from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import Root, vault_path
     from vaultbridge.vault.read import read_place
@@ -85,7 +85,7 @@ def _note(vault: str, path: str) -> tuple[str, str]:
         content = read_place(root.resolve(wanted), wanted)
     except NoteNotFound:
         return "", NO_NOTE
-    return displayable(decode(content.data).text).replace("\r\n", "\n"), content.hash
+    return replace_surrogates(decode(content.data).text).replace("\r\n", "\n"), content.hash
 
 
 def main(argv: list[str]) -> int:

@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 def _read(args: argparse.Namespace) -> int:
     from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
-    from vaultbridge.markdown.text import displayable
+    from vaultbridge.markdown.text import replace_surrogates
 
     name, heading, block = _place(args.note)
     part = Part(
@@ -55,7 +55,7 @@ def _read(args: argparse.Namespace) -> int:
                 "text": text,
                 "properties": view.note.properties.values if view.note.properties else {},
                 "headings": [
-                    {"level": h.level, "text": displayable(h.text), "line": h.line}
+                    {"level": h.level, "text": replace_surrogates(h.text), "line": h.line}
                     for h in view.note.headings
                 ],
                 "problems": [

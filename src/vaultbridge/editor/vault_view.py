@@ -23,7 +23,7 @@ from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, Vaultbr
 from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
-from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
@@ -169,7 +169,7 @@ class EngineView:
             raise EngineFailure(
                 f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
             )
-        return displayable(decode(data).text)
+        return replace_surrogates(decode(data).text)
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
         return await asyncio.to_thread(self._write, path, text, actor)
@@ -250,4 +250,4 @@ class EngineView:
             text = decode(self._engine.read_bytes(path)).text
         except VaultbridgeError:
             return None
-        return displayable(text), parse_file(path, text)
+        return replace_surrogates(text), parse_file(path, text)

@@ -13,7 +13,7 @@ from vaultbridge.bases.values import FileRow
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import Resolved, resolve
 from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.vault.dates import format_moment
 from vaultbridge.vault.paths import VaultPath, folder_of, name_of
 
@@ -104,7 +104,7 @@ def _row(
     with_birth: bool,
 ) -> FileRow:
     leads = [
-        (link.embed, to if to is not None else displayable(link.target))
+        (link.embed, to if to is not None else replace_surrogates(link.target))
         for link, to in zip(note.links, resolved, strict=True)
     ]
     name = name_of(file.path)
@@ -119,7 +119,7 @@ def _row(
         size=file.size,
         ctime=_born(engine, file.path, modified) if with_birth else modified,
         mtime=modified,
-        tags=tuple(dict.fromkeys(displayable(tag.name) for tag in note.tags)),
+        tags=tuple(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
         links=tuple(dict.fromkeys(target for embed, target in leads if not embed)),
         embeds=tuple(dict.fromkeys(target for embed, target in leads if embed)),
         backlinks=lambda: tuple(dict.fromkeys(link.source for link in engine.ask.backlinks(file.path))),

@@ -29,7 +29,7 @@ from vaultbridge.engine.operations import (
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.edits.unified_diff import make_diff
-from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.vault.paths import VaultPath, vault_path
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
@@ -147,7 +147,7 @@ def _diff(files: Sequence[DraftFile]) -> str:
         if not file.path.lower().endswith((".md", ".canvas", ".base")):
             continue
         before = decode(file.before).text if file.before is not None else ""
-        piece = displayable(make_diff(before, file.text, file.path))
+        piece = replace_surrogates(make_diff(before, file.text, file.path))
         length += len(piece)
         if length > DIFF_CHARS:
             pieces.append(

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from vaultbridge.markdown.model import Note
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
@@ -36,8 +36,8 @@ def as_csv(engine: Engine) -> Iterator[str]:
         yield _csv_row(
             [
                 path,
-                " ".join(dict.fromkeys(displayable(tag.name) for tag in note.tags)),
-                "; ".join(map(displayable, note.aliases)),
+                " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags)),
+                "; ".join(map(replace_surrogates, note.aliases)),
                 len(note.headings),
                 len(note.links),
                 resolved.count(None),
@@ -61,7 +61,7 @@ def as_graphml(engine: Engine) -> Iterator[str]:
     edges: dict[tuple[str, str], int] = {}
     for path, note, resolved in _rows(engine):
         nodes.add(path)
-        tags = " ".join(dict.fromkeys(displayable(tag.name) for tag in note.tags))
+        tags = " ".join(dict.fromkeys(replace_surrogates(tag.name) for tag in note.tags))
         yield _node(path, f'<data key="tags">{escape(tags)}</data>')
         for target in resolved:
             if target is not None:
@@ -91,15 +91,17 @@ def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]
     return {
         "path": path,
         "properties": note.properties.values if note.properties else {},
-        "headings": [{"level": h.level, "text": displayable(h.text), "line": h.line} for h in note.headings],
-        "tags": [displayable(tag.name) for tag in note.tags],
-        "aliases": [displayable(alias) for alias in note.aliases],
+        "headings": [
+            {"level": h.level, "text": replace_surrogates(h.text), "line": h.line} for h in note.headings
+        ],
+        "tags": [replace_surrogates(tag.name) for tag in note.tags],
+        "aliases": [replace_surrogates(alias) for alias in note.aliases],
         "links": [
             {
-                "raw": displayable(link.raw),
-                "target": displayable(link.target),
-                "subpath": displayable(link.subpath),
-                "display": None if link.display is None else displayable(link.display),
+                "raw": replace_surrogates(link.raw),
+                "target": replace_surrogates(link.target),
+                "subpath": replace_surrogates(link.subpath),
+                "display": None if link.display is None else replace_surrogates(link.display),
                 "embed": link.embed,
                 "kind": link.kind,
                 "line": link.line,
@@ -108,7 +110,8 @@ def _record(path: str, note: Note, resolved: list[str | None]) -> dict[str, Any]
             for link, target in zip(note.links, resolved, strict=True)
         ],
         "tasks": [
-            {"line": t.line, "status": displayable(t.status), "text": displayable(t.text)} for t in note.tasks
+            {"line": t.line, "status": replace_surrogates(t.status), "text": replace_surrogates(t.text)}
+            for t in note.tasks
         ],
         "blocks": [block.id for block in note.blocks],
         "problems": [{"code": p.code, "message": p.message, "line": p.line} for p in note.problems],

@@ -13,7 +13,7 @@ from vaultbridge.engine.engine import FileView
 from vaultbridge.engine.operations import Outcome, Write
 from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
 from vaultbridge.links.resolve import FileTable
-from vaultbridge.links.syntax import link_text
+from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits.change import apply_changes
 from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, name_of, new_vault_path
 
@@ -65,7 +65,7 @@ def link_to(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
     """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
     # Not of all: a longer link than the visible files need would tell of a hidden one of the same name.
     table = engine.ask.seen_table()
-    return link_text(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
+    return write_link(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
 
 
 def canvas_view(engine: Engine, name: str) -> FileView:

@@ -23,7 +23,7 @@ from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
-from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.markdown.text import decode, replace_surrogates
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.journal import (
@@ -119,7 +119,7 @@ class HistoryView:
             for version in self._journal.versions(self._part_seen(self.entry(number)))
             if version.path.lower().endswith((".md", ".canvas", ".base"))
         ]
-        return displayable("".join(pieces))
+        return replace_surrogates("".join(pieces))
 
     def check_undo(self, number: int, *, force: bool) -> frozenset[str]:
         """The hidden files that follow when the change is undone. Raises when it may not be."""

@@ -16,10 +16,10 @@ from typing import Final, Protocol
 from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.redaction import unnamed
-from vaultbridge.links.move import Reference, plan_create, plan_rename, touched_keys
+from vaultbridge.links.move import Reference, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
-from vaultbridge.links.syntax import LinkSettings, stem_of
-from vaultbridge.markdown.embedded import Embedded, whole
+from vaultbridge.links.syntax import LinkSettings, note_name
+from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.vault.paths import VaultPath
 
 SOURCES_NAMED: Final = 10
@@ -61,7 +61,7 @@ def move(
     for hidden, group, table in _apart(draft, {*concerned, *map(VaultPath, bases)}):
         with unnamed(group if hidden else ()):
             plans.append(
-                plan_rename(
+                plan_move(
                     {str(old): str(new) for old, new in moves.items()},
                     _references(draft, group, keys, whole=frozenset(moves)),
                     table,
@@ -104,9 +104,9 @@ def _bases(
     """The vault's bases by the file they stand in; of those in notes only the ones that may name what moves:
     a note full of code has many."""
     bases: dict[str, tuple[Embedded, ...]] = {
-        path: (whole(draft.open(path).text),) for path in draft.where_now(sources.paths_of_kind("base"))
+        path: (whole_text(draft.open(path).text),) for path in draft.where_now(sources.paths_of_kind("base"))
     }
-    names = {name_key(stem_of(path)) for path in (*moves, *moves.values(), *(folder or ()))}
+    names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
     for path in sorted(_concerned(draft, sources.notes_with_bases())):
         if path.endswith(".canvas"):
             continue

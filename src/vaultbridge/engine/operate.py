@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 
-from vaultbridge.canvas.edit import rename_tag_on_canvas
+from vaultbridge.canvas.edit import rename_canvas_tag
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.move import linking_to, move, pin_older_links, references_to
 from vaultbridge.engine.naming import (
@@ -62,7 +62,7 @@ from vaultbridge.markdown.edits import tasks as task_edit
 from vaultbridge.markdown.edits import text as edit
 from vaultbridge.markdown.edits import unified_diff
 from vaultbridge.markdown.edits.change import Change, apply_changes
-from vaultbridge.markdown.edits.property_types import coerce, type_of
+from vaultbridge.markdown.edits.property_types import coerce_value, property_type
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import has_section
@@ -107,7 +107,7 @@ def changes_for(
         case ApplyDiff(diff=diff):
             return unified_diff.apply_diff(text, diff)
         case SetProperty(name=name, value=value):
-            wanted = coerce(value, type_of(name, types))
+            wanted = coerce_value(value, property_type(name, types))
             return properties_edit.set_property(text, note, name, wanted)
         case RemoveProperty(name=name):
             return properties_edit.remove_property(text, note, name)
@@ -309,7 +309,7 @@ def _create(draft: Draft, operation: Create, around: NamingContext) -> None:
         expanded = around.expand(operation.template, name_of(path).removesuffix(".md"))
         text = expanded if not text else apply_changes(expanded, _appended(expanded, text))
     for name, value in operation.properties.items():
-        wanted = coerce(value, type_of(name, around.settings.property_types))
+        wanted = coerce_value(value, property_type(name, around.settings.property_types))
         text = apply_changes(text, properties_edit.set_property(text, parse(text), name, wanted))
     there = same_path(draft, path)
     if not there and (stored := around.stored(path)) is not None and not draft.left(stored):
@@ -367,7 +367,7 @@ def _rename_tag(draft: Draft, operation: RenameTag, around: NamingContext) -> No
     for path in dict.fromkeys((*indexed, *written)):
         file = draft.open(path)
         if path.lower().endswith(".canvas"):
-            changes = rename_tag_on_canvas(file.text, operation.tag, operation.to)
+            changes = rename_canvas_tag(file.text, operation.tag, operation.to)
         else:
             changes = tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to)
         if changes:

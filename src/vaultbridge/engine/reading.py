@@ -15,7 +15,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.markdown.sections import find_block, find_section, outline
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 
 
 def parse_file(path: str, text: str) -> Note:
@@ -160,7 +160,7 @@ def _cut(text: str, start: int, end: int, positions: Positions, part: Part) -> E
         line_break = text.rfind("\n", start, stop)
         stop = line_break + 1 if line_break >= start else stop
     return Excerpt(
-        displayable(text[start:stop]),
+        replace_surrogates(text[start:stop]),
         positions.line_of(start),
         positions.line_of(max(start, stop - 1)),
         positions.written_lines,

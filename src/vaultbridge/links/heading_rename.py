@@ -23,7 +23,7 @@ from vaultbridge.links.subpath import (
     heading_subpath,
     parse_subpath,
 )
-from vaultbridge.markdown.edits.change import Change, in_order
+from vaultbridge.markdown.edits.change import Change, sort_changes
 from vaultbridge.markdown.edits.sections import rename_block_id, rename_heading
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.sections import find_block, find_section, heading_key
@@ -153,5 +153,5 @@ def _plan(
             texts[reference.source] = read(reference.source)
         found = retarget(reference.source, texts[reference.source], link, Rewrite(subpath=new))
         changes.setdefault(reference.source, []).extend(found)
-    edits = {source: in_order(found, len(texts[source])) for source, found in changes.items() if found}
+    edits = {source: sort_changes(found, len(texts[source])) for source, found in changes.items() if found}
     return SubpathPlan(edits, tuple(rewritten))

@@ -23,9 +23,15 @@ from msgspec import Struct, structs
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound
 from vaultbridge.links.resolve import FileTable, Resolved, dot_path, file_name, name_key, resolve
 from vaultbridge.links.retarget import Rewrite, is_file_card, retarget
-from vaultbridge.links.syntax import LinkSettings, encode_destination, names_only, stem_of, target_text
-from vaultbridge.markdown.edits.change import Change, in_order
-from vaultbridge.markdown.embedded import Embedded, Quoting, embedded
+from vaultbridge.links.syntax import (
+    LinkSettings,
+    choose_target,
+    encode_destination,
+    note_name,
+    resolves_only_to,
+)
+from vaultbridge.markdown.edits.change import Change, sort_changes
+from vaultbridge.markdown.embedded import Embedded, Quoting, decode_embedded
 from vaultbridge.markdown.inline.links import internal_target
 from vaultbridge.markdown.model import Link
 
@@ -46,7 +52,7 @@ _TEXT: Final = re.compile(
 _WIKI: Final = re.compile(r"\[\[([^\[\]|#\r\n]+)[^\[\]\r\n]*\]\]")
 
 
-def base_changes(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Change, ...]:
+def rewrite_base(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Change, ...]:
     """The changes that rewrite every file and folder for which a callable gives a new name.
 
     Raises EditRefused when the text is not YAML: then the app cannot use it either."""
@@ -62,7 +68,7 @@ def _in_expression(text: str, file: NewTarget, folder: NewTarget) -> Iterator[Ch
             yield from _wikilinks(text, match.start(), match.end(), file)
             continue
         quoting: Quoting = "expression-double" if match["string"][0] == '"' else "expression-single"
-        inner = embedded(text, match.start("string") + 1, match.end("string") - 1, quoting)
+        inner = decode_embedded(text, match.start("string") + 1, match.end("string") - 1, quoting)
         call = (match["call"] or "").rstrip("( \t\r\n")
         yield from inner.outward(_in_string(inner.text, call, file, folder))
 
@@ -99,11 +105,11 @@ def _scalars(text: str) -> Iterator[Embedded]:
     for node in _leaves(root):
         start, end = node.start_mark.index, node.end_mark.index
         if node.style == '"':
-            yield embedded(text, start + 1, end - 1, "yaml-double")
+            yield decode_embedded(text, start + 1, end - 1, "yaml-double")
         elif node.style == "'":
-            yield embedded(text, start + 1, end - 1, "yaml-single")
+            yield decode_embedded(text, start + 1, end - 1, "yaml-single")
         else:
-            yield embedded(text, start, end, "none")
+            yield decode_embedded(text, start, end, "none")
 
 
 def _leaves(root: Node | None) -> Iterator[ScalarNode]:
@@ -138,7 +144,7 @@ class Reference(Struct, frozen=True):
     resolved: str | None
 
 
-class RenamePlan(Struct, frozen=True):
+class MovePlan(Struct, frozen=True):
     """`edits` are by path before the moves, and are to be made together with them. `rewritten` are the links
     that get a new text (those in bases are not among them). `adopted` are links that meant no file and will
     now mean one of the moved ones. `unreadable_bases` are files with a base that could not be looked into and
@@ -167,7 +173,7 @@ def touched_keys(paths: Iterable[str]) -> frozenset[str]:
     return frozenset(name_key(file_name(path)) for path in paths)
 
 
-def plan_rename(
+def plan_move(
     moves: Mapping[str, str],
     references: Iterable[Reference],
     table: FileTable,
@@ -176,7 +182,7 @@ def plan_rename(
     read: ReadText,
     bases: Mapping[str, Sequence[Embedded]] | None = None,
     folders: Mapping[str, str] | None = None,
-) -> RenamePlan:
+) -> MovePlan:
     """Plan the moves `{old: new}` of files (a folder's move is that of its files, with `folders` naming the
     folder itself for the sake of `file.inFolder`).
 
@@ -199,12 +205,12 @@ def plan_rename(
     unreadable: list[str] = []
     for path, found in (bases or {}).items():
         new_file = _base_file(path, moves, table, after, settings)
-        changes, readable = _base_edits(found, new_file, lambda name: moved_folder(name, folders or {}))
+        changes, readable = _base_edits(found, new_file, lambda name: move_folder(name, folders or {}))
         if not readable:
             unreadable.append(path)
         if changes:
-            edits[path] = in_order((*edits.get(path, ()), *changes), len(read(path)))
-    return RenamePlan(
+            edits[path] = sort_changes((*edits.get(path, ()), *changes), len(read(path)))
+    return MovePlan(
         moves=dict(moves),
         edits={source: changes for source, changes in edits.items() if changes},
         rewritten=tuple(reference for found in rewrites.values() for reference, _ in found),
@@ -268,7 +274,7 @@ def _rewrite_for(
     if _still_names(reference, source, means, before, after):
         return None
     markdown = link.markdown or link.kind == "markdown"
-    target = target_text(means, source, after, settings.new_link_format, markdown=markdown)
+    target = choose_target(means, source, after, settings.new_link_format, markdown=markdown)
     _verify(target, means, source, after, markdown=markdown)
     return Rewrite(target=target, shown=_shown(meant, means))
 
@@ -294,7 +300,7 @@ def _shown(meant: str, means: str) -> tuple[tuple[str, str], ...]:
     """Display texts that repeat the old name, and what becomes of them."""
     if file_name(meant) == file_name(means):
         return ()
-    names = ((file_name(meant), file_name(means)), (stem_of(meant), stem_of(means)))
+    names = ((file_name(meant), file_name(means)), (note_name(meant), note_name(means)))
     return tuple((old, new) for old, new in names if old != new)
 
 
@@ -315,13 +321,13 @@ def _edits(source: str, text: str, found: list[tuple[Reference, Rewrite]]) -> tu
         if key not in seen:
             seen.add(key)
             changes += retarget(source, text, link, rewrite)
-    return in_order(changes, len(text))
+    return sort_changes(changes, len(text))
 
 
 def _verify(target: str, means: str, source: str, after: FileTable, *, markdown: bool) -> None:
     """The promise of this module, checked on the text that will be written."""
     read_back = internal_target(encode_destination(target)) if markdown else (target, "")
-    if read_back is None or read_back[1] or not names_only(read_back[0], means, source, after):
+    if read_back is None or read_back[1] or not resolves_only_to(read_back[0], means, source, after):
         raise EngineFailure(f"The link {target!r} planned for {source!r} would not mean {means!r}.")
 
 
@@ -331,7 +337,7 @@ def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -
     readable = True
     for base in bases:
         try:
-            changes += base.outward(base_changes(base.text, file=file, folder=folder))
+            changes += base.outward(rewrite_base(base.text, file=file, folder=folder))
         except EditRefused:
             readable = False
     return changes, readable
@@ -353,12 +359,12 @@ def _base_file(
             return None
         # A name written with `.md` keeps it, as it would in a Markdown link.
         with_extension = name_key(target).endswith(".md")
-        return target_text(means, source, after, settings.new_link_format, markdown=with_extension)
+        return choose_target(means, source, after, settings.new_link_format, markdown=with_extension)
 
     return file
 
 
-def moved_folder(folder: str, folders: Mapping[str, str]) -> str | None:
+def move_folder(folder: str, folders: Mapping[str, str]) -> str | None:
     """Where a folder stands after its own or an outer folder's move; None when it stays. Slashes at the ends
     are kept as written."""
     bare = folder.strip("/")

@@ -14,7 +14,7 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.syntax import encode_destination, parse_written_link
 from vaultbridge.markdown.edits.change import Change
-from vaultbridge.markdown.embedded import Embedded, embedded
+from vaultbridge.markdown.embedded import Embedded, decode_embedded
 from vaultbridge.markdown.model import Link
 
 
@@ -44,10 +44,10 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
     if text[link.start : link.end] != link.raw:
         raise stale_link(path, link)
     if link.kind != "property":
-        return _moved(written_changes(link, rewrite), link.start)
+        return _moved(rewrite_link(link, rewrite), link.start)
     layer = _yaml_layer(text, link)
     if layer is None:
-        return _moved(written_changes(link, rewrite), link.start)
+        return _moved(rewrite_link(link, rewrite), link.start)
     decoded = Link(
         raw=layer.text,
         target=link.target,
@@ -60,10 +60,10 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
         end=link.end,
         markdown=link.markdown,
     )
-    return layer.outward(written_changes(decoded, rewrite))
+    return layer.outward(rewrite_link(decoded, rewrite))
 
 
-def written_changes(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
+def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
     """The changes within the link's raw text."""
     written = parse_written_link(link.raw, target=link.target)
     changes: list[Change] = []
@@ -114,9 +114,9 @@ def _yaml_layer(text: str, link: Link) -> Embedded | None:
     quote before it it stands in a block scalar, where nothing is escaped."""
     before = text[: link.start].rstrip(" \t")[-1:]
     if before == "'":
-        return embedded(text, link.start, link.end, "yaml-single")
+        return decode_embedded(text, link.start, link.end, "yaml-single")
     if before == '"':
-        return embedded(text, link.start, link.end, "yaml-double")
+        return decode_embedded(text, link.start, link.end, "yaml-double")
     return None
 
 
@@ -124,7 +124,7 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
     token = text[link.start : link.end]
     if len(token) < 2 or token[0] != '"' or token[-1] != '"':
         raise stale_link(path, link)
-    layer = embedded(text, link.start + 1, link.end - 1, "json")
+    layer = decode_embedded(text, link.start + 1, link.end - 1, "json")
     if is_file_card(link):
         changes = list(_subpath_of_card(path, text, link, rewrite.subpath))
         if rewrite.card_path is not None and rewrite.card_path != layer.text:
@@ -153,7 +153,7 @@ def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> I
             token = card.json.get("subpath")
             if token is None or card.subpath != link.subpath:
                 raise stale_link(path, link)
-            layer = embedded(text, token.start + 1, token.end - 1, "json")
+            layer = decode_embedded(text, token.start + 1, token.end - 1, "json")
             yield from layer.outward((Change(0, len(layer.text), subpath),))
             return
     raise stale_link(path, link)

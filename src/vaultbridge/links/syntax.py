@@ -22,7 +22,7 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused, EngineFailure
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, folder_of, name_key, resolve
 from vaultbridge.links.subpath import writable_subpath
-from vaultbridge.markdown.inline.links import destination, internal_target
+from vaultbridge.markdown.inline.links import internal_target, read_destination
 
 _WIKI_BREAKS: Final = re.compile(r"[#|\r\n\x00]|\[\[|\]\]|\]$|^\s|\s$")
 _ENCODED_PLAIN: Final = re.compile(r"[\s\x00-\x1f\x7f\\<>%`|]")
@@ -122,7 +122,7 @@ def _markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
 
 
 def _destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
-    read = destination(raw, parenthesis)
+    read = read_destination(raw, parenthesis)
     if read is None or read[1] != len(raw):
         return None
     opened = _OPENED.match(raw, parenthesis)
@@ -173,13 +173,13 @@ class LinkSettings(Struct, frozen=True):
     use_markdown_links: bool = False
 
 
-def stem_of(path: str) -> str:
+def note_name(path: str) -> str:
     """The file's name as people say it: without `.md`, other extensions kept."""
     name = file_name(path)
     return name[:-3] if name_key(name).endswith(".md") else name
 
 
-def target_text(
+def choose_target(
     dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool = False
 ) -> str:
     """The path part, not yet encoded, by which a link in `source` names `dest`.
@@ -188,7 +188,7 @@ def target_text(
     one without an extension."""
     fits = fits_markdown if markdown else fits_wiki
     for text in _forms(dest, source, table, link_format, markdown=markdown):
-        if fits(text) and names_only(text, dest, source, table):
+        if fits(text) and resolves_only_to(text, dest, source, table):
             return text
     raise EditRefused(
         f"No link can name {dest!r}.",
@@ -197,7 +197,7 @@ def target_text(
     )
 
 
-def names_only(text: str, dest: str, source: str, table: FileTable) -> bool:
+def resolves_only_to(text: str, dest: str, source: str, table: FileTable) -> bool:
     """Whether a link with this path part means `dest` and nothing else."""
     found = resolve(text, source, table)
     return isinstance(found, Resolved) and found.path == dest and not found.others
@@ -238,7 +238,7 @@ def relative_path(path: str, source: str) -> str:
     return "/".join([".."] * (len(here) - shared) + there[shared:])
 
 
-def link_text(
+def write_link(
     dest: str,
     source: str,
     table: FileTable,
@@ -257,15 +257,17 @@ def link_text(
     sub = writable_subpath(subpath)
     to_itself = dest == source and sub != ""
     target = (
-        "" if to_itself else target_text(dest, source, table, settings.new_link_format, markdown=as_markdown)
+        ""
+        if to_itself
+        else choose_target(dest, source, table, settings.new_link_format, markdown=as_markdown)
     )
     mark = "!" if embed else ""
     if as_markdown:
-        shown = display if display is not None else ("" if embed else stem_of(dest))
+        shown = display if display is not None else ("" if embed else note_name(dest))
         spelled = encode_destination(target) + encode_destination(sub)
         return f"{mark}[{_bracket_safe(shown)}]({spelled})"
     if display is None and not embed and "/" in target:
-        display = stem_of(dest)
+        display = note_name(dest)
     bar = "" if display is None else f"|{display}"
     return f"{mark}[[{target}{sub}{bar}]]"
 

@@ -39,16 +39,16 @@ class Embedded(Struct, frozen=True):
     def outward(self, changes: Iterable[Change]) -> tuple[Change, ...]:
         """Changes of the decoded text as changes of the outer one."""
         return tuple(
-            Change(self.offsets[c.start], self.offsets[c.end], escaped(c.text, self.quoting)) for c in changes
+            Change(self.offsets[c.start], self.offsets[c.end], escape(c.text, self.quoting)) for c in changes
         )
 
 
-def whole(text: str) -> Embedded:
+def whole_text(text: str) -> Embedded:
     """A text that stands in no other."""
     return Embedded(text, range(len(text) + 1), "none")
 
 
-def embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embedded:
+def decode_embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embedded:
     """The text between the quotes: `start` and `end` are the offsets just inside them."""
     text: list[str] = []
     offsets: list[int] = []
@@ -89,7 +89,7 @@ def _next(outer: str, at: int, end: int, quoting: Quoting) -> tuple[str, int]:
     return _SIMPLE.get(code, code), len(match.group())
 
 
-def escaped(text: str, quoting: Quoting) -> str:
+def escape(text: str, quoting: Quoting) -> str:
     """How the text is spelled inside quotes of this kind."""
     match quoting:
         case "none":

@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from vaultbridge.markdown.inline.links import property_link
+from vaultbridge.markdown.inline.links import read_property_link
 from vaultbridge.markdown.model import Link, Problem, Properties, Tag
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.markdown.yaml.core import Leaf, Yaml, parse_plain, parse_yaml
 
 __all__ = ["Frontmatter", "Yaml", "parse_yaml", "read_frontmatter"]
@@ -58,7 +58,7 @@ def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
     body = text[body_start : closing.start()]
     yaml = parse_plain(body)
     if yaml is None:
-        yaml = parse_yaml(displayable(body))
+        yaml = parse_yaml(replace_surrogates(body))
     return _meaning(yaml, text, starts, body_start, closing.start(), closing.end())
 
 
@@ -100,7 +100,7 @@ def _leaves(
                 tags.append(Tag(name, bisect_right(starts, start), start, end, in_properties=True))
         if value.endswith(("]]", ")")):
             start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
-            link = property_link(value, text[start:end], leaf.key, bisect_right(starts, start), start)
+            link = read_property_link(value, text[start:end], leaf.key, bisect_right(starts, start), start)
             if link is not None:
                 links.append(link)
     return tuple(tags), tuple(aliases), tuple(links)

@@ -44,7 +44,7 @@ def is_text(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> Decoded:
-    """Never fails. Text with an `invalid-utf8` problem must pass `displayable` before it leaves us."""
+    """Never fails. Text with an `invalid-utf8` problem must pass `replace_surrogates` before it leaves us."""
     bom = data.startswith(BOM)
     body = data[3:] if bom else data
     try:
@@ -65,7 +65,7 @@ def encode(text: str, *, bom: bool) -> bytes:
     return BOM + data if bom else data
 
 
-def displayable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The same text, as many characters long, with each lone surrogate shown as U+FFFD."""
     if text.isascii():
         return text

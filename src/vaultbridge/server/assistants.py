@@ -22,7 +22,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
-from vaultbridge.json_text import BadJson, JsonObject, cut_entries, plain_value, scan_json
+from vaultbridge.json_text import BadJson, JsonObject, delete_entries, scan_json, to_plain_value
 from vaultbridge.limits import MIB
 from vaultbridge.markdown.edits.change import Change, apply_changes
 from vaultbridge.vault.write.replace import check_writable, publish_new, publish_over, stage, temporary_name
@@ -149,7 +149,7 @@ def read_text(file: Path) -> str | None:
 def servers(text: str, key: str) -> dict[str, Any]:
     """The servers by name. Raises EditRefused for a text that is not such a file."""
     listed = _scanned(text).get(key)
-    found = plain_value(listed) if isinstance(listed, JsonObject) else {}
+    found = to_plain_value(listed) if isinstance(listed, JsonObject) else {}
     return found if isinstance(found, dict) else {}
 
 
@@ -176,7 +176,7 @@ def without_server(text: str, key: str, name: str) -> str:
         return text
     spans = [(member.key_start, member.value.end) for member in listed.members]
     places = [place for place, member in enumerate(listed.members) if member.key == name]
-    return _checked(text, cut_entries(spans, places, listed), key, name, None)
+    return _checked(text, delete_entries(spans, places, listed), key, name, None)
 
 
 def write_text(file: Path, text: str, *, before: str | None) -> None:
@@ -273,7 +273,7 @@ def _checked(
 ) -> str:
     """The changed text, if it says exactly what it should: this file is not ours to break."""
     changed = apply_changes(text, changes)
-    wanted = plain_value(_scanned(text))
+    wanted = to_plain_value(_scanned(text))
     assert isinstance(wanted, dict)
     listed = {**wanted.get(key, {})}
     listed.pop(name, None)
@@ -281,6 +281,6 @@ def _checked(
         listed[name] = entry
     if entry is not None or key in wanted:
         wanted[key] = listed
-    if plain_value(_scanned(changed)) != wanted:
+    if to_plain_value(_scanned(changed)) != wanted:
         raise EditRefused("The file has a form that cannot be changed safely.", hint="Nothing was changed.")
     return changed

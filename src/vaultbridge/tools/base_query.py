@@ -75,13 +75,13 @@ def _file(bench: VaultContext, name: str) -> str:
 
 def _table(result: ViewResult, arguments: BaseQuery) -> str:
     """As many rows as were asked for and have room."""
-    from vaultbridge.bases.result import view_markdown
+    from vaultbridge.bases.result import render_view
 
     count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
-    text = view_markdown(_sliced(result, arguments.offset, count))
+    text = render_view(_sliced(result, arguments.offset, count))
     while len(text) > PAGE_CHARS and count > 1:
         count //= 2
-        text = view_markdown(_sliced(result, arguments.offset, count))
+        text = render_view(_sliced(result, arguments.offset, count))
     text = text if len(text) <= PAGE_CHARS else text[:PAGE_CHARS] + "…\n"
     shown, last = len(result.rows), arguments.offset + count
     of = f"{shown}" if shown == result.total else f"{shown} (limited by the view, of {result.total})"

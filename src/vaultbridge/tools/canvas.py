@@ -73,14 +73,14 @@ def run_edit(bench: VaultContext, arguments: EditCanvas) -> Answer:
 
 
 def run(bench: VaultContext, arguments: Canvas) -> Answer:
-    from vaultbridge.canvas.outline import canvas_outline
+    from vaultbridge.canvas.outline import render_outline
     from vaultbridge.canvas.parse import read_canvas
     from vaultbridge.engine.files import canvas_view
 
     view = canvas_view(bench.engine, arguments.name)
     canvas = read_canvas(view.text)
     problems = "".join(f"(problem, line {one.line}: {one.message})\n" for one in canvas.problems)
-    text = cut(canvas_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
+    text = cut(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
     return read(f"[{view.path} | hash {view.hash}]\n{text}")
 
 

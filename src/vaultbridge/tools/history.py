@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta
 
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, cut, outcome_answer, read
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
@@ -60,7 +60,7 @@ def _list(bench: VaultContext, arguments: History) -> str:
     if not shown:
         return "(no changes)"
     more = f"(older ones: before={shown[-1].id})" if len(found) > len(shown) else "(that is all)"
-    return displayable("\n".join([*map(_row, shown), more]))
+    return replace_surrogates("\n".join([*map(_row, shown), more]))
 
 
 def _row(change: HistoryEntry) -> str:

@@ -36,13 +36,13 @@ def run(bench: VaultContext, arguments: Tags) -> Answer:
 
 
 def _notes(bench: VaultContext, arguments: Tags) -> Answer:
-    from vaultbridge.markdown.edits.tags import tag_name
+    from vaultbridge.markdown.edits.tags import parse_tag_name
 
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
     notes = building(bench)
     found = bench.engine.ask.search(
-        f"tag:#{tag_name(arguments.tag)}",
+        f"tag:#{parse_tag_name(arguments.tag)}",
         limit=arguments.limit,
         offset=arguments.offset,
         sort="path",

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from vaultbridge.bases.context import ANY_NUMBER, Arguments, EvaluationContext, Method, text_argument
-from vaultbridge.bases.convert import property_value, property_values
-from vaultbridge.bases.values import Date, File, FileRow, FormulaError, LinkValue, Value, link_to, type_name
+from vaultbridge.bases.convert import convert_properties, convert_property
+from vaultbridge.bases.values import Date, File, FileRow, FormulaError, LinkValue, Value, make_link, type_name
 from vaultbridge.links.resolve import name_key
 
 
@@ -24,7 +24,7 @@ def find_property(properties: Mapping[str, Any], name: str) -> tuple[bool, Any]:
 
 def note_property(world: EvaluationContext, row: FileRow, name: str) -> Value:
     """A property of the note as a value of the language; null when it has none of that name."""
-    return property_value(find_property(row.properties, name)[1], name, row.path, world)
+    return convert_property(find_property(row.properties, name)[1], name, row.path, world)
 
 
 def row_of(value: Value) -> FileRow:
@@ -52,13 +52,13 @@ FILE_FIELDS: Final[dict[str, Field]] = {
     "mtime": lambda world, row: Date(world.local(row.mtime)),
     "name": lambda world, row: row.name,
     "path": lambda world, row: row.path,
-    "properties": lambda world, row: property_values(row.properties, row.path, world),
+    "properties": lambda world, row: convert_properties(row.properties, row.path, world),
     "size": lambda world, row: float(row.size),
     "tags": lambda world, row: tuple(f"#{tag}" for tag in row.tags),
 }
 
 
-def path_of(world: EvaluationContext, value: Value, source: str) -> str | None:
+def find_path(world: EvaluationContext, value: Value, source: str) -> str | None:
     """The file a value names: a file, a link, or a text that is a path or reads as a link."""
     match value:
         case File():
@@ -68,18 +68,18 @@ def path_of(world: EvaluationContext, value: Value, source: str) -> str | None:
         case str():
             if world.row_of(value) is not None:
                 return value
-            return world.linked_path(link_to(value, source))
+            return world.linked_path(make_link(value, source))
         case None:
             return None
         case _:
             raise FormulaError(f"A file, link or path is wanted, got {type_name(value)}.")
 
 
-def file_of(world: EvaluationContext, value: Value, source: str) -> Value:
+def find_file(world: EvaluationContext, value: Value, source: str) -> Value:
     """The file a value names, or null."""
     if isinstance(value, File):
         return File(value.row)
-    path = path_of(world, value, source)
+    path = find_path(world, value, source)
     row = world.row_of(path) if path is not None else None
     return File(row) if row is not None else None
 
@@ -90,7 +90,7 @@ def _as_link(world: EvaluationContext, target: Value, arguments: Arguments) -> V
 
 
 def _links_to(world: EvaluationContext, row: FileRow, other: Value) -> bool:
-    path = path_of(world, other, row.path)
+    path = find_path(world, other, row.path)
     if path is None:
         # A link to a note that does not exist yet is found by its text.
         wanted = other.target if isinstance(other, LinkValue) else other
@@ -123,7 +123,7 @@ def _in_folder(world: EvaluationContext, target: Value, arguments: Arguments) ->
 
 def _as_file(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     assert isinstance(target, LinkValue)
-    return file_of(world, target, target.source)
+    return find_file(world, target, target.source)
 
 
 def _link_links_to(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:

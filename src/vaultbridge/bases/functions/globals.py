@@ -14,7 +14,7 @@ from vaultbridge.bases.context import (
     text_argument,
 )
 from vaultbridge.bases.convert import epoch_milliseconds, read_date, read_duration
-from vaultbridge.bases.functions.files import file_of
+from vaultbridge.bases.functions.files import find_file
 from vaultbridge.bases.operators import read_number
 from vaultbridge.bases.values import (
     Date,
@@ -27,7 +27,7 @@ from vaultbridge.bases.values import (
     LinkValue,
     Value,
     is_empty,
-    link_to,
+    make_link,
     milliseconds,
     to_text,
     truthy,
@@ -79,7 +79,7 @@ def _duration(world: EvaluationContext, target: Value, arguments: Arguments) -> 
 
 
 def _file(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return file_of(world, arguments[0], _source(target))
+    return find_file(world, arguments[0], _source(target))
 
 
 def _source(target: Value) -> str:
@@ -117,7 +117,7 @@ def _link(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
         case LinkValue() as link:
             return LinkValue(link.target, link.source, display or link.display, link.external)
         case value:
-            made = link_to(to_text(value), _source(target))
+            made = make_link(to_text(value), _source(target))
             return LinkValue(made.target, made.source, display or made.display, made.external)
 
 

@@ -32,6 +32,6 @@ GLOBAL_NAMES: Final = frozenset({*GLOBAL, "if"})
 METHOD_NAMES: Final = frozenset({*ANY, *PER_ELEMENT, *(name for table in METHODS.values() for name in table)})
 
 
-def method_of(type_name: TypeName, name: str) -> Method | None:
+def find_method(type_name: TypeName, name: str) -> Method | None:
     """The function that values of the type have under the name."""
     return METHODS.get(type_name, {}).get(name) or ANY.get(name)

@@ -24,8 +24,8 @@ from vaultbridge.bases.context import (
     number_argument,
     text_argument,
 )
-from vaultbridge.bases.convert import relative
-from vaultbridge.bases.operators import equal, identity, sort_key
+from vaultbridge.bases.convert import describe_relative
+from vaultbridge.bases.operators import are_equal, identity_key, sort_key
 from vaultbridge.bases.regex_match import CompiledRegex, RegexMatch
 from vaultbridge.bases.values import (
     MAX_LIST_ITEMS,
@@ -34,10 +34,10 @@ from vaultbridge.bases.values import (
     Duration,
     FormulaError,
     Value,
-    checked_text,
+    check_text,
+    format_number,
     is_empty,
     milliseconds,
-    number_text,
     to_text,
 )
 
@@ -74,7 +74,7 @@ def _round(world: EvaluationContext, target: Value, arguments: Arguments) -> Val
 def _to_fixed(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     number, digits = number_argument((target,), 0, "toFixed"), _digits(arguments, "toFixed")
     if not math.isfinite(number) or abs(number) >= 1e21:
-        return number_text(number)
+        return format_number(number)
     # The double's exact value is what is rounded, as JavaScript does: (1.005).toFixed(2) is "1.00".
     with localcontext(prec=_EXACT_DIGITS):
         rounded = Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
@@ -105,11 +105,11 @@ def _time(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
 
 
 def _format(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return checked_text(world.format_moment(_date_of(target).when, text_argument(arguments, 0)))
+    return check_text(world.format_moment(_date_of(target).when, text_argument(arguments, 0)))
 
 
 def _relative(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return relative(_date_of(target), world.now)
+    return describe_relative(_date_of(target), world.now)
 
 
 DATE: Final = {
@@ -150,7 +150,7 @@ def items_of(value: Value) -> tuple[Value, ...]:
 def _holds(world: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
     # `file.tags` are shown with their `#`, and people ask for them without.
     tag = f"#{wanted}" if isinstance(wanted, str) else None
-    return any(equal(item, wanted, world) or (tag is not None and item == tag) for item in items)
+    return any(are_equal(item, wanted, world) or (tag is not None and item == tag) for item in items)
 
 
 def _contains(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
@@ -182,7 +182,7 @@ def _join(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
     parts = [to_text(item) for item in items_of(target)]
     total = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
     world.charge(total // 64)
-    return checked_text(separator.join(parts))
+    return check_text(separator.join(parts))
 
 
 def _reverse(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
@@ -204,7 +204,7 @@ def _sort(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
 def _unique(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     seen: dict[object, Value] = {}
     for item in items_of(target):
-        seen.setdefault(identity(item, world), item)
+        seen.setdefault(identity_key(item, world), item)
     return tuple(seen.values())
 
 
@@ -340,7 +340,7 @@ def _replace(world: EvaluationContext, target: Value, arguments: Arguments) -> V
         done = match.end
         if size > MAX_TEXT_CHARS:
             break
-    return checked_text("".join(parts) + text[done:])
+    return check_text("".join(parts) + text[done:])
 
 
 def _expanded(template: str, match: RegexMatch, regex: CompiledRegex) -> str:

@@ -30,7 +30,7 @@ from vaultbridge.markdown.model import (
     Tag,
     Task,
 )
-from vaultbridge.markdown.text import decode, displayable
+from vaultbridge.markdown.text import decode, replace_surrogates
 
 EMBED: Final = 1
 AMBIGUOUS: Final = 8
@@ -119,7 +119,7 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
         message = f"The file has {len(data)} bytes; content above {NOTE_PARSE_BYTES} is not searched."
         return rows_of(Note(problems=(Problem("too-large", message),)), None, hash_)
     decoded = decode(data)
-    text = displayable(decoded.text)
+    text = replace_surrogates(decoded.text)
     if kind == "canvas":
         from vaultbridge.canvas.parse import parse_canvas
 
@@ -145,7 +145,9 @@ def _readable_json(text: str) -> str:
             codes = match[0].replace("\\u", " ").split()
             units = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
             return (
-                displayable(units.decode("utf-16-be", "surrogatepass")).replace("\n", " ").replace("\r", " ")
+                replace_surrogates(units.decode("utf-16-be", "surrogatepass"))
+                .replace("\n", " ")
+                .replace("\r", " ")
             )
         return match[0][1] if match[0][1] in '"\\/' else " "
 
@@ -166,18 +168,20 @@ def rows_of(note: Note, text: str | None, hash_: str) -> Rows:
 def _storable_note(note: Note) -> Note:
     properties = note.properties
     if properties is not None:
-        values = {displayable(str(name)): _storable(value) for name, value in properties.values.items()}
+        values = {
+            replace_surrogates(str(name)): _storable(value) for name, value in properties.values.items()
+        }
         properties = msgspec.structs.replace(properties, values=values)
-    aliases = tuple(map(displayable, note.aliases))
-    tags = tuple(msgspec.structs.replace(tag, name=displayable(tag.name)) for tag in note.tags)
+    aliases = tuple(map(replace_surrogates, note.aliases))
+    tags = tuple(msgspec.structs.replace(tag, name=replace_surrogates(tag.name)) for tag in note.tags)
     links = tuple(
         msgspec.structs.replace(
             link,
-            raw=displayable(link.raw),
-            target=displayable(link.target),
-            subpath=displayable(link.subpath),
-            display=None if link.display is None else displayable(link.display),
-            property_name=displayable(link.property_name),
+            raw=replace_surrogates(link.raw),
+            target=replace_surrogates(link.target),
+            subpath=replace_surrogates(link.subpath),
+            display=None if link.display is None else replace_surrogates(link.display),
+            property_name=replace_surrogates(link.property_name),
         )
         for link in note.links
     )
@@ -186,7 +190,7 @@ def _storable_note(note: Note) -> Note:
 
 def _storable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
-        return displayable(value)
+        return replace_surrogates(value)
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 63:
         # Obsidian's numbers are JavaScript's.
         return float(value) if value.bit_length() < 1024 else None
@@ -195,7 +199,7 @@ def _storable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list):
         return [_storable(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {displayable(str(name)): _storable(item, depth + 1) for name, item in value.items()}
+        return {replace_surrogates(str(name)): _storable(item, depth + 1) for name, item in value.items()}
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
@@ -213,7 +217,7 @@ def _rows_of(note: Note, text: str | None, hash_: str) -> Rows:
         properties=_property_rows(note),
         tasks=_task_rows(note),
         problems=[
-            (seq, problem.line, problem.code, displayable(problem.message))
+            (seq, problem.line, problem.code, replace_surrogates(problem.message))
             for seq, problem in enumerate(note.problems)
         ],
     )

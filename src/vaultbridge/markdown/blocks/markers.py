@@ -240,7 +240,7 @@ def after_quote_mark(line: str, pos: int) -> tuple[int, int]:
     return (pos + 1, 0) if pos < len(line) and line[pos] == " " else (pos, 0)
 
 
-def match_boxes(boxes: list[Container], line: str, *, in_text: bool) -> tuple[int, int, int]:
+def match_containers(boxes: list[Container], line: str, *, in_text: bool) -> tuple[int, int, int]:
     """How many of the open boxes the line stays in, and where its content begins (offset and column).
 
     `in_text` says that a paragraph is open. Then, in the app but not in CommonMark, a `>` right below the

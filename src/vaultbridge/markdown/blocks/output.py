@@ -49,7 +49,7 @@ _TRAILING_TAG = re.compile(r"(?:\A|[ \t])(#[^\s!@#$%^&*(),.?\":{}|<>]+)\Z")
 _TRAILING_BLOCK_ID = re.compile(r"(?:\A|[ \t])\^[A-Za-z0-9-]+\Z")
 
 
-def task_fields(text: str) -> tuple[str, dict[str, str]]:
+def split_task_fields(text: str) -> tuple[str, dict[str, str]]:
     """The description and the fields, in the order of the text. Priorities are given by name."""
     if text.isascii() or not _SIGN.search(text):
         return text, {}
@@ -99,7 +99,7 @@ _NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", 
 """The blocks that carry no id of their own, so that one on a line alone names the block above it."""
 
 
-class Blocks:
+class BlockOutput:
     def __init__(self, text: str, starts: list[int], found: InlineResult) -> None:
         self.headings: list[Heading] = []
         self.tasks: list[Task] = []
@@ -119,7 +119,7 @@ class Blocks:
 
     def task(self, line: str, base: int, status_at: int, after: int, depth: int) -> None:
         text = line[after:].strip()
-        description, fields = task_fields(text)
+        description, fields = split_task_fields(text)
         at = base + status_at
         self.tasks.append(
             Task(

@@ -30,9 +30,9 @@ from vaultbridge.markdown.blocks.markers import (
     Container,
     after_quote_mark,
     indentation,
-    match_boxes,
+    match_containers,
 )
-from vaultbridge.markdown.blocks.output import Blocks
+from vaultbridge.markdown.blocks.output import BlockOutput
 from vaultbridge.markdown.inline.scan import InlineResult, scan_inline
 from vaultbridge.markdown.text import BLANKS
 
@@ -47,7 +47,7 @@ class ScanState:
     """One text being scanned; `out` collects the values of its blocks."""
 
     def __init__(self, text: str, lines: list[str], starts: list[int], found: InlineResult) -> None:
-        self.out = Blocks(text, starts, found)
+        self.out = BlockOutput(text, starts, found)
         self._text = text
         self._lines = lines
         self._starts = starts
@@ -189,7 +189,7 @@ class BlockScan(ScanState):
 
     def _read_line(self, line: str, base: int) -> None:
         boxes = self._boxes
-        matched, pos, column = match_boxes(boxes, line, in_text=bool(self._para)) if boxes else (0, 0, 0)
+        matched, pos, column = match_containers(boxes, line, in_text=bool(self._para)) if boxes else (0, 0, 0)
         at, at_column = indentation(line, pos, column)
         if at == len(line):
             self._blank_line(matched, base + pos)

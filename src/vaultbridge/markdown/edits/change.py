@@ -31,7 +31,7 @@ class Change(Struct, frozen=True, gc=False, order=True):
     text: str
 
 
-def in_order(changes: Iterable[Change], length: int) -> tuple[Change, ...]:
+def sort_changes(changes: Iterable[Change], length: int) -> tuple[Change, ...]:
     """The changes sorted by place, insertions at the same place in the order given.
 
     Raises EditRefused when two of them touch the same characters or one lies outside a text of `length`."""
@@ -51,10 +51,10 @@ def in_order(changes: Iterable[Change], length: int) -> tuple[Change, ...]:
 
 
 def apply_changes(text: str, changes: Iterable[Change]) -> str:
-    """The text with all changes made. Raises EditRefused as `in_order` does."""
+    """The text with all changes made. Raises EditRefused as `sort_changes` does."""
     pieces: list[str] = []
     done = 0
-    for change in in_order(changes, len(text)):
+    for change in sort_changes(changes, len(text)):
         pieces.append(text[done : change.start])
         pieces.append(change.text)
         done = change.end
@@ -66,7 +66,7 @@ def invert(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
     """The changes that turn `apply_changes(text, changes)` back into `text`."""
     shift = 0
     inverse: list[Change] = []
-    for change in in_order(changes, len(text)):
+    for change in sort_changes(changes, len(text)):
         start = change.start + shift
         inverse.append(Change(start, start + len(change.text), text[change.start : change.end]))
         shift += len(change.text) - (change.end - change.start)
@@ -100,7 +100,7 @@ def line_end_near(text: str, offset: int) -> str:
     return after.group() if after else "\n"
 
 
-def with_line_ends(text: str, line_end: str) -> str:
+def convert_line_ends(text: str, line_end: str) -> str:
     """The text with each of its line ends written as `line_end`."""
     return _LINE_END.sub(lambda _: line_end, text)
 
@@ -110,7 +110,7 @@ def split_lines(text: str) -> list[str]:
     return _LINE_END.split(text)
 
 
-def lines_with_ends(text: str) -> list[str]:
+def split_keeping_ends(text: str) -> list[str]:
     """The lines, each with its end; none is empty, and together they are the text."""
     lines: list[str] = []
     done = 0
@@ -122,7 +122,7 @@ def lines_with_ends(text: str) -> list[str]:
     return lines
 
 
-def ends_line(text: str) -> bool:
+def ends_with_line_end(text: str) -> bool:
     return text.endswith(("\n", "\r"))
 
 
@@ -137,7 +137,7 @@ def end_of_line(text: str, offset: int) -> int:
     return match.start() if match else len(text)
 
 
-def after_line(text: str, offset: int) -> int:
+def start_of_next_line(text: str, offset: int) -> int:
     """Where the line after the one that holds `offset` begins."""
     match = _LINE_END.search(text, offset)
     return match.end() if match else len(text)
@@ -148,12 +148,12 @@ def last_line(text: str, start: int, end: int) -> str:
     stop = end
     if text[start:stop].endswith("\r\n"):
         stop -= 2
-    elif ends_line(text[max(start, stop - 1) : stop]):
+    elif ends_with_line_end(text[max(start, stop - 1) : stop]):
         stop -= 1
     return text[max(start, start_of_line(text, stop)) : stop]
 
 
-def runs_together(above: str, below: str) -> bool:
+def would_merge(above: str, below: str) -> bool:
     """Whether two lines, one right after the other, would be read as one block although they were written as
     two: then a blank line belongs between them.
 
@@ -185,33 +185,33 @@ def runs_together(above: str, below: str) -> bool:
     return bool(_QUOTE.match(above) or _LIST_ITEM.match(above) or _BLOCK_ID_LAST.search(above))
 
 
-def fitted(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
+def fit_lines(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
     """What to insert at `offset`, the beginning of a line or the end of the text, so that `addition` stands
     there as lines of its own. `floor` is where the region begins whose last line is the neighbour above.
 
     The text's own ending is kept: when it does not end in a line end, one is put before the addition, and
     after it only if the addition brings its own. Everywhere else the addition's last line is ended."""
     line_end = line_end_near(text, offset)
-    body = with_line_ends(addition, line_end)
+    body = convert_line_ends(addition, line_end)
     lines = split_lines(body)
-    unended = offset == len(text) and text != "" and not ends_line(text)
+    unended = offset == len(text) and text != "" and not ends_with_line_end(text)
     before = line_end if unended else ""
-    if offset > floor and runs_together(last_line(text, floor, offset), lines[0]):
+    if offset > floor and would_merge(last_line(text, floor, offset), lines[0]):
         before += line_end
-    after = "" if unended or not text or ends_line(body) else line_end
+    after = "" if unended or not text or ends_with_line_end(body) else line_end
     last = lines[-2] if lines[-1] == "" and len(lines) > 1 else lines[-1]
-    if offset < len(text) and runs_together(last, text[offset : end_of_line(text, offset)]):
+    if offset < len(text) and would_merge(last, text[offset : end_of_line(text, offset)]):
         after += line_end
     return before + body + after
 
 
-def fitted_in(text: str, note: Note, offset: int, addition: str, *, floor: int = 0) -> str:
-    """As `fitted`, with a blank line before a heading of the note that follows."""
-    inserted = fitted(text, offset, addition, floor=floor)
-    return inserted + apart_from_heading(text, note, offset, inserted)
+def fit_lines_in_note(text: str, note: Note, offset: int, addition: str, *, floor: int = 0) -> str:
+    """As `fit_lines`, with a blank line before a heading of the note that follows."""
+    inserted = fit_lines(text, offset, addition, floor=floor)
+    return inserted + heading_separator(text, note, offset, inserted)
 
 
-def apart_from_heading(text: str, note: Note, offset: int, before: str) -> str:
+def heading_separator(text: str, note: Note, offset: int, before: str) -> str:
     """The line end that keeps `before` apart from a heading at `offset`, empty when there is no need. Above
     a setext heading's text it is a must: the lines would become part of the heading."""
     if not any(start_of_line(text, heading.start) == offset for heading in note.headings):

@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from vaultbridge.errors import EditRefused, InvalidArgument
-from vaultbridge.markdown.edits.change import Change, after_line, apply_changes, line_end_near
+from vaultbridge.markdown.edits.change import Change, apply_changes, line_end_near, start_of_next_line
 from vaultbridge.markdown.model import Note, Properties
 from vaultbridge.markdown.parse import parse
-from vaultbridge.markdown.yaml.layout import Item, PropertyEntry, layout
-from vaultbridge.markdown.yaml.write import block_lines, checked, flow_text, key_text, string_text
+from vaultbridge.markdown.yaml.layout import Item, PropertyEntry, find_entries
+from vaultbridge.markdown.yaml.write import check_value, write_block, write_flow, write_key, write_string
 
 
 def list_changes(
@@ -42,7 +42,7 @@ def list_changes(
 def _anew(text: str, entry: PropertyEntry, values: list[Any]) -> tuple[Change, ...]:
     """None of the old items stays."""
     if entry.shape == "flow-list":
-        return (Change(entry.start, entry.end, flow_text(values)),)
+        return (Change(entry.start, entry.end, write_flow(values)),)
     if not values:
         removed = Change(entry.items[0].line_start, entry.next_line, "")
         return (Change(entry.after_colon, entry.after_colon, " []"), removed)
@@ -65,9 +65,9 @@ def _flow(entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int,
             changes.append(Change(item.start, items[index + 1].start, ""))
     for before, value in added:
         if before > first_kept:
-            changes.append(Change(items[before - 1].end, items[before - 1].end, f", {flow_text(value)}"))
+            changes.append(Change(items[before - 1].end, items[before - 1].end, f", {write_flow(value)}"))
         else:
-            changes.append(Change(items[first_kept].start, items[first_kept].start, f"{flow_text(value)}, "))
+            changes.append(Change(items[first_kept].start, items[first_kept].start, f"{write_flow(value)}, "))
     return tuple(changes)
 
 
@@ -77,9 +77,9 @@ def _block(
     changes: list[Change] = []
     for index, item in enumerate(entry.items):
         if not kept[index]:
-            changes.append(Change(item.line_start, after_line(text, item.end), ""))
+            changes.append(Change(item.line_start, start_of_next_line(text, item.end), ""))
     for before, value in added:
-        place = after_line(text, entry.items[before - 1].end) if before else entry.items[0].line_start
+        place = start_of_next_line(text, entry.items[before - 1].end) if before else entry.items[0].line_start
         changes.append(Change(place, place, _item_line(text, entry.items[0], value)))
     return tuple(changes)
 
@@ -90,7 +90,7 @@ def _item_line(text: str, like: Item, value: Any) -> str:
     blanks = text[like.dash + 1 : like.start]
     if not blanks or blanks.strip(" "):
         blanks = " "
-    return f"{indent}-{blanks}{flow_text(value, inside=False)}{line_end_near(text, like.start)}"
+    return f"{indent}-{blanks}{write_flow(value, inside=False)}{line_end_near(text, like.start)}"
 
 
 SameItem = Callable[[Any, Any], bool]
@@ -108,7 +108,7 @@ def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, 
     """The property gets the value; it, and the block, are made when they are not there. A list keeps its
     style, and items that stay keep their lines; a quoted string stays quoted. No change when the property
     has the value already."""
-    wanted = checked(value)
+    wanted = check_value(value)
     properties = _editable(text, note)
     if properties is None:
         return _verified(text, note, _new_block(text, name, wanted), {name: wanted})
@@ -148,7 +148,7 @@ def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change,
     _check_name(new)
     entry = _entry(text, properties, key)
     renamed = {new if other == key else other: value for other, value in properties.values.items()}
-    return _verified(text, note, (Change(entry.key_start, entry.key_end, key_text(new)),), renamed)
+    return _verified(text, note, (Change(entry.key_start, entry.key_end, write_key(new)),), renamed)
 
 
 def add_to_list(
@@ -156,7 +156,7 @@ def add_to_list(
 ) -> tuple[Change, ...]:
     """One more item at the end of a list. A single value becomes the first item of a list, an empty or
     absent property a list of one. No change when an item equals the value (by `same`, if given)."""
-    wanted = checked(value)
+    wanted = check_value(value)
     properties = _editable(text, note)
     key = find_key(properties, name)
     if properties is None or key is None:
@@ -244,7 +244,7 @@ def _existing(text: str, note: Note, name: str) -> tuple[Properties, str]:
 
 
 def _entry(text: str, properties: Properties, key: str) -> PropertyEntry:
-    for entry in layout(text, properties):
+    for entry in find_entries(text, properties):
         if entry.key == key:
             return entry
     raise EditRefused(f"The property {key!r} is written in a form that cannot be edited.")
@@ -262,7 +262,7 @@ def _new_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
 
 def _new_entry(text: str, properties: Properties, name: str, value: Any) -> Change:
     """At the end of the block, indented like the other keys."""
-    entries = layout(text, properties)
+    entries = find_entries(text, properties)
     indent = " " * entries[-1].column if entries else ""
     at = properties.body_end
     return Change(at, at, _written(name, value, indent, line_end_near(text, at)))
@@ -270,9 +270,9 @@ def _new_entry(text: str, properties: Properties, name: str, value: Any) -> Chan
 
 def _written(name: str, value: Any, indent: str, line_end: str) -> str:
     _check_name(name)
-    lines = [f"{indent}{key_text(name)}:{_beside(value)}"]
+    lines = [f"{indent}{write_key(name)}:{_beside(value)}"]
     if _stands_below(value):
-        lines += block_lines(value, indent + "  ")
+        lines += write_block(value, indent + "  ")
     return "".join(line + line_end for line in lines)
 
 
@@ -284,18 +284,18 @@ def _beside(value: Any) -> str:
     """What stands on the key's line; the app leaves an empty property empty."""
     if value is None or _stands_below(value):
         return ""
-    return f" {flow_text(value, inside=False)}"
+    return f" {write_flow(value, inside=False)}"
 
 
 def _set_entry(text: str, entry: PropertyEntry, present: Any, wanted: Any) -> tuple[Change, ...]:
     if isinstance(wanted, list) and isinstance(present, list) and entry.items:
         return list_changes(text, entry, *_item_steps(present, wanted))
     if entry.shape == "flow-list" and isinstance(wanted, list):
-        return (Change(entry.start, entry.end, flow_text(wanted)),)
+        return (Change(entry.start, entry.end, write_flow(wanted)),)
     if entry.shape == "flow-map" and isinstance(wanted, dict):
-        return (Change(entry.start, entry.end, flow_text(wanted)),)
+        return (Change(entry.start, entry.end, write_flow(wanted)),)
     if isinstance(wanted, str) and entry.quote:
-        return (Change(entry.start, entry.end, string_text(wanted, inside=False, quote=entry.quote)),)
+        return (Change(entry.start, entry.end, write_string(wanted, inside=False, quote=entry.quote)),)
     return tuple(_value_anew(text, entry, wanted))
 
 
@@ -308,13 +308,13 @@ def _value_anew(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change
     else:
         if beside:
             yield Change(entry.after_colon, entry.after_colon, beside)
-        below = after_line(text, entry.after_colon)
+        below = start_of_next_line(text, entry.after_colon)
         if not _stands_below(wanted):
             yield Change(below, entry.next_line, "")
             return
     if _stands_below(wanted):
         line_end = line_end_near(text, entry.next_line)
-        lines = "".join(line + line_end for line in block_lines(wanted, " " * entry.column + "  "))
+        lines = "".join(line + line_end for line in write_block(wanted, " " * entry.column + "  "))
         yield Change(below, entry.next_line, lines)
 
 

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.edits.tags import tag_name
+from vaultbridge.markdown.edits.tags import parse_tag_name
 from vaultbridge.markdown.yaml.core import resolve_plain
 
 PropertyType: TypeAlias = Literal[
@@ -27,12 +27,12 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")
 
 
-def type_of(name: str, types: Mapping[str, str]) -> str:
+def property_type(name: str, types: Mapping[str, str]) -> str:
     """The type of a property, by `types.json` (names in lower case) unless the app itself says it."""
     return _OF_THE_APP.get(name.lower()) or types.get(name.lower(), "")
 
 
-def coerce(value: Any, kind: str) -> Any:
+def coerce_value(value: Any, kind: str) -> Any:
     """The value as a property of this type holds it. An unknown type (a plugin's) takes any value."""
     if value is None:
         return None
@@ -50,7 +50,7 @@ def coerce(value: Any, kind: str) -> Any:
         case "multitext" | "aliases":
             return [_text(item) for item in _items(value, kind)]
         case "tags":
-            return [tag_name(_text(item)) for item in _items(value, kind)]
+            return [parse_tag_name(_text(item)) for item in _items(value, kind)]
         case _:
             return value
 

@@ -17,15 +17,15 @@ from typing import Final
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import (
     Change,
-    after_line,
-    apart_from_heading,
     apply_changes,
-    fitted,
-    fitted_in,
+    convert_line_ends,
+    fit_lines,
+    fit_lines_in_note,
+    heading_separator,
     line_end_near,
-    lines_with_ends,
+    split_keeping_ends,
     start_of_line,
-    with_line_ends,
+    start_of_next_line,
 )
 from vaultbridge.markdown.edits.text import append, first_content
 from vaultbridge.markdown.model import Block, Heading, Note
@@ -52,7 +52,9 @@ def append_under_heading(
     end = section.end if whole else _own_end(text, note, section)
     offset = _content_end(text, section.body_start, end)
     return (
-        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+        Change(
+            offset, offset, fit_lines_in_note(text, note, offset, addition, floor=min(section.start, offset))
+        ),
     )
 
 
@@ -82,7 +84,9 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition:
         return ()
     offset = first_content(text, section.body_start, _own_end(text, note, section))
     return (
-        Change(offset, offset, fitted_in(text, note, offset, addition, floor=min(section.start, offset))),
+        Change(
+            offset, offset, fit_lines_in_note(text, note, offset, addition, floor=min(section.start, offset))
+        ),
     )
 
 
@@ -97,16 +101,20 @@ def replace_under_heading(
     stop = _content_end(text, section.body_start, end)
     if stop <= start:
         return (
-            (Change(start, start, fitted_in(text, note, start, new, floor=min(section.start, start))),)
+            (
+                Change(
+                    start, start, fit_lines_in_note(text, note, start, new, floor=min(section.start, start))
+                ),
+            )
             if new
             else ()
         )
     line_end = line_end_near(text, stop)
-    body = re.sub(r"(?:\r\n|\n|\r)+$", "", with_line_ends(new, line_end))
+    body = re.sub(r"(?:\r\n|\n|\r)+$", "", convert_line_ends(new, line_end))
     body = re.sub(r"^(?:[ \t]*(?:\r\n|\n|\r))+", "", body)
     ending = re.search(r"(?:\r\n|\n|\r)?$", text[start:stop])
     body += ending.group() if body and ending else ""
-    return (Change(start, stop, body + (apart_from_heading(text, note, stop, body) if body else "")),)
+    return (Change(start, stop, body + (heading_separator(text, note, stop, body) if body else "")),)
 
 
 def append_after_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
@@ -114,8 +122,8 @@ def append_after_block(text: str, note: Note, block_id: str, addition: str) -> t
     block = find_block(note, block_id, unique=True)
     if not addition:
         return ()
-    offset = after_line(text, block.end)
-    return (Change(offset, offset, fitted(text, offset, addition)),)
+    offset = start_of_next_line(text, block.end)
+    return (Change(offset, offset, fit_lines(text, offset, addition)),)
 
 
 def prepend_before_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
@@ -124,7 +132,7 @@ def prepend_before_block(text: str, note: Note, block_id: str, addition: str) ->
     if not addition:
         return ()
     offset = start_of_line(text, block.start)
-    return (Change(offset, offset, fitted(text, offset, addition)),)
+    return (Change(offset, offset, fit_lines(text, offset, addition)),)
 
 
 def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
@@ -132,7 +140,7 @@ def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Chang
     item keeps its mark and its task box when the new text brings none."""
     block = find_block(note, block_id, unique=True)
     start, stop = _block_text(text, block)
-    body = with_line_ends(new, line_end_near(text, block.start)).strip("\r\n").rstrip()
+    body = convert_line_ends(new, line_end_near(text, block.start)).strip("\r\n").rstrip()
     body = re.sub(rf"[ \t\r\n]*\^{re.escape(block.id)}$", "", body, flags=re.IGNORECASE)
     if not body:
         raise EditRefused(f"The block ^{block.id} cannot become empty.", hint="Remove its lines instead.")
@@ -191,7 +199,7 @@ def _content_end(text: str, start: int, end: int) -> int:
     """After the last line that is not blank, its line end included; `start` when all are."""
     offset = start
     content = start
-    for line in lines_with_ends(text[start:end]):
+    for line in split_keeping_ends(text[start:end]):
         offset += len(line)
         if line.strip():
             content = offset

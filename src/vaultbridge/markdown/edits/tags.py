@@ -12,7 +12,13 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from vaultbridge.errors import EditRefused, InvalidArgument
-from vaultbridge.markdown.edits.change import Change, after_line, apply_changes, end_of_line, start_of_line
+from vaultbridge.markdown.edits.change import (
+    Change,
+    apply_changes,
+    end_of_line,
+    start_of_line,
+    start_of_next_line,
+)
 from vaultbridge.markdown.edits.properties import add_to_list, find_key, remove_from_list, replace_in_list
 from vaultbridge.markdown.model import Note, Tag
 from vaultbridge.markdown.parse import parse
@@ -20,7 +26,7 @@ from vaultbridge.markdown.parse import parse
 _FORBIDDEN: Final = re.compile(r"[\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\]")
 
 
-def tag_name(text: str) -> str:
+def parse_tag_name(text: str) -> str:
     """The tag a caller means, without `#`. Raises InvalidArgument for what the app would not read as one."""
     name = text.strip().removeprefix("#")
     problem = ""
@@ -44,7 +50,7 @@ def tag_name(text: str) -> str:
 def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
     """To the properties, in the style their list of tags has; no change when the note has the tag already,
     there or in its text."""
-    name = tag_name(tag)
+    name = parse_tag_name(tag)
     if any(there.name.lower() == name.lower() for there in note.tags):
         return ()
     key = find_key(note.properties, "tags")
@@ -85,7 +91,7 @@ def remove_tag(
 def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
     """Every occurrence, those under it too (`#a/b` follows `#a`). In the properties a tag that would then
     stand twice stands once. No change when the note does not have the tag."""
-    before, after = old.strip().removeprefix("#"), tag_name(new)
+    before, after = old.strip().removeprefix("#"), parse_tag_name(new)
     rename = _renaming(before, after)
     changes: tuple[Change, ...] = ()
     front = [there for there in note.tags if there.in_properties]
@@ -145,7 +151,7 @@ def _removals(text: str, tags: list[Tag]) -> list[Change]:
         if apply_changes(text[line_start:line_end], within).strip():
             changes += cuts
         else:
-            changes.append(Change(line_start, after_line(text, line_start), ""))
+            changes.append(Change(line_start, start_of_next_line(text, line_start), ""))
     return changes
 
 

@@ -16,31 +16,15 @@ from typing import Final
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.markdown.edits.change import (
     Change,
-    apply_changes,
-    ends_line,
-    fitted,
-    fitted_in,
-    in_order,
-    invert,
+    convert_line_ends,
+    ends_with_line_end,
+    fit_lines,
+    fit_lines_in_note,
     line_end_near,
-    lines_with_ends,
+    split_keeping_ends,
     split_lines,
-    with_line_ends,
 )
 from vaultbridge.markdown.model import Note
-
-__all__ = [
-    "Change",
-    "append",
-    "apply_changes",
-    "first_content",
-    "in_order",
-    "insert_at_line",
-    "invert",
-    "prepend",
-    "replace_lines",
-    "replace_text",
-]
 
 LINES_NAMED: Final = 8
 """How many places a refusal names: enough to tell them apart, and the message stays one line."""
@@ -57,7 +41,7 @@ def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
     if not addition:
         return ()
     floor = note.properties.end if note.properties else 0
-    return (Change(len(text), len(text), fitted(text, len(text), addition, floor=floor)),)
+    return (Change(len(text), len(text), fit_lines(text, len(text), addition, floor=floor)),)
 
 
 def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
@@ -72,14 +56,14 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
             "Text that begins with '---' at the top of a note would become its properties.",
             hint="Set the properties one by one, or begin the text with another line.",
         )
-    return (Change(offset, offset, fitted_in(text, note, offset, addition, floor=floor)),)
+    return (Change(offset, offset, fit_lines_in_note(text, note, offset, addition, floor=floor)),)
 
 
 def first_content(text: str, start: int, end: int) -> int:
     """Where the first line that is not blank begins, between `start` (the beginning of a line) and `end`;
     `start` itself when all are blank."""
     offset = start
-    for line in lines_with_ends(text[start:end]):
+    for line in split_keeping_ends(text[start:end]):
         if line.strip():
             return offset
         offset += len(line)
@@ -102,10 +86,10 @@ def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
         _must_have_no_properties(text, starts)
     offset = starts[line - 1] if line <= len(starts) else len(text)
     line_end = line_end_near(text, offset)
-    body = with_line_ends(addition, line_end)
-    if offset == len(text) and text and not ends_line(text):
+    body = convert_line_ends(addition, line_end)
+    if offset == len(text) and text and not ends_with_line_end(text):
         return (Change(offset, offset, line_end + body),)
-    if text and not ends_line(body):
+    if text and not ends_with_line_end(body):
         body += line_end
     return (Change(offset, offset, body),)
 
@@ -136,11 +120,11 @@ def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, .
     end = starts[last] if last < len(starts) else len(text)
     if not new:
         return (Change(start, end, ""),)
-    body = with_line_ends(new, line_end_near(text, end if end < len(text) else start))
+    body = convert_line_ends(new, line_end_near(text, end if end < len(text) else start))
     old = text[start:end]
     ending = re.search(r"(\r\n|\n|\r)$", old)
     kept = ending.group() if ending else ""
-    if ends_line(body):
+    if ends_with_line_end(body):
         body = re.sub(r"(\r\n|\n|\r)$", "", body)
     return (Change(start, end, body + kept),)
 
@@ -154,7 +138,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
         raise InvalidArgument("The text to replace is empty.", argument="old")
     sought = old
     if sought not in text and len(split_lines(old)) > 1:
-        sought = next((s for e in ("\r\n", "\n", "\r") if (s := with_line_ends(old, e)) in text), old)
+        sought = next((s for e in ("\r\n", "\n", "\r") if (s := convert_line_ends(old, e)) in text), old)
     places = _occurrences(text, sought)
     if not places:
         raise EditRefused("The text to replace does not occur in the note.", hint=_near_miss(text, old))
@@ -169,7 +153,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
     for place in places:
         if changes and place < changes[-1].end:
             continue
-        body = with_line_ends(new, line_end_near(text, place))
+        body = convert_line_ends(new, line_end_near(text, place))
         changes.append(Change(place, place + len(sought), body))
     return tuple(changes)
 
@@ -187,7 +171,7 @@ def _occurrences(text: str, sought: str) -> list[int]:
 def _line_starts(text: str) -> list[int]:
     starts: list[int] = []
     offset = 0
-    for line in lines_with_ends(text):
+    for line in split_keeping_ends(text):
         starts.append(offset)
         offset += len(line)
     return starts

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.markdown.edits.change import Change, line_end_near, lines_with_ends
+from vaultbridge.markdown.edits.change import Change, line_end_near, split_keeping_ends
 
 _HEADER: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _NO_END: Final = "\\ No newline at end of file"
@@ -59,7 +59,7 @@ class _Hunk(Struct, frozen=True):
 def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
     """The changes a unified diff makes. Raises EditRefused, naming the hunk and line, when the diff is
     malformed, is for several files, or does not fit the note."""
-    lines = lines_with_ends(text)
+    lines = split_keeping_ends(text)
     bare = [line.rstrip("\r\n") for line in lines]
     starts = [0]
     for line in lines:
@@ -241,7 +241,7 @@ def make_diff(old: str, new: str, path: str) -> str:
     `old` gives `new` when both keep to one kind of line end."""
     if old == new:
         return ""
-    before, after = lines_with_ends(old), lines_with_ends(new)
+    before, after = split_keeping_ends(old), split_keeping_ends(new)
     head = [f"--- a/{path}\n", f"+++ b/{path}\n"]
     return "".join(
         head + [piece for group in _groups(before, after) for piece in _shown(group, before, after)]

@@ -61,7 +61,7 @@ def split_wiki(inside: str) -> tuple[str, str, str | None]:
     return target, mark + subpath, display
 
 
-def wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | None:
+def read_wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | None:
     """The link a whole `[[…]]` or `![[…]]` makes; None when it names nothing."""
     embed = raw[0] == "!"
     target, subpath, display = split_wiki(raw[3:-2] if embed else raw[2:-2])
@@ -70,7 +70,7 @@ def wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | None:
     return Link(raw, target, subpath, display, embed, kind, line, start, start + len(raw))
 
 
-def destination(text: str, at: int) -> tuple[str, int] | None:
+def read_destination(text: str, at: int) -> tuple[str, int] | None:
     """Reads `(dest "title")` at an opening parenthesis: the destination as written, and the offset after
     the closing one. None when CommonMark sees no destination (a literal space, unbalanced parentheses)."""
     opened = _OPEN.match(text, at)
@@ -131,7 +131,7 @@ def _decoded_run(match: re.Match[str]) -> str:
     return "".join(out)
 
 
-def property_link(value: str, raw: str, name: str, line: int, start: int) -> Link | None:
+def read_property_link(value: str, raw: str, name: str, line: int, start: int) -> Link | None:
     """The link that a property's whole value makes, wiki or Markdown. `raw` is the value as written."""
     place: Any = {"kind": "property", "line": line, "start": start, "end": start + len(raw)}
     place["property_name"] = name
@@ -148,7 +148,7 @@ def property_link(value: str, raw: str, name: str, line: int, start: int) -> Lin
     text = _WHOLE_TEXT.match(value)
     if text is None:
         return None
-    read = destination(value, text.end())
+    read = read_destination(value, text.end())
     if read is None or read[1] != len(value):
         return None
     leads = internal_target(read[0])

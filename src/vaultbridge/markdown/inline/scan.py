@@ -17,7 +17,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from vaultbridge.markdown.inline.links import WIKI_INSIDE, destination, internal_target, wiki_link
+from vaultbridge.markdown.inline.links import WIKI_INSIDE, internal_target, read_destination, read_wiki_link
 from vaultbridge.markdown.inline.spans import HtmlScanner, Spans
 from vaultbridge.markdown.model import Footnote, InlineField, Link, LinkKind, Tag
 from vaultbridge.markdown.text import BLANKS
@@ -218,7 +218,7 @@ class _Pass:
 
     def _wiki(self, raw: str, start: int) -> None:
         kind: LinkKind = "wiki"
-        link = wiki_link(raw, kind, self._line(start), self.base + start)
+        link = read_wiki_link(raw, kind, self._line(start), self.base + start)
         if link is None:
             return
         self.found.links.append(link)
@@ -269,7 +269,7 @@ class _Pass:
             return pos
         image = mark == "!"
         if part.startswith("(", pos) and (active or image):
-            read = destination(part, pos)
+            read = read_destination(part, pos)
             if read is not None:
                 del self.found.tags[tags_before:]
                 self._markdown(read[0], part[inside:start], opened, read[1], image=image)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from msgspec import Struct
 
 from vaultbridge.errors import EditRefused
-from vaultbridge.markdown.edits.change import after_line, end_of_line, start_of_line
+from vaultbridge.markdown.edits.change import end_of_line, start_of_line, start_of_next_line
 from vaultbridge.markdown.model import Properties
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 
 if TYPE_CHECKING:
     from yaml.nodes import MappingNode, Node
@@ -64,13 +64,13 @@ class PropertyEntry(Struct, frozen=True):
         return self.shape not in ("block-list", "block-map")
 
 
-def layout(text: str, properties: Properties) -> tuple[PropertyEntry, ...]:
+def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]:
     """Every property of a valid block, in the order of the text. Raises EditRefused for a form that cannot be
     edited by line: `{…}` around the whole block, or `? key`."""
     # PyYAML takes long to import, and only an edit of properties comes here.
     import yaml
 
-    body = displayable(text[properties.body_start : properties.body_end])
+    body = replace_surrogates(text[properties.body_start : properties.body_end])
     root = yaml.compose(body, Loader=yaml.SafeLoader)
     if root is None or not isinstance(root, yaml.MappingNode):
         return ()
@@ -126,7 +126,7 @@ def _entry(
         start=start,
         end=end,
         line_start=line_start,
-        next_line=after_line(text, end),
+        next_line=start_of_next_line(text, end),
         column=span[0] - line_start,
         shape=shape,
         quote=quote,
@@ -175,7 +175,7 @@ def _items(text: str, offset: int, node: Node) -> list[Item]:
             continue
         dash = _dash(text, at)
         items.append(Item(start, end, start_of_line(text, dash), dash))
-        at = after_line(text, end)
+        at = start_of_next_line(text, end)
     return items
 
 
@@ -186,5 +186,5 @@ def _dash(text: str, at: int) -> int:
         bare = text[at:end].lstrip(" \t")
         if bare.startswith("-"):
             return end - len(bare)
-        at = after_line(text, at)
+        at = start_of_next_line(text, at)
     return at

@@ -26,16 +26,16 @@ _NEVER_SINGLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\
 _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
-def checked(value: Any, *, depth: int = 0) -> Any:
+def check_value(value: Any, *, depth: int = 0) -> Any:
     """The value with tuples made lists, if a property can hold it; else InvalidArgument."""
     if depth > VALUE_DEPTH:
         raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):
-        return [checked(item, depth=depth + 1) for item in value]
+        return [check_value(item, depth=depth + 1) for item in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: checked(item, depth=depth + 1) for key, item in value.items()}
+        return {key: check_value(item, depth=depth + 1) for key, item in value.items()}
     raise InvalidArgument(
         f"A property cannot hold a {type(value).__name__}.",
         argument="value",
@@ -43,12 +43,12 @@ def checked(value: Any, *, depth: int = 0) -> Any:
     )
 
 
-def flow_text(value: Any, *, inside: bool = True) -> str:
+def write_flow(value: Any, *, inside: bool = True) -> str:
     """The value on one line. `inside` says that it stands within `[ ]` or `{ }`, where commas and brackets
     end a plain string."""
     match value:
         case str():
-            return string_text(value, inside=inside)
+            return write_string(value, inside=inside)
         case None:
             return "null"
         case bool():
@@ -58,13 +58,13 @@ def flow_text(value: Any, *, inside: bool = True) -> str:
         case float():
             return _float_text(value)
         case list():
-            return f"[{', '.join(map(flow_text, value))}]"
+            return f"[{', '.join(map(write_flow, value))}]"
         case _:
-            pairs = (f"{string_text(key)}: {flow_text(item)}" for key, item in value.items())
+            pairs = (f"{write_string(key)}: {write_flow(item)}" for key, item in value.items())
             return f"{{{', '.join(pairs)}}}"
 
 
-def string_text(text: str, *, inside: bool = True, quote: str = "") -> str:
+def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
     """The string, quoted if need be; `quote` asks for that kind of quotes where they can hold it."""
     if not quote and _reads_plain(text, inside=inside):
         return text
@@ -78,21 +78,21 @@ def string_text(text: str, *, inside: bool = True, quote: str = "") -> str:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match.group()):04x}", json.dumps(text, ensure_ascii=False))
 
 
-def key_text(name: str) -> str:
+def write_key(name: str) -> str:
     """A key as it stands before its colon."""
     if _SURELY_PLAIN.fullmatch(name):
         return name
     if not _NEVER_PLAIN.search(name) and parse_yaml(f"{name}: x").value == {name: "x"}:
         return name
-    return string_text(name, quote='"')
+    return write_string(name, quote='"')
 
 
-def block_lines(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
+def write_block(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
     """The lines, without ends, of a list or map that stands under its key. What nests deeper is written on
     one line."""
     if isinstance(value, list):
-        return [f"{indent}{item_lead}{flow_text(item, inside=False)}" for item in value]
-    return [f"{indent}{key_text(key)}: {flow_text(item, inside=False)}" for key, item in value.items()]
+        return [f"{indent}{item_lead}{write_flow(item, inside=False)}" for item in value]
+    return [f"{indent}{write_key(key)}: {write_flow(item, inside=False)}" for key, item in value.items()]
 
 
 def _reads_plain(text: str, *, inside: bool) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.markdown.text import displayable
+from vaultbridge.markdown.text import replace_surrogates
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -170,7 +170,7 @@ def page(
     shown: list[str] = []
     length = 0
     for row in rows:
-        text = displayable(row)
+        text = replace_surrogates(row)
         text = text if len(text) <= row_chars else text[: row_chars - 1] + "…"
         if shown and length + len(text) > PAGE_CHARS:
             break
@@ -232,7 +232,7 @@ def cut(text: str, *, start: int, max_chars: int) -> str:
         )
     stop = min(len(text), start + max_chars)
     if stop == len(text):
-        return displayable(text[start:])
+        return replace_surrogates(text[start:])
     line_break = text.rfind("\n", start, stop)
     stop = line_break + 1 if line_break >= start else stop
-    return continued(displayable(text[start:stop]), stop)
+    return continued(replace_surrogates(text[start:stop]), stop)

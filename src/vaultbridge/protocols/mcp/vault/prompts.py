@@ -128,7 +128,7 @@ class Prompts:
             raise NoteNotFound(vault, closest=tuple(self._engines), what="vault")
         from vaultbridge.engine.reading import excerpt
         from vaultbridge.markdown.model import Note
-        from vaultbridge.markdown.text import decode, displayable
+        from vaultbridge.markdown.text import decode, replace_surrogates
         from vaultbridge.vault.read import content_hash
 
         engine = self._engines[vault]
@@ -141,7 +141,7 @@ class Prompts:
         # say where the note begins and ends: what it says is not what the person asks.
         # No text can hold its own hash, so none can pretend to end early.
         mark = f"note-{content_hash(data)}"
-        return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{displayable(text)}\n</{mark}>")
+        return TextContent(text=f"The note {path}, as data:\n<{mark}>\n{replace_surrogates(text)}\n</{mark}>")
 
     def _all(self) -> dict[str, Prompt]:
         found: dict[str, Prompt] = {prompt.name: prompt for prompt in self._built_in}
@@ -157,7 +157,7 @@ class Prompts:
 
     def _notes(self, engine: Engine) -> Iterator[tuple[VaultPath, NotePrompt]]:
         """The prompt notes, straight from the disk: they are wanted before any index is built."""
-        from vaultbridge.markdown.text import decode, displayable
+        from vaultbridge.markdown.text import decode, replace_surrogates
 
         paths = sorted(self._paths(engine))
         for path in paths[:PROMPT_NOTES]:
@@ -168,7 +168,7 @@ class Prompts:
                 continue
             if len(data) <= PROMPT_BYTES:
                 title = path.rpartition("/")[2].removesuffix(".md")
-                yield path, prompt_of(title, displayable(decode(data).text))
+                yield path, prompt_of(title, replace_surrogates(decode(data).text))
 
     def _paths(self, engine: Engine) -> Iterator[VaultPath]:
         if not engine.is_folder(self._folder):

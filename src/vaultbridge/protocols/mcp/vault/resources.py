@@ -256,7 +256,7 @@ def read(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
     data = found.engine.read_bytes(found.path)
     kind = media_type(found.path)
     if kind.startswith(_TEXTUAL):
-        from vaultbridge.markdown.text import decode, displayable
+        from vaultbridge.markdown.text import decode, replace_surrogates
 
-        return (TextResource(uri=uri, text=displayable(decode(data).text), mime_type=kind),)
+        return (TextResource(uri=uri, text=replace_surrogates(decode(data).text), mime_type=kind),)
     return (BlobResource(uri=uri, blob=data, mime_type=kind),)
