@@ -27,7 +27,7 @@ from support.vault_view import VaultView
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import Point, Selection
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
-from vaultbridge.protocols.claude_ide.server import IdeServer, listening_socket
+from vaultbridge.protocols.claude_ide.server import IdeServer, open_socket
 from vaultbridge.protocols.editor.server import EditorServer
 
 REQUESTS = 4000
@@ -65,18 +65,18 @@ async def greeted(client: aiohttp.ClientWebSocketResponse) -> None:
     await client.send_json({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
 
-async def selection_delay(session: aiohttp.ClientSession, url: str, desk: EditorHub) -> float:
+async def selection_delay(session: aiohttp.ClientSession, url: str, hub: EditorHub) -> float:
     """Milliseconds from the end of the debounce until the tenth client has the change (median)."""
     clients = [await connect(session, url) for _ in range(10)]
     for client in clients:
         await greeted(client)
     delays = []
-    desk.state.join("bench", "bench")
+    hub.state.join("bench", "bench")
     await asyncio.sleep(0.7)
     for line in range(1, 11):
         here = Point(line, 0)
         begin = time.perf_counter()
-        desk.state.focus_on("bench", "Note.md", Selection(here, Point(line, 4), "text"))  # type: ignore[arg-type]
+        hub.state.focus_on("bench", "Note.md", Selection(here, Point(line, 4), "text"))  # type: ignore[arg-type]
         await asyncio.gather(*(client.receive() for client in clients))
         delays.append((time.perf_counter() - begin - 0.15) * 1000)
     for client in clients:
@@ -130,16 +130,16 @@ def open_view(vault: Path) -> VaultView:
 async def main() -> None:
     with TemporaryDirectory() as folder:
         view = open_view(Path(folder, "vault"))
-        desk = EditorHub(view.visible)
-        ide = ClaudeIde(view, desk)
-        editor = EditorServer(view, desk, ide, TOKEN)
+        hub = EditorHub(view.visible)
+        ide = ClaudeIde(view, hub)
+        editor = EditorServer(view, hub, ide, TOKEN)
         server = IdeServer(TOKEN, ide.dialect, editor.dialect)
         app = web.Application()
         server.add_routes(app)
         app.router.add_get("/bare", bare_echo)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
-        sock = listening_socket("127.0.0.1", [0])
+        sock = open_socket("127.0.0.1", [0])
         url = f"http://127.0.0.1:{sock.getsockname()[1]}"
         await web.SockSite(runner, sock).start()
         ratios = []
@@ -152,7 +152,7 @@ async def main() -> None:
             await ours.close()
             await bare.close()
             ratio, our_rate, bare_rate = sorted(ratios)[len(ratios) // 2]
-            delay = await selection_delay(session, url + "/", desk)
+            delay = await selection_delay(session, url + "/", hub)
             growth = await idle_growth(session, url + "/", server)
         await server.stop()
         await runner.cleanup()

@@ -22,9 +22,9 @@ from claude.mock_api import MockModel
 from claude.terminal import SCREEN_SECONDS, Terminal, installed_client
 from support.editor import TOKEN, Bridge, running
 from support.serve import Served
-from vaultbridge.editor.hub import ORDINARY
+from vaultbridge.editor.hub import DEFAULT_TIMING
 from vaultbridge.editor.model import Mention, Point, Selection
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, lock_for
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock
 from vaultbridge.vault.paths import vault_path
 
 pytestmark = [
@@ -75,10 +75,10 @@ class Stage:
     async def bridge(
         self, port: int = 0, *, environ: Mapping[str, str] = MappingProxyType({})
     ) -> AsyncIterator[Bridge]:
-        async with running(self.vault, timing=ORDINARY, port=port) as bridge:
+        async with running(self.vault, timing=DEFAULT_TIMING, port=port) as bridge:
             locks = LockFiles(lock_folders(environ, self.home))
-            locks.write(lock_for(bridge.port, TOKEN, [self.vault]))
-            bridge.desk.state.join("person", "test")
+            locks.write(make_lock(bridge.port, TOKEN, [self.vault]))
+            bridge.hub.state.join("person", "test")
             yield bridge
             locks.remove()
 
@@ -122,7 +122,7 @@ async def test_a_configured_folder_connects_by_itself(stage: Stage) -> None:
     for environ in ({"CLAUDE_CONFIG_DIR": str(config)}, {}):
         # The bridge may have been started with the variable or without.
         async with stage.bridge(environ=environ) as bridge:
-            bridge.desk.state.focus_on("person", PLAIN)
+            bridge.hub.state.focus_on("person", PLAIN)
             terminal.start("--ide")
             await terminal.shows("In Plain.md")
         terminal.stop()
@@ -143,7 +143,7 @@ async def test_a_mention_is_attached_wherever_the_client_stands(stage: Stage, wh
         terminal.start("--ide")
         await terminal.shows("❯")
         await _connected(bridge)
-        bridge.desk.mention(Mention(note, 2, 2))
+        bridge.hub.mention(Mention(note, 2, 2))
         await terminal.shows('Note one.md#L2"')
         await stage.submit("what is there?")
         await terminal.shows("Understood.")
@@ -153,19 +153,19 @@ async def test_a_mention_is_attached_wherever_the_client_stands(stage: Stage, wh
 async def test_selection_mention_and_attachment_reach_the_client(stage: Stage) -> None:
     terminal = stage.terminal
     async with stage.bridge() as bridge:
-        bridge.desk.state.focus_on("person", NOTE, LINES)
+        bridge.hub.state.focus_on("person", NOTE, LINES)
         terminal.start("--ide")
         await terminal.shows("2 lines selected")
-        bridge.desk.state.focus_on("person", PLAIN)
+        bridge.hub.state.focus_on("person", PLAIN)
         await terminal.shows("In Plain.md")
-        bridge.desk.mention(Mention(NOTE, 2, 3))
+        bridge.hub.mention(Mention(NOTE, 2, 3))
         await terminal.shows('@"My Folder/Käse Note.md#L2-3"')
         await stage.submit("what is there?")
         await terminal.shows("Understood.", "Read My Folder/Käse Note.md")
         assert stage.model.saw("beta-in-the-note")
         # Every prompt clears the selection in the client; it must be there again.
         await terminal.shows("Understood.", "In Plain.md")
-        bridge.desk.state.focus_on("person", None)
+        bridge.hub.state.focus_on("person", None)
         await terminal.shows("Understood.", gone="In Plain.md")
 
 
@@ -231,7 +231,7 @@ async def test_an_acceptance_after_an_outside_change_is_told_by_what_became_of_i
         await terminal.shows("❯")
         await _connected(bridge)
         # Attached means read: without that the client would not let the model write.
-        bridge.desk.mention(Mention(vault_path("Busy.md")))
+        bridge.hub.mention(Mention(vault_path("Busy.md")))
         await terminal.shows("@Busy.md")
         rest = "replaced" if tool == "WRITE" else "second 2nd"
         await stage.submit(f"{tool} {str(note).replace(' ', '%20')} {rest}")
@@ -252,7 +252,7 @@ async def test_an_edit_of_a_note_with_crlf_is_shown_as_lf_and_keeps_its_line_end
         await terminal.shows("❯")
         await _connected(bridge)
         # Attached means read: without that the client would not let the model edit.
-        bridge.desk.mention(Mention(vault_path("Windows.md")))
+        bridge.hub.mention(Mention(vault_path("Windows.md")))
         await terminal.shows("@Windows.md")
         await stage.submit(f"EDIT {str(note).replace(' ', '%20')} second 2nd")
         shown = await page.next("diffOpened")
@@ -280,12 +280,12 @@ async def test_a_restart_of_the_bridge_is_survived(stage: Stage) -> None:
     terminal = stage.terminal
     async with stage.bridge() as bridge:
         port = bridge.port
-        bridge.desk.state.focus_on("person", NOTE, LINES)
+        bridge.hub.state.focus_on("person", NOTE, LINES)
         terminal.start("--ide")
         await terminal.shows("2 lines selected")
     await terminal.shows("❯", gone="2 lines selected")
     async with stage.bridge(port) as again:
-        again.desk.state.focus_on("person", PLAIN)
+        again.hub.state.focus_on("person", PLAIN)
         await terminal.shows("In Plain.md")
 
 

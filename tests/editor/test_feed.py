@@ -14,16 +14,16 @@ from vaultbridge.editor.feed import (
     READY_SECONDS,
     ClientFeed,
 )
-from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, Mention, Point, Selection
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, Mention, Point, Selection
 from vaultbridge.vault.paths import vault_path
 
-A = Focus(vault_path("A.md"), CURSOR_AT_TOP, "page")
+A = Focus(vault_path("A.md"), TOP_OF_NOTE, "page")
 B = Focus(vault_path("B.md"), Selection(Point(1, 0), Point(1, 4), "text"), "page")
 
 
 def ready_feed() -> ClientFeed:
     feed = ClientFeed(debounce=0.15, debounce_limit=0.3, ready_after=0.6)
-    feed.greeted(0.0)
+    feed.client_ready(0.0)
     assert feed.due(1.0) == ()
     return feed
 
@@ -39,7 +39,7 @@ def test_nothing_is_told_before_the_client_is_ready() -> None:
     feed.mention(Mention(A.path))
     assert feed.wake_at is None
     assert feed.due(100.0) == ()
-    feed.greeted(100.0)
+    feed.client_ready(100.0)
     assert feed.wake_at == 100.6
     assert feed.due(100.5) == ()
     assert feed.due(100.6) == (A, Mention(A.path))
@@ -49,8 +49,8 @@ def test_a_second_greeting_begins_the_wait_again() -> None:
     """`initialized` comes first and `ide_connected` after it: the latter counts."""
     feed = ClientFeed(debounce=0.1, debounce_limit=0.3, ready_after=0.6)
     feed.focus_changed(A, 0.0)
-    feed.greeted(0.0)
-    feed.greeted(0.5)
+    feed.client_ready(0.0)
+    feed.client_ready(0.5)
     assert feed.due(0.7) == ()
     assert feed.due(1.1) == (A,)
 

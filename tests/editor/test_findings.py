@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.editor.model import Finding
-from vaultbridge.editor.vault_view import FINDINGS_PER_NOTE, findings
+from vaultbridge.editor.vault_view import FINDINGS_PER_NOTE, check_note
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
@@ -28,7 +28,7 @@ def found(text: str) -> tuple[Finding, ...]:
 
     table = FileTable(FILES)
     visible = lambda path: not path.startswith("Private/")  # noqa: E731
-    return findings(vault_path("Here.md"), text, parse(text), table, visible, note_of)
+    return check_note(vault_path("Here.md"), text, parse(text), table, visible, note_of)
 
 
 def codes(text: str) -> list[str]:

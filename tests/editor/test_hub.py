@@ -1,4 +1,4 @@
-"""The desk's own duty: who is told, when, in real (short) time. What is told is `feed`'s and `state`'s."""
+"""The hub's own duty: who is told, when, in real (short) time. What is told is `feed`'s and `state`'s."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from vaultbridge.editor.feed import NO_FOCUS, Told
+from vaultbridge.editor.feed import NO_FOCUS, FeedEvent
 from vaultbridge.editor.hub import EditorHub, Timing
-from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, Mention
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, Mention
 from vaultbridge.errors import PermissionDenied
 from vaultbridge.vault.paths import VaultPath, vault_path
 
@@ -18,139 +18,139 @@ QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_
 
 
 class Assistant:
-    def __init__(self, desk: EditorHub, name: str = "one") -> None:
-        self.told: asyncio.Queue[Told] = asyncio.Queue()
-        self.seat = desk.sit(name, self.told.put_nowait)
+    def __init__(self, hub: EditorHub, name: str = "one") -> None:
+        self.told: asyncio.Queue[FeedEvent] = asyncio.Queue()
+        self.session = hub.connect(name, self.told.put_nowait)
 
-    async def next(self) -> Told:
+    async def next(self) -> FeedEvent:
         return await asyncio.wait_for(self.told.get(), WAIT)
 
 
 def desk_of(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> EditorHub:
-    desk = EditorHub(lambda path: path not in (hidden or ()), timing=timing)
-    desk.state.join("editor", "page")
-    return desk
+    hub = EditorHub(lambda path: path not in (hidden or ()), timing=timing)
+    hub.state.join("editor", "page")
+    return hub
 
 
 async def test_every_greeted_assistant_is_told() -> None:
-    desk = desk_of()
-    one, two = Assistant(desk, "one"), Assistant(desk, "two")
-    one.seat.greeted()
-    two.seat.greeted()
-    desk.state.focus_on("editor", A)
-    assert await one.next() == await two.next() == Focus(A, CURSOR_AT_TOP, "editor")
-    desk.state.focus_on("editor", None)
+    hub = desk_of()
+    one, two = Assistant(hub, "one"), Assistant(hub, "two")
+    one.session.activate()
+    two.session.activate()
+    hub.state.focus_on("editor", A)
+    assert await one.next() == await two.next() == Focus(A, TOP_OF_NOTE, "editor")
+    hub.state.focus_on("editor", None)
     assert await one.next() is NO_FOCUS
 
 
 async def test_one_that_never_greets_hears_nothing_and_keeps_no_mention_from_others() -> None:
-    desk = desk_of()
-    mute = Assistant(desk, "mute")
-    assert desk.mention(Mention(A)) == 0
-    late = Assistant(desk, "late")
-    late.seat.greeted()
+    hub = desk_of()
+    mute = Assistant(hub, "mute")
+    assert hub.mention(Mention(A)) == 0
+    late = Assistant(hub, "late")
+    late.session.activate()
     assert await late.next() == Mention(A)
     assert mute.told.empty()
 
 
 async def test_one_that_left_is_told_no_more() -> None:
-    desk = desk_of()
-    one = Assistant(desk)
-    one.seat.greeted()
-    desk.state.focus_on("editor", A)
-    one.seat.leave()
-    other = Assistant(desk, "other")
-    other.seat.greeted()
+    hub = desk_of()
+    one = Assistant(hub)
+    one.session.activate()
+    hub.state.focus_on("editor", A)
+    one.session.leave()
+    other = Assistant(hub, "other")
+    other.session.activate()
     await other.next()
     assert one.told.empty()
-    assert desk.assistants == ("other",)
+    assert hub.assistants == ("other",)
 
 
 async def test_a_mention_of_a_private_note_is_refused() -> None:
-    desk = desk_of({A})
+    hub = desk_of({A})
     with pytest.raises(PermissionDenied):
-        desk.mention(Mention(A))
+        hub.mention(Mention(A))
 
 
 async def test_a_note_that_became_private_while_its_mention_waited_is_not_told() -> None:
     hidden: set[VaultPath] = set()
-    desk = EditorHub(lambda path: path not in hidden, timing=QUICK)
-    one = Assistant(desk)
-    desk.mention(Mention(A))
-    one.seat.greeted()
+    hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
+    one = Assistant(hub)
+    hub.mention(Mention(A))
+    one.session.activate()
     hidden.add(A)
-    desk.mention(Mention(B))
+    hub.mention(Mention(B))
     assert await one.next() == Mention(B)
     assert one.told.empty()
 
 
 async def test_leaving_takes_back_what_was_asked() -> None:
-    desk = desk_of()
-    one = Assistant(desk)
+    hub = desk_of()
+    one = Assistant(hub)
     from vaultbridge.editor.proposals import FrontEnd, Rejected
 
-    desk.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
+    hub.diffs.join("page", FrontEnd(lambda diff: None, lambda diff, why: None))
 
     async def nothing() -> str:
         return ""
 
-    task = asyncio.ensure_future(desk.diffs.ask("one", "tab", A, nothing, ""))
+    task = asyncio.ensure_future(hub.diffs.ask("one", "tab", A, nothing, ""))
     await asyncio.sleep(0)
-    one.seat.leave()
+    one.session.leave()
     assert await asyncio.wait_for(task, WAIT) == Rejected()
 
 
 async def test_a_note_that_became_private_is_not_told_again_after_a_prompt() -> None:
     """Nobody reported anything since; the scope alone changed."""
     hidden: set[VaultPath] = set()
-    desk = EditorHub(lambda path: path not in hidden, timing=QUICK)
-    desk.state.join("editor", "page")
-    one = Assistant(desk)
-    one.seat.greeted()
-    desk.state.focus_on("editor", A)
-    assert await one.next() == Focus(A, CURSOR_AT_TOP, "editor")
+    hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
+    hub.state.join("editor", "page")
+    one = Assistant(hub)
+    one.session.activate()
+    hub.state.focus_on("editor", A)
+    assert await one.next() == Focus(A, TOP_OF_NOTE, "editor")
     hidden.add(A)
-    one.seat.prompt_submitted()
-    desk.mention(Mention(B))
+    one.session.prompt_submitted()
+    hub.mention(Mention(B))
     assert await one.next() == Mention(B)
     assert one.told.empty()
 
 
 async def test_a_note_that_became_private_before_it_was_told_is_never_told() -> None:
     hidden: set[VaultPath] = set()
-    desk = EditorHub(lambda path: path not in hidden, timing=QUICK)
-    desk.state.join("editor", "page")
-    one = Assistant(desk)
-    one.seat.greeted()
-    desk.state.focus_on("editor", A)
+    hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
+    hub.state.join("editor", "page")
+    one = Assistant(hub)
+    one.session.activate()
+    hub.state.focus_on("editor", A)
     hidden.add(A)
-    desk.mention(Mention(B))
+    hub.mention(Mention(B))
     assert await one.next() == Mention(B)
-    desk.state.focus_on("editor", B)
-    assert await one.next() == Focus(B, CURSOR_AT_TOP, "editor")
+    hub.state.focus_on("editor", B)
+    assert await one.next() == Focus(B, TOP_OF_NOTE, "editor")
 
 
 async def test_a_changed_scope_clears_what_was_shown() -> None:
     hidden: set[VaultPath] = set()
-    desk = EditorHub(lambda path: path not in hidden, timing=QUICK)
-    desk.state.join("editor", "page")
-    one = Assistant(desk)
-    one.seat.greeted()
-    desk.state.focus_on("editor", A)
+    hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
+    hub.state.join("editor", "page")
+    one = Assistant(hub)
+    one.session.activate()
+    hub.state.focus_on("editor", A)
     await one.next()
     hidden.add(A)
-    desk.state.visibility_changed()
+    hub.state.visibility_changed()
     assert await one.next() is NO_FOCUS
 
 
 async def test_who_follows_hears_of_every_assistant_that_comes_or_goes() -> None:
-    desk = desk_of()
+    hub = desk_of()
     counts: list[int] = []
-    stop = desk.follow_assistants(lambda: counts.append(len(desk.assistants)))
-    first, second = Assistant(desk, "one"), Assistant(desk, "two")
-    first.seat.leave()
-    first.seat.leave()
+    stop = hub.follow_assistants(lambda: counts.append(len(hub.assistants)))
+    first, second = Assistant(hub, "one"), Assistant(hub, "two")
+    first.session.leave()
+    first.session.leave()
     assert counts == [1, 2, 1]
     stop()
-    second.seat.leave()
+    second.session.leave()
     assert counts == [1, 2, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.editor.feed import WAIT_SECONDS, WAITING_MENTIONS, WaitingMentions
+from vaultbridge.editor.feed import MENTION_SECONDS, WAITING_MENTIONS, MentionQueue
 from vaultbridge.editor.model import Mention
 from vaultbridge.vault.paths import vault_path
 
@@ -10,28 +10,28 @@ NOTE = Mention(vault_path("Note.md"))
 
 
 def test_a_mention_waits_ten_seconds() -> None:
-    assert WAIT_SECONDS == 10.0
-    waiting = WaitingMentions()
+    assert MENTION_SECONDS == 10.0
+    waiting = MentionQueue()
     waiting.add(NOTE, 0.0)
     assert waiting.take(10.0) == (NOTE,)
 
 
 def test_an_older_one_is_dropped() -> None:
-    waiting = WaitingMentions()
+    waiting = MentionQueue()
     waiting.add(NOTE, 0.0)
     waiting.add(Mention(vault_path("New.md")), 5.0)
     assert waiting.take(10.1) == (Mention(vault_path("New.md")),)
 
 
 def test_each_is_given_once() -> None:
-    waiting = WaitingMentions()
+    waiting = MentionQueue()
     waiting.add(NOTE, 0.0)
     waiting.take(1.0)
     assert waiting.take(1.0) == ()
 
 
 def test_the_oldest_give_way() -> None:
-    waiting = WaitingMentions()
+    waiting = MentionQueue()
     for number in range(WAITING_MENTIONS + 3):
         waiting.add(Mention(vault_path(f"{number}.md")), 0.0)
     taken = waiting.take(0.0)

@@ -229,7 +229,7 @@ async def test_another_front_end_that_stays_keeps_it_waiting() -> None:
     for _ in range(3):
         await asyncio.sleep(0)
     assert not task.done()
-    diffs.shut_down()
+    diffs.close()
     with pytest.raises(ObsidianNotRunning):
         await outcome(task)
 
@@ -238,7 +238,7 @@ async def test_shutting_down_gives_everything_back() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
     tasks = [await asked(diffs, f"c{n}") for n in range(3)]
-    diffs.shut_down()
+    diffs.close()
     results: list[Any] = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(result, ObsidianNotRunning) for result in results)
 
@@ -249,5 +249,5 @@ async def test_how_many_may_wait_is_bounded() -> None:
     tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]
     with pytest.raises(InvalidArgument):
         await diffs.ask("c1", "one more", NOTE, _old, "")
-    diffs.shut_down()
+    diffs.close()
     await asyncio.gather(*tasks, return_exceptions=True)

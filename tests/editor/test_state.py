@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile, Point, Selection
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile, Point, Selection
 from vaultbridge.editor.state import OBSIDIAN, OPEN_FILES_PER_SOURCE, SELECTION_CHARS, WORKSPACE, EditorState
 from vaultbridge.vault.paths import VaultPath, vault_path
 
@@ -45,7 +45,7 @@ def test_a_repeated_report_is_no_news() -> None:
     state.focus_on("one", A)
     state.focus_on("two", B)
     state.focus_on("one", A)
-    assert state.focus() == Focus(B, CURSOR_AT_TOP, "two")
+    assert state.focus() == Focus(B, TOP_OF_NOTE, "two")
 
 
 def test_when_a_source_leaves_an_older_report_counts_again() -> None:
@@ -53,7 +53,7 @@ def test_when_a_source_leaves_an_older_report_counts_again() -> None:
     state.focus_on("one", A)
     state.focus_on("two", B)
     state.leave("two")
-    assert state.focus() == Focus(A, CURSOR_AT_TOP, "one")
+    assert state.focus() == Focus(A, TOP_OF_NOTE, "one")
     state.leave("one")
     assert state.focus() is None
 
@@ -63,7 +63,7 @@ def test_closing_the_file_clears_the_focus() -> None:
     state.focus_on("one", A)
     state.focus_on("one", None)
     assert state.focus() is None
-    assert state.latest() == Focus(A, CURSOR_AT_TOP, "one")
+    assert state.latest() == Focus(A, TOP_OF_NOTE, "one")
 
 
 def test_the_workspace_file_is_not_heard_while_obsidian_itself_speaks() -> None:
@@ -75,14 +75,14 @@ def test_the_workspace_file_is_not_heard_while_obsidian_itself_speaks() -> None:
     assert state.focus() == Focus(A, WORDS, "editor-1")
     assert [file.path for file in state.open_files()] == [A]
     state.leave("editor-1")
-    assert state.focus() == Focus(B, CURSOR_AT_TOP, WORKSPACE)
+    assert state.focus() == Focus(B, TOP_OF_NOTE, WORKSPACE)
 
 
 def test_the_workspace_file_is_heard_beside_a_page() -> None:
     state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", "page"))
     state.focus_on("editor-1", A)
     state.focus_on(WORKSPACE, B)
-    assert state.focus() == Focus(B, CURSOR_AT_TOP, WORKSPACE)
+    assert state.focus() == Focus(B, TOP_OF_NOTE, WORKSPACE)
 
 
 def test_open_files_of_all_sources_are_joined() -> None:

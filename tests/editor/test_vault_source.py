@@ -29,7 +29,7 @@ def vault(tmp_path: Path) -> Path:
 
 async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:
     async with asyncio.timeout(20):
-        while path in state.named():
+        while path in state.named_paths():
             await changed.wait()
             changed.clear()
 

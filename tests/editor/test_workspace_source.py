@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile
 from vaultbridge.editor.sources import WorkspaceSource
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.vault.paths import Root, vault_path
@@ -52,10 +52,10 @@ def app(tmp_path: Path) -> App:
 
 def test_tabs_and_the_active_one_are_told(app: App) -> None:
     app.shows("A.md", "B.md", "A.md", front=1, pinned="B.md")
-    assert app.state.focus() == Focus(vault_path("B.md"), CURSOR_AT_TOP, WORKSPACE)
+    assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, WORKSPACE)
     assert app.state.open_files() == (OpenFile(vault_path("A.md")), OpenFile(vault_path("B.md"), pinned=True))
     app.shows("A.md")
-    assert app.state.focus() == Focus(vault_path("A.md"), CURSOR_AT_TOP, WORKSPACE)
+    assert app.state.focus() == Focus(vault_path("A.md"), TOP_OF_NOTE, WORKSPACE)
 
 
 def test_closing_everything_clears_it(app: App) -> None:
@@ -88,7 +88,7 @@ def test_the_companion_outranks_it(app: App) -> None:
     app.state.join("editor-1", OBSIDIAN)
     app.state.focus_on("editor-1", vault_path("B.md"))
     app.shows("A.md")
-    assert app.state.focus() == Focus(vault_path("B.md"), CURSOR_AT_TOP, "editor-1")
+    assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, "editor-1")
 
 
 def test_a_private_tab_is_not_told(app: App) -> None:

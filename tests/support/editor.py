@@ -16,7 +16,7 @@ from aiohttp import web
 from support.vault_view import VaultView
 from vaultbridge.editor.hub import EditorHub, Timing
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
-from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL, IdeServer, listening_socket
+from vaultbridge.protocols.claude_ide.server import EDITOR_PROTOCOL, IdeServer, open_socket
 from vaultbridge.protocols.editor.server import EditorServer
 from vaultbridge.protocols.mcp.server import McpServer
 
@@ -129,14 +129,14 @@ class Bridge:
     def __init__(
         self,
         view: VaultView,
-        desk: EditorHub,
+        hub: EditorHub,
         ide: ClaudeIde,
         editors: EditorServer,
         server: IdeServer,
         port: int,
     ) -> None:
         self.view = view
-        self.desk = desk
+        self.hub = hub
         self.ide = ide
         self.editors = editors
         self.server = server
@@ -185,19 +185,19 @@ async def running(
     hello_seconds: float = WAIT,
 ) -> AsyncIterator[Bridge]:
     view = view or VaultView(folder)
-    desk = EditorHub(view.visible, share_selection=share_selection, timing=timing)
-    ide = ClaudeIde(view, desk, server, options)
-    editors = EditorServer(view, desk, ide, TOKEN, hello_seconds=hello_seconds)
+    hub = EditorHub(view.visible, share_selection=share_selection, timing=timing)
+    ide = ClaudeIde(view, hub, server, options)
+    editors = EditorServer(view, hub, ide, TOKEN, hello_seconds=hello_seconds)
     sockets = IdeServer(TOKEN, ide.dialect, editors.dialect)
     app = web.Application()
     sockets.add_routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
     await runner.setup()
-    listening = listening_socket("127.0.0.1", [port])
+    listening = open_socket("127.0.0.1", [port])
     await web.SockSite(runner, listening).start()
     sockets.start()
     try:
-        yield Bridge(view, desk, ide, editors, sockets, listening.getsockname()[1])
+        yield Bridge(view, hub, ide, editors, sockets, listening.getsockname()[1])
     finally:
         await sockets.stop()
         await runner.cleanup()

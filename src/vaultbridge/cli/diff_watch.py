@@ -20,7 +20,7 @@ from vaultbridge.protocols.connection import ended
 if TYPE_CHECKING:
     from vaultbridge.cli.diffs import Proposal
     from vaultbridge.editor.proposals import CloseReason
-    from vaultbridge.protocols.editor.client import Visit
+    from vaultbridge.protocols.editor.client import EditorClient
 
 READ_BYTES: Final = 4096
 """Input is read in pieces of this size: an answer is a word or two."""
@@ -58,21 +58,21 @@ def watch_diffs(vault: str, *, as_json: bool) -> int:
 
 
 async def _watch(vault: str, front: _Front) -> None:
-    from vaultbridge.protocols.editor.client import bridge_of, visit
+    from vaultbridge.protocols.editor.client import connect, find_bridge
 
-    async with visit(bridge_of(cache_of(vault)), app="terminal", diffs=True) as visitor:
+    async with connect(find_bridge(cache_of(vault)), app="terminal", diffs=True) as visitor:
         if isinstance(front, _Person):
             say("Waiting for diffs. Ctrl-C ends.")
             sys.stdout.flush()
         lines = _input_lines()
-        news = asyncio.ensure_future(visitor.news())
+        news = asyncio.ensure_future(visitor.next_notification())
         line = asyncio.ensure_future(lines.get())
         try:
             while True:
                 await asyncio.wait({news, line}, return_when=asyncio.FIRST_COMPLETED)
                 if news.done():
                     _tell(front, news.result())
-                    news = asyncio.ensure_future(visitor.news())
+                    news = asyncio.ensure_future(visitor.next_notification())
                 if line.done():
                     text = line.result()
                     if text is None and sys.stdin.isatty():
@@ -81,7 +81,7 @@ async def _watch(vault: str, front: _Front) -> None:
                         # One connection has one reader: the answer to our own request comes by it.
                         await ended(news)
                         await _decide(vault, visitor, front, text)
-                        news = asyncio.ensure_future(visitor.news())
+                        news = asyncio.ensure_future(visitor.next_notification())
                     # After the end of the input nothing comes any more, and others may still decide.
                     line = asyncio.ensure_future(lines.get())
                 sys.stdout.flush()
@@ -90,7 +90,7 @@ async def _watch(vault: str, front: _Front) -> None:
             await ended(line)
 
 
-async def _decide(vault: str, visitor: Visit, front: _Front, text: str) -> None:
+async def _decide(vault: str, visitor: EditorClient, front: _Front, text: str) -> None:
     from vaultbridge.errors import InvalidArgument
 
     decision = front.decide(text)

@@ -31,15 +31,15 @@ def main(argv: list[str]) -> int:
 def _doctor(args: argparse.Namespace) -> int:
     from vaultbridge.cli.common import cache_of
     from vaultbridge.protocols.claude_ide.doctor import diagnose
-    from vaultbridge.protocols.editor.client import NotRunning
-    from vaultbridge.protocols.editor.endpoint_file import listening_for, recall
+    from vaultbridge.protocols.editor.client import BridgeNotRunning
+    from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
     from vaultbridge.vault.obsidian import find_vault
 
     cache = cache_of(args.vault)
-    remembered = listening_for(cache) or recall(cache)
+    remembered = find_running(cache) or load_endpoint(cache)
     port = args.port or (remembered.port if remembered is not None else 0)
     if not port:
-        raise NotRunning
+        raise BridgeNotRunning
     checks = [
         *_elsewhere(remembered),
         *diagnose(
@@ -54,10 +54,10 @@ def _doctor(args: argparse.Namespace) -> int:
         if args.json:
             emit(check)
             continue
-        say(f"{MARKS[check.standing]} {check.name}: {check.found}")
+        say(f"{MARKS[check.status]} {check.name}: {check.found}")
         if check.advice:
             say(f"       -> {check.advice}")
-    return FAILED if any(check.standing == "bad" for check in checks) else OK
+    return FAILED if any(check.status == "bad" for check in checks) else OK
 
 
 def _elsewhere(remembered: Endpoint | None) -> list[Check]:

@@ -20,14 +20,14 @@ def main(argv: list[str]) -> int:
 def _page(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.protocols.editor.client import bridge_of, visit
+    from vaultbridge.protocols.editor.client import connect, find_bridge
     from vaultbridge.web.page import page_link
 
     async def greet() -> None:
-        async with visit(where):
+        async with connect(where):
             """Whether it really runs is known only by connecting."""
 
-    where = bridge_of(cache_of(args.vault))
+    where = find_bridge(cache_of(args.vault))
     asyncio.run(greet())
     link = page_link(where.link, where.token)
     if args.json:

@@ -18,10 +18,10 @@ def main(argv: list[str]) -> int:
 def _status(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.protocols.editor.client import all_status
+    from vaultbridge.protocols.editor.client import list_statuses
     from vaultbridge.vault.cache_folder import cache_base
 
-    bridges = asyncio.run(all_status(cache_base(os.environ)))
+    bridges = asyncio.run(list_statuses(cache_base(os.environ)))
     for bridge in bridges:
         if args.json:
             emit(bridge)

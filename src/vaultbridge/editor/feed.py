@@ -16,15 +16,15 @@ from typing import Final
 
 from vaultbridge.editor.model import Focus, Mention
 
-WAIT_SECONDS: Final = 10.0
+MENTION_SECONDS: Final = 10.0
 """How long a mention waits for a client: as long as starting one takes, short enough to be remembered."""
 
 WAITING_MENTIONS: Final = 50
 """At most this many wait; of more the oldest are dropped. Nobody points to more notes in ten seconds."""
 
 
-class WaitingMentions:
-    def __init__(self, wait_seconds: float = WAIT_SECONDS) -> None:
+class MentionQueue:
+    def __init__(self, wait_seconds: float = MENTION_SECONDS) -> None:
         self._wait = wait_seconds
         self._waiting: deque[tuple[float, Mention]] = deque(maxlen=WAITING_MENTIONS)
 
@@ -60,7 +60,7 @@ class NoFocus:
 
 NO_FOCUS: Final = NoFocus()
 
-Told = Focus | NoFocus | Mention
+FeedEvent = Focus | NoFocus | Mention
 
 
 class ClientFeed:
@@ -81,7 +81,7 @@ class ClientFeed:
         self._last_change = 0.0
         self._mentions: deque[Mention] = deque(maxlen=WAITING_MENTIONS)
 
-    def greeted(self, now: float) -> None:
+    def client_ready(self, now: float) -> None:
         """The client said that it is there. Said again (`initialized`, then `ide_connected`), the wait
         begins again."""
         self._ready_at = now + self._ready_after
@@ -119,9 +119,9 @@ class ClientFeed:
         settled = self._settled_at()
         return None if settled is None else max(settled, self._ready_at)
 
-    def due(self, now: float) -> tuple[Told, ...]:
+    def due(self, now: float) -> tuple[FeedEvent, ...]:
         """What is to be sent now. It counts as sent: call it only when the sending will be tried."""
-        told: list[Told] = []
+        told: list[FeedEvent] = []
         if not self.is_ready(now):
             return ()
         settled = self._settled_at()

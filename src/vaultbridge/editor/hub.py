@@ -1,7 +1,7 @@
 """Where people's editors and assistants meet: state in, notifications out, on time.
 
-Editors report to `state` and decide on `diffs`; every assistant has a seat, which tells it what
-`feed.ClientFeed` says is due. The desk owns the timers between them. It knows no wire format.
+Editors report to `state` and decide on `diffs`; every assistant has a session, which tells it what
+`feed.ClientFeed` says is due. The hub owns the timers between them. It knows no wire format.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from msgspec import Struct
 from vaultbridge.editor.feed import (
     DEBOUNCE_LIMIT_SECONDS,
     DEBOUNCE_SECONDS,
+    MENTION_SECONDS,
     READY_SECONDS,
-    WAIT_SECONDS,
     ClientFeed,
-    Told,
-    WaitingMentions,
+    FeedEvent,
+    MentionQueue,
 )
 from vaultbridge.editor.model import Mention, Selection
 from vaultbridge.editor.proposals import PendingDiffs
@@ -29,15 +29,15 @@ from vaultbridge.vault.paths import VaultPath
 
 
 class Timing(Struct, frozen=True):
-    """All waits of the desk in seconds; tests shorten them."""
+    """All waits of the hub in seconds; tests shorten them."""
 
     debounce: float = DEBOUNCE_SECONDS
     debounce_limit: float = DEBOUNCE_LIMIT_SECONDS
     ready_after: float = READY_SECONDS
-    mention_wait: float = WAIT_SECONDS
+    mention_wait: float = MENTION_SECONDS
 
 
-ORDINARY: Final = Timing()
+DEFAULT_TIMING: Final = Timing()
 
 
 class ConnectedEditor(Protocol):
@@ -53,34 +53,34 @@ class ConnectedEditor(Protocol):
 class AssistantSession:
     """One connected assistant. `tell` is called in the event loop with what is due, in order."""
 
-    def __init__(self, desk: EditorHub, name: str, tell: Callable[[Told], None], timing: Timing) -> None:
+    def __init__(self, hub: EditorHub, name: str, tell: Callable[[FeedEvent], None], timing: Timing) -> None:
         self.name = name
-        self._desk = desk
+        self._hub = hub
         self._tell = tell
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._feed = ClientFeed(
             debounce=timing.debounce, debounce_limit=timing.debounce_limit, ready_after=timing.ready_after
         )
-        self._feed.focus_changed(desk.state.focus(), self._loop.time())
-        self.is_greeted = False
+        self._feed.focus_changed(hub.state.focus(), self._loop.time())
+        self.is_active = False
 
-    def greeted(self) -> None:
+    def activate(self) -> None:
         """The assistant is there: mentions that waited for one are its now."""
         now = self._loop.time()
-        self.is_greeted = True
-        self._feed.greeted(now)
-        for mention in self._desk.take_mentions(now):
+        self.is_active = True
+        self._feed.client_ready(now)
+        for mention in self._hub.take_mentions(now):
             self._feed.mention(mention)
         self._schedule()
 
     def prompt_submitted(self) -> None:
-        self._feed.correct(self._desk.state.focus())
+        self._feed.correct(self._hub.state.focus())
         self._feed.prompt_submitted(self._loop.time())
         self._schedule()
 
     def focus_changed(self) -> None:
-        self._feed.focus_changed(self._desk.state.focus(), self._loop.time())
+        self._feed.focus_changed(self._hub.state.focus(), self._loop.time())
         self._schedule()
 
     def mention(self, mention: Mention) -> None:
@@ -91,7 +91,7 @@ class AssistantSession:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._desk.leave(self)
+        self._hub.leave(self)
 
     def _schedule(self) -> None:
         if self._timer is not None:
@@ -105,10 +105,10 @@ class AssistantSession:
         self._timer = None
         # A timer may fire a clock tick early; `due` compares exactly.
         now = max(self._loop.time(), self._feed.wake_at or 0.0)
-        self._feed.correct(self._desk.state.focus())
+        self._feed.correct(self._hub.state.focus())
         for told in self._feed.due(now):
             # Scopes may have changed since it was queued: what is private now must not leave.
-            if not isinstance(told, Mention) or self._desk.visible(told.path):
+            if not isinstance(told, Mention) or self._hub.visible(told.path):
                 self._tell(told)
         self._schedule()
 
@@ -119,35 +119,35 @@ class EditorHub:
         visible: Callable[[VaultPath], bool],
         *,
         share_selection: bool = True,
-        timing: Timing = ORDINARY,
+        timing: Timing = DEFAULT_TIMING,
     ) -> None:
         self.visible = visible
         self.state = EditorState(visible, share_selection=share_selection)
         self.diffs = PendingDiffs()
         self._timing = timing
-        self._waiting = WaitingMentions(timing.mention_wait)
-        self._seats: list[AssistantSession] = []
+        self._waiting = MentionQueue(timing.mention_wait)
+        self._sessions: list[AssistantSession] = []
         self._followers: list[Callable[[], None]] = []
         self.editors: dict[str, ConnectedEditor] = {}
         """Connected editors that can open and save files, by their name as a source."""
         self.state.subscribe(self._focus_changed)
 
-    def sit(self, name: str, tell: Callable[[Told], None]) -> AssistantSession:
-        """A new assistant; it hears nothing before it is `greeted`."""
-        seat = AssistantSession(self, name, tell, self._timing)
-        self._seats.append(seat)
+    def connect(self, name: str, tell: Callable[[FeedEvent], None]) -> AssistantSession:
+        """A new assistant; it hears nothing before it is `activate`d."""
+        session = AssistantSession(self, name, tell, self._timing)
+        self._sessions.append(session)
         self._assistants_changed()
-        return seat
+        return session
 
-    def leave(self, seat: AssistantSession) -> None:
-        if seat in self._seats:
-            self._seats.remove(seat)
+    def leave(self, session: AssistantSession) -> None:
+        if session in self._sessions:
+            self._sessions.remove(session)
             self._assistants_changed()
-        self.diffs.close_all(seat.name)
+        self.diffs.close_all(session.name)
 
     @property
     def assistants(self) -> tuple[str, ...]:
-        return tuple(seat.name for seat in self._seats)
+        return tuple(session.name for session in self._sessions)
 
     def follow_assistants(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call `listener` whenever an assistant comes or goes, until the returned function is called."""
@@ -162,11 +162,11 @@ class EditorHub:
                 f"{mention.path} is kept private from assistants.",
                 hint="Change the vault's scope to share it.",
             )
-        listening = [seat for seat in self._seats if seat.is_greeted]
+        listening = [session for session in self._sessions if session.is_active]
         if not listening:
             self._waiting.add(mention, asyncio.get_running_loop().time())
-        for seat in listening:
-            seat.mention(mention)
+        for session in listening:
+            session.mention(mention)
         return len(listening)
 
     def take_mentions(self, now: float) -> tuple[Mention, ...]:
@@ -177,5 +177,5 @@ class EditorHub:
             listener()
 
     def _focus_changed(self) -> None:
-        for seat in tuple(self._seats):
-            seat.focus_changed()
+        for session in tuple(self._sessions):
+            session.focus_changed()

@@ -37,7 +37,7 @@ class Selection(Struct, frozen=True, gc=False):
         return self.start == self.end
 
 
-CURSOR_AT_TOP = Selection()
+TOP_OF_NOTE = Selection()
 
 
 class Focus(Struct, frozen=True, gc=False):
@@ -79,7 +79,7 @@ class Finding(Struct, frozen=True, gc=False):
     end: int
 
 
-class FindingsOf(Struct, frozen=True):
+class NoteFindings(Struct, frozen=True):
     """A note's findings and the text they are counted in: both from one reading, so that they fit."""
 
     path: VaultPath
@@ -128,6 +128,6 @@ class VaultView(Protocol):
 
     async def file_count(self) -> int: ...
 
-    async def findings(self, path: VaultPath | None) -> Sequence[FindingsOf]:
+    async def findings(self, path: VaultPath | None) -> Sequence[NoteFindings]:
         """What is wrong in one note, or in the vault (only notes with findings, a bounded number)."""
         ...

@@ -32,7 +32,7 @@ OUTCOME_SECONDS: Final = 2.0
 """How long a note may take to hold the text that a client is to write. It writes within some hundredths of a
 second; a busy machine takes longer, and a person who said no in the terminal waits for nothing."""
 
-LOOK_SECONDS: Final = 0.1
+REREAD_SECONDS: Final = 0.1
 """How often the note is read meanwhile: twenty times at most."""
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
@@ -86,7 +86,7 @@ class FrontEnd(Struct):
 ReadNote = Callable[[], Awaitable[str]]
 
 
-class _Sought(Struct, frozen=True):
+class _OutcomeCheck(Struct, frozen=True):
     """What shows that the diff came to `found`, and not to `otherwise`: the note holds `text`, or anything
     but `before`. A client may carry an accepted change over to a note that has changed: then it holds neither
     text."""
@@ -96,14 +96,14 @@ class _Sought(Struct, frozen=True):
     otherwise: CloseReason
     before: str | None = None
 
-    def shown_by(self, note: str) -> bool:
+    def matches(self, note: str) -> bool:
         # Of a new file the client leaves out the last line end.
         same = note.rstrip("\n") == self.text.replace("\r\n", "\n").rstrip("\n")
         return same or (self.before is not None and note != self.before)
 
 
 class _Pending(Struct):
-    """`diff` is None until the note has been read: nobody has seen it, but its client may close it. `sought`
+    """`diff` is None until the note has been read: nobody has seen it, but its client may close it. `check`
     is None when the `reason` is known. `outcome` is the reason in the end."""
 
     client: str
@@ -112,7 +112,7 @@ class _Pending(Struct):
     outcome: asyncio.Future[CloseReason]
     diff: Diff | None = None
     reason: CloseReason = "withdrawn"
-    sought: _Sought | None = None
+    check: _OutcomeCheck | None = None
 
 
 class PendingDiffs:
@@ -147,7 +147,7 @@ class PendingDiffs:
         gone for the grace time. Cancelling the call withdraws the diff.
         """
         if not self._front_ends:
-            raise _nobody_there()
+            raise _no_front_end()
         if len(self._pending) >= PENDING_DIFFS:
             raise InvalidArgument(f"{PENDING_DIFFS} diffs are waiting already.", hint="Decide on some first.")
         # The same tab opened again replaces the older question, which nobody will answer now.
@@ -164,31 +164,31 @@ class PendingDiffs:
                     front_end.opened(pending.diff)
             decision = await pending.decision
             if isinstance(decision, Accepted) and (now := await _read_again(read)) not in (None, old_text):
-                pending.sought = _Sought(decision.text, "accepted", "note-changed", before=now)
+                pending.check = _OutcomeCheck(decision.text, "accepted", "note-changed", before=now)
             return decision
         finally:
             self._pending.pop(id_, None)
-            if pending.diff is not None and pending.sought is not None:
+            if pending.diff is not None and pending.check is not None:
                 # The client writes, or not, once it has its answer.
-                looking = loop.create_task(self._look(pending, pending.diff, pending.sought, read))
+                looking = loop.create_task(self._look(pending, pending.diff, pending.check, read))
                 self._looking.add(looking)
                 looking.add_done_callback(self._looking.discard)
             else:
                 self._over(pending, pending.reason)
 
-    async def _look(self, pending: _Pending, diff: Diff, sought: _Sought, read: ReadNote) -> None:
+    async def _look(self, pending: _Pending, diff: Diff, check: _OutcomeCheck, read: ReadNote) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._outcome_seconds
-        reason = sought.otherwise
+        reason = check.otherwise
         try:
             while True:
                 now = await _read_again(read)
-                if now is not None and sought.shown_by(now):
-                    reason = sought.found
+                if now is not None and check.matches(now):
+                    reason = check.found
                     break
                 if loop.time() >= until:
                     break
-                await asyncio.sleep(LOOK_SECONDS)
+                await asyncio.sleep(REREAD_SECONDS)
         finally:
             self._over(pending, reason)
 
@@ -206,12 +206,12 @@ class PendingDiffs:
         mine = [one for one in self._pending.values() if (one.client, one.tab_name) == (client, tab_name)]
         for pending in mine:
             if pending.diff is not None and not pending.decision.done():
-                pending.sought = _Sought(pending.diff.new_text, "accepted-in-terminal", "withdrawn")
-        return self._take_back(mine) > 0
+                pending.check = _OutcomeCheck(pending.diff.new_text, "accepted-in-terminal", "withdrawn")
+        return self._withdraw(mine) > 0
 
     def close_all(self, client: str) -> int:
         """`client` takes back everything it asked; gives how many diffs that was."""
-        return self._take_back([one for one in self._pending.values() if one.client == client])
+        return self._withdraw([one for one in self._pending.values() if one.client == client])
 
     # for people
 
@@ -245,24 +245,24 @@ class PendingDiffs:
         if self._front_ends.pop(name, None) is None or self._front_ends or not self._pending:
             return
         loop = asyncio.get_running_loop()
-        self._give_up = loop.call_later(self._grace, self._hand_back)
+        self._give_up = loop.call_later(self._grace, self._give_up_all)
 
-    def shut_down(self) -> None:
+    def close(self) -> None:
         """Give every waiting diff back to its client as an error; the server is going away."""
         if self._give_up is not None:
             self._give_up.cancel()
             self._give_up = None
         for looking in self._looking:
             looking.cancel()
-        self._hand_back()
+        self._give_up_all()
 
-    def _hand_back(self) -> None:
+    def _give_up_all(self) -> None:
         self._give_up = None
         for pending in self._pending.values():
             if not pending.decision.done():
-                pending.decision.set_exception(_nobody_there())
+                pending.decision.set_exception(_no_front_end())
 
-    def _take_back(self, wanted: Sequence[_Pending]) -> int:
+    def _withdraw(self, wanted: Sequence[_Pending]) -> int:
         open_ = [pending for pending in wanted if not pending.decision.done()]
         for pending in open_:
             pending.decision.set_result(Rejected())
@@ -277,7 +277,7 @@ async def _read_again(read: ReadNote) -> str | None:
         return None
 
 
-def _nobody_there() -> ObsidianNotRunning:
+def _no_front_end() -> ObsidianNotRunning:
     return ObsidianNotRunning(
         "No editor that can show a diff is connected.",
         hint="Decide in the terminal, or open the vaultbridge page or the Obsidian companion.",

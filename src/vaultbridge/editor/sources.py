@@ -29,31 +29,31 @@ def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
     def changed(paths: frozenset[VaultPath] | None) -> None:
         # Called from the thread that made or noticed the change.
         gone = tuple(
-            path for path in state.named() if _concerns(path, paths) and not engine.root.exists(path)
+            path for path in state.named_paths() if _is_affected(path, paths) and not engine.root.exists(path)
         )
         if gone and not loop.is_closed():
-            loop.call_soon_threadsafe(_remove, state, gone)
+            loop.call_soon_threadsafe(_remove_paths, state, gone)
 
     return engine.freshness.listen(changed)
 
 
-def _concerns(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:
+def _is_affected(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:
     """A deleted folder is told by its own path only."""
     if changed is None or path in changed:
         return True
     return any(path.startswith(folder + "/") for folder in changed)
 
 
-def _remove(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
+def _remove_paths(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
     for path in gone:
         state.removed(path)
 
 
-LOOK_SECONDS: Final = 0.5
+POLL_SECONDS: Final = 0.5
 """Obsidian writes the file a second after the tabs changed; this adds little to that, and a stat costs
 microseconds."""
 
-RUNNING_EVERY: Final = 10
+POLLS_PER_RUNNING_CHECK: Final = 10
 """Beats between two looks at whether Obsidian still runs, which costs a little more."""
 
 
@@ -67,12 +67,12 @@ class WorkspaceSource:
         self._is_running = is_running
         self._joined = False
 
-    async def follow(self, look_seconds: float = LOOK_SECONDS) -> None:
+    async def follow(self, look_seconds: float = POLL_SECONDS) -> None:
         """Runs until cancelled."""
         seen: tuple[int, int, int] | None = None
         for beat in itertools.count():
             stamp = self._stamp()
-            if stamp != seen or beat % RUNNING_EVERY == 0:
+            if stamp != seen or beat % POLLS_PER_RUNNING_CHECK == 0:
                 seen = stamp
                 self.refresh()
             await asyncio.sleep(look_seconds)

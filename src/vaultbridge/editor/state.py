@@ -15,7 +15,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from vaultbridge.editor.model import CURSOR_AT_TOP, Focus, OpenFile, Selection
+from vaultbridge.editor.model import TOP_OF_NOTE, Focus, OpenFile, Selection
 from vaultbridge.vault.paths import VaultPath
 
 WORKSPACE: Final = "workspace"
@@ -35,7 +35,7 @@ beyond this it would fill the whole prompt, so the text is cut and the range sta
 class _Report(Struct):
     app: str
     path: VaultPath | None = None
-    selection: Selection = CURSOR_AT_TOP
+    selection: Selection = TOP_OF_NOTE
     open_files: tuple[OpenFile, ...] = ()
     stamp: int = 0
 
@@ -63,7 +63,7 @@ class EditorState:
         if self._reports.pop(source, None) is not None:
             self._changed()
 
-    def focus_on(self, source: str, path: VaultPath | None, selection: Selection = CURSOR_AT_TOP) -> None:
+    def focus_on(self, source: str, path: VaultPath | None, selection: Selection = TOP_OF_NOTE) -> None:
         """`source` says which note is active (None: no note is) and what is selected there."""
         report = self._reports[source]
         if len(selection.text) > SELECTION_CHARS:
@@ -100,7 +100,7 @@ class EditorState:
             self._latest = None
         for report in self._reports.values():
             if report.path == path:
-                report.path, report.selection = None, CURSOR_AT_TOP
+                report.path, report.selection = None, TOP_OF_NOTE
             report.open_files = tuple(f for f in report.open_files if f.path != path)
         self._changed()
 
@@ -148,13 +148,13 @@ class EditorState:
                 if not self._visible(file.path):
                     continue
                 known = found.get(file.path)
-                found[file.path] = file if known is None else _joined(known, file)
+                found[file.path] = file if known is None else _merge(known, file)
         return tuple(found.values())
 
     def is_dirty(self, path: VaultPath) -> bool:
         return any(file.path == path and file.dirty for file in self.open_files())
 
-    def named(self) -> frozenset[VaultPath]:
+    def named_paths(self) -> frozenset[VaultPath]:
         """Every path that some source names now, private ones too: for comparing, never for telling. May be
         called from any thread."""
         reports = tuple(self._reports.values())
@@ -185,7 +185,7 @@ class EditorState:
             listener()
 
 
-def _joined(one: OpenFile, other: OpenFile) -> OpenFile:
+def _merge(one: OpenFile, other: OpenFile) -> OpenFile:
     return OpenFile(
         one.path,
         dirty=one.dirty or other.dirty,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from vaultbridge.editor.model import Finding, FindingsOf, Severity
+from vaultbridge.editor.model import Finding, NoteFindings, Severity
 from vaultbridge.engine import Engine
 from vaultbridge.engine.naming import TEXT_KINDS, holds_text
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
@@ -43,17 +43,17 @@ _SEVERITY: Final[dict[ProblemCode, Severity]] = {
     "too-large": "information",
 }
 
-NoteOf = Callable[[VaultPath], tuple[str, Note] | None]
+ReadNote = Callable[[VaultPath], tuple[str, Note] | None]
 """The text and values of another note; None when it cannot be read."""
 
 
-def findings(
+def check_note(
     path: VaultPath,
     text: str,
     note: Note,
     table: FileTable | None,
     visible: Callable[[VaultPath], bool],
-    note_of: NoteOf,
+    note_of: ReadNote,
 ) -> tuple[Finding, ...]:
     """All faults of one note, in the order of its text. A target that is not `visible` does not exist.
     Without a table nothing is known about links, and nothing is said about them."""
@@ -67,18 +67,18 @@ def findings(
     for link in note.links:
         if table is None:
             break
-        found.extend(_of_link(link, path, table, visible, note_of, known))
+        found.extend(_check_link(link, path, table, visible, note_of, known))
         if len(found) >= FINDINGS_PER_NOTE:
             break
     return tuple(sorted(found[:FINDINGS_PER_NOTE], key=lambda finding: (finding.start, finding.end)))
 
 
-def _of_link(
+def _check_link(
     link: Link,
     source: VaultPath,
     table: FileTable,
     visible: Callable[[VaultPath], bool],
-    note_of: NoteOf,
+    note_of: ReadNote,
     known: dict[VaultPath, tuple[str, Note] | None],
 ) -> Iterator[Finding]:
     resolution = resolve(link.target, source, table)
@@ -98,10 +98,10 @@ def _of_link(
         known[target] = note_of(target)
     read = known[target]
     if read is not None:
-        yield from _of_subpath(link, target, *read)
+        yield from _check_subpath(link, target, *read)
 
 
-def _of_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Finding]:
+def _check_subpath(link: Link, target: VaultPath, text: str, note: Note) -> Iterator[Finding]:
     block = link.subpath.startswith("#^")
     try:
         if block:
@@ -214,10 +214,10 @@ class EngineView:
         self._engine.freshness.settle()
         self._engine.freshness.wait_complete()
 
-    async def findings(self, path: VaultPath | None) -> Sequence[FindingsOf]:
+    async def findings(self, path: VaultPath | None) -> Sequence[NoteFindings]:
         return await asyncio.to_thread(self._findings, path)
 
-    def _findings(self, path: VaultPath | None) -> list[FindingsOf]:
+    def _findings(self, path: VaultPath | None) -> list[NoteFindings]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
         complete = self._engine.ask.status_to_ask().complete
@@ -227,9 +227,9 @@ class EngineView:
         for one in paths:
             read = self._note_of(one)
             if read is not None:
-                found = findings(one, *read, table, self.visible, self._note_of)
+                found = check_note(one, *read, table, self.visible, self._note_of)
                 if found or path is not None:
-                    told.append(FindingsOf(one, read[0], found))
+                    told.append(NoteFindings(one, read[0], found))
             if time.monotonic() > deadline:
                 break
         return told

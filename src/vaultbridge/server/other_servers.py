@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from vaultbridge.engine import Engine
 from vaultbridge.errors import VaultbridgeError
-from vaultbridge.protocols.editor.client import visit
-from vaultbridge.protocols.editor.endpoint_file import listening_for
+from vaultbridge.protocols.editor.client import connect
+from vaultbridge.protocols.editor.endpoint_file import find_running
 
 ASKING_SECONDS: Final = 2.0
 """How long another bridge may take to greet us: the start of this one waits for it."""
@@ -31,11 +31,11 @@ async def other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
     """The bridges that answer for these vaults now. To be asked before we are remembered ourselves."""
     found = []
     for engine in engines:
-        known = listening_for(engine.cache)
+        known = find_running(engine.cache)
         if known is None or known.pid == os.getpid():
             continue
         try:
-            async with asyncio.timeout(ASKING_SECONDS), visit(known):
+            async with asyncio.timeout(ASKING_SECONDS), connect(known):
                 found.append(OtherBridge(engine.name, known.port, known.pid))
         except (VaultbridgeError, TimeoutError):
             continue

@@ -34,7 +34,7 @@ from msgspec.structs import replace
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
-from vaultbridge.protocols.claude_ide.presence import EVERYWHERE, Presence
+from vaultbridge.protocols.claude_ide.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.protocols.connection import ended
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import listening, room_for_connections
@@ -189,7 +189,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         stack.push_async_callback(ide.stop)
         stack.callback(presence.withdraw)
         for engine in engines[1:]:
-            presence.take_in(engine.cache, engine.root.folder)
+            presence.add_vault(engine.cache, engine.root.folder)
         announced = config.ide.enabled and presence.fits_claude_code
         if announced:
             presence.announce(folders)
@@ -273,7 +273,7 @@ def check_reach(config: Config, tokens: TokenStore) -> None:
 def _guard(config: Config) -> HostGuard:
     server = config.server
     return HostGuard(
-        hosts=({server.host} - EVERYWHERE.keys()) | set(server.hosts),
+        hosts=({server.host} - LOOPBACK_FOR_WILDCARD.keys()) | set(server.hosts),
         origins=server.origins,
         any_origin=server.cors == "any",
     )

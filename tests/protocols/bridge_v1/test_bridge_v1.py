@@ -14,7 +14,7 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
     BridgeV1,
     HttpFailure,
     health,
-    read_arguments,
+    parse_arguments,
     tools_hash,
 )
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider, Offer, Provider
@@ -166,7 +166,7 @@ async def test_a_name_without_end_is_compared_with_none() -> None:
 )
 def test_a_wrong_body_is_refused_with_the_rule_it_breaks(body: bytes, says: str) -> None:
     with pytest.raises(HttpFailure) as caught:
-        read_arguments(body)
+        parse_arguments(body)
     assert (caught.value.status, caught.value.error) == (400, "Invalid request body")
     assert says in f"{caught.value.message} {caught.value.details}"
     form = json.loads(caught.value.body())
@@ -174,7 +174,7 @@ def test_a_wrong_body_is_refused_with_the_rule_it_breaks(body: bytes, says: str)
 
 
 def test_other_members_of_a_body_are_not_looked_at() -> None:
-    assert read_arguments(b'{"arguments":{"path":"a"},"more":[1]}') == {"path": "a"}
+    assert parse_arguments(b'{"arguments":{"path":"a"},"more":[1]}') == {"path": "a"}
 
 
 async def test_a_tool_that_must_ask_a_person_says_that_it_cannot_here() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from support.ports import held_port
 from vaultbridge.errors import EngineFailure, InvalidArgument, TimedOut
-from vaultbridge.protocols.bridge_v1.http_client import ANSWER_BYTES, address, request
+from vaultbridge.protocols.bridge_v1.http_client import ANSWER_BYTES, parse_address, send_request
 
 BOUND = 20.0
 
@@ -52,8 +52,8 @@ def answering(answer: bytes, seen: list[bytes] | None = None) -> Serve:
 async def fetch(
     port: int, method: str = "GET", body: bytes = b"", seconds: float = BOUND
 ) -> tuple[int, bytes]:
-    answer = await request(
-        address(f"http://127.0.0.1:{port}/base/"),
+    answer = await send_request(
+        parse_address(f"http://127.0.0.1:{port}/base/"),
         method,
         "/x",
         headers={"X-Own": "1"},
@@ -97,7 +97,9 @@ async def test_a_request_says_who_is_called_and_closes() -> None:
 
 async def test_header_names_are_lower_case() -> None:
     async with listening(answering(b'HTTP/1.1 200 OK\r\nETag: "a" \r\nContent-LENGTH: 0\r\n\r\n')) as port:
-        answer = await request(address(f"http://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND)
+        answer = await send_request(
+            parse_address(f"http://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND
+        )
         assert answer.headers["etag"] == '"a"'
 
 
@@ -166,7 +168,7 @@ async def test_nobody_listening_is_told_with_the_address() -> None:
 @pytest.mark.parametrize("host", ["a..b", "x" * 64])
 async def test_a_name_that_nobody_knows_is_told_as_such(host: str) -> None:
     with pytest.raises(EngineFailure, match="cannot be reached: that name is not known"):
-        await request(address(f"http://{host}:1"), "GET", "/", headers={}, seconds=BOUND)
+        await send_request(parse_address(f"http://{host}:1"), "GET", "/", headers={}, seconds=BOUND)
 
 
 async def test_a_server_without_tls_is_told_as_such() -> None:
@@ -180,7 +182,9 @@ async def test_a_server_without_tls_is_told_as_such() -> None:
 
     async with listening(complain) as port:
         with pytest.raises(EngineFailure, match="it does not speak TLS"):
-            await request(address(f"https://127.0.0.1:{port}"), "GET", "/", headers={}, seconds=BOUND)
+            await send_request(
+                parse_address(f"https://127.0.0.1:{port}"), "GET", "/", headers={}, seconds=BOUND
+            )
 
 
 async def test_whether_a_lost_request_was_done_is_not_known() -> None:
@@ -236,7 +240,9 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
     context.load_cert_chain(tmp_path / "cert", tmp_path / "key")
     async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n"), context) as port:
         with pytest.raises(EngineFailure, match="certificate is not trusted") as refused:
-            await request(address(f"https://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND)
+            await send_request(
+                parse_address(f"https://localhost:{port}"), "GET", "/", headers={}, seconds=BOUND
+            )
         assert "SSL_CERT_FILE" in refused.value.hint
 
 
@@ -265,19 +271,19 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument):
-        address(url)
+        parse_address(url)
 
 
 def test_a_password_in_an_address_is_not_repeated() -> None:
     with pytest.raises(InvalidArgument) as refused:
-        address("http://me:hunter2@h")
+        parse_address("http://me:hunter2@h")
     assert "hunter2" not in str(refused.value)
 
 
 def test_addresses_are_taken_apart() -> None:
-    assert str(address("http://localhost/")) == "http://localhost:80"
-    assert str(address("https://[::1]/a/")) == "https://[::1]:443/a"
-    assert address("HTTP://LocalHost:1").is_loopback
-    assert str(address("http://h:")) == "http://h:80"
-    assert address("http://[::1]:1").is_loopback
-    assert not address("http://10.0.0.1").is_loopback
+    assert str(parse_address("http://localhost/")) == "http://localhost:80"
+    assert str(parse_address("https://[::1]/a/")) == "https://[::1]:443/a"
+    assert parse_address("HTTP://LocalHost:1").is_loopback
+    assert str(parse_address("http://h:")) == "http://h:80"
+    assert parse_address("http://[::1]:1").is_loopback
+    assert not parse_address("http://10.0.0.1").is_loopback

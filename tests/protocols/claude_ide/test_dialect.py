@@ -50,7 +50,7 @@ def vault(tmp_path: Path) -> Path:
 async def bridge(vault: Path) -> AsyncIterator[Bridge]:
     view = VaultView(vault, Scope(deny=("Private/",)))
     async with running(vault, view=view) as bridge:
-        bridge.desk.state.join("here", "test")
+        bridge.hub.state.join("here", "test")
         yield bridge
 
 
@@ -214,15 +214,15 @@ async def test_workspace_info_has_the_seeds_shape(client: Client, vault: Path) -
 async def test_open_files_and_the_current_one_are_told(client: Client, bridge: Bridge) -> None:
     assert await client.request("getOpenFiles") == []
     assert await client.request("getCurrentFile") is None
-    bridge.desk.state.files_open("here", [OpenFile(NOTE), OpenFile(SPACED)])
-    bridge.desk.state.focus_on("here", SPACED)
+    bridge.hub.state.files_open("here", [OpenFile(NOTE), OpenFile(SPACED)])
+    bridge.hub.state.focus_on("here", SPACED)
     assert await client.request("getOpenFiles") == ["Note.md", "My Folder/A Note.md"]
     assert await client.request("getCurrentFile") == "My Folder/A Note.md"
 
 
 async def test_the_selection_and_the_cursor_are_told(client: Client, bridge: Bridge, vault: Path) -> None:
     """Seed 000, workspace/selection."""
-    bridge.desk.state.focus_on("here", NOTE, Selection(Point(3, 0), Point(3, 5), "First"))
+    bridge.hub.state.focus_on("here", NOTE, Selection(Point(3, 0), Point(3, 5), "First"))
     assert await client.request("workspace/selection") == {
         "text": "First",
         "filePath": str(vault / NOTE),
@@ -297,7 +297,7 @@ async def test_our_own_failure_is_an_internal_error_that_tells_nothing(
 async def test_a_selection_is_told_in_the_seeds_shape_with_an_absolute_path(
     client: Client, bridge: Bridge, vault: Path
 ) -> None:
-    bridge.desk.state.focus_on("here", NOTE, Selection(Point(1, 2), Point(3, 5), "Title\n\nFirst"))
+    bridge.hub.state.focus_on("here", NOTE, Selection(Point(1, 2), Point(3, 5), "Title\n\nFirst"))
     assert await client.next("selection_changed") == {
         "text": "Title\n\nFirst",
         "filePath": str(vault / NOTE),
@@ -312,13 +312,13 @@ async def test_a_selection_is_told_in_the_seeds_shape_with_an_absolute_path(
 
 async def test_a_setting_gives_the_seeds_relative_path(vault: Path) -> None:
     async with running(vault, options=IdeOptions(relative_paths=True)) as bridge, bridge.client() as client:
-        bridge.desk.state.join("here", "test")
-        bridge.desk.state.focus_on("here", SPACED)
+        bridge.hub.state.join("here", "test")
+        bridge.hub.state.focus_on("here", SPACED)
         assert (await client.next("selection_changed"))["filePath"] == "My Folder/A Note.md"
 
 
 async def test_an_empty_selection_has_empty_text_and_says_so(client: Client, bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE, Selection(Point(2, 0), Point(2, 0)))
+    bridge.hub.state.focus_on("here", NOTE, Selection(Point(2, 0), Point(2, 0)))
     params = await client.next("selection_changed")
     assert params["text"] == ""
     assert params["selection"]["isEmpty"] is True
@@ -327,7 +327,7 @@ async def test_an_empty_selection_has_empty_text_and_says_so(client: Client, bri
 async def test_several_changes_are_told_as_one(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
         for line in range(1, 30):
-            bridge.desk.state.focus_on("here", NOTE, Selection(Point(line, 0), Point(line, 1), "x"))
+            bridge.hub.state.focus_on("here", NOTE, Selection(Point(line, 0), Point(line, 1), "x"))
         params = await client.next("selection_changed")
         assert params["selection"]["start"]["line"] == 28
         assert await client.request("ping") == {}
@@ -335,13 +335,13 @@ async def test_several_changes_are_told_as_one(bridge: Bridge, vault: Path) -> N
 
 
 async def test_what_was_selected_before_is_told_to_a_client_that_comes_later(bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     async with bridge.client() as client:
         assert (await client.next("selection_changed"))["filePath"].endswith("Note.md")
 
 
 async def test_nothing_is_told_before_the_client_said_it_is_there(bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     async with bridge.client(greet=False) as client, bridge.client() as other:
         await client.request("initialize")
         assert await other.next("selection_changed")
@@ -353,16 +353,16 @@ async def test_nothing_is_told_before_the_client_said_it_is_there(bridge: Bridge
 
 async def test_it_is_told_again_after_every_prompt(client: Client, bridge: Bridge) -> None:
     """The client forgets it; `closeAllDiffTabs` is its sign."""
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     first = await client.next("selection_changed")
     assert await client.tool("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
     assert await client.next("selection_changed") == first
 
 
 async def test_closing_the_file_clears_it(client: Client, bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     await client.next("selection_changed")
-    bridge.desk.state.focus_on("here", None)
+    bridge.hub.state.focus_on("here", None)
     params = await client.next("selection_changed")
     assert (params["text"], params["filePath"], params["fileUrl"]) == ("", "", "")
     assert params["selection"] == {
@@ -373,7 +373,7 @@ async def test_closing_the_file_clears_it(client: Client, bridge: Bridge) -> Non
 
 
 async def test_a_mention_has_the_seeds_shape(client: Client, bridge: Bridge, vault: Path) -> None:
-    bridge.desk.mention(Mention(NOTE, 11, 16))
+    bridge.hub.mention(Mention(NOTE, 11, 16))
     assert await client.next("at_mentioned") == {
         "filePath": str(vault / NOTE),
         "lineStart": 10,
@@ -383,7 +383,7 @@ async def test_a_mention_has_the_seeds_shape(client: Client, bridge: Bridge, vau
 
 async def test_a_mention_of_a_whole_note_has_no_lines(client: Client, bridge: Bridge, vault: Path) -> None:
     """A null line would make the client drop the message."""
-    bridge.desk.mention(Mention(NOTE))
+    bridge.hub.mention(Mention(NOTE))
     assert await client.next("at_mentioned") == {"filePath": str(vault / NOTE)}
 
 
@@ -391,12 +391,12 @@ async def test_every_client_is_told(bridge: Bridge) -> None:
     async with bridge.client() as one, bridge.client() as two:
         await one.request("ping")
         await two.request("ping")
-        assert bridge.desk.mention(Mention(NOTE)) == 2
+        assert bridge.hub.mention(Mention(NOTE)) == 2
         assert await one.next("at_mentioned") == await two.next("at_mentioned")
 
 
 async def test_a_mention_waits_for_a_client_that_connects_soon(bridge: Bridge) -> None:
-    assert bridge.desk.mention(Mention(NOTE, 1, 2)) == 0
+    assert bridge.hub.mention(Mention(NOTE, 1, 2)) == 0
     async with bridge.client() as client, bridge.client() as second:
         assert (await client.next("at_mentioned"))["lineEnd"] == 1
         assert await second.request("ping") == {}
@@ -405,10 +405,10 @@ async def test_a_mention_waits_for_a_client_that_connects_soon(bridge: Bridge) -
 
 async def test_a_mention_does_not_wait_longer_than_its_time(vault: Path) -> None:
     async with running(vault, timing=Timing(0.001, 0.002, 0.001, mention_wait=0.0)) as bridge:
-        bridge.desk.mention(Mention(NOTE))
+        bridge.hub.mention(Mention(NOTE))
         async with bridge.client() as client:
             await client.request("ping")
-            bridge.desk.mention(Mention(SPACED))
+            bridge.hub.mention(Mention(SPACED))
             assert (await client.next("at_mentioned"))["filePath"] == str(vault / SPACED)
 
 
@@ -426,9 +426,9 @@ async def test_a_path_with_spaces_is_quoted_below_the_clients_folder(bridge: Bri
         id_, _ = await client.next_request("roots/list")
         await client.send(id=id_, result={"roots": [{"uri": vault.as_uri(), "name": "vault"}]})
         await _until(lambda: bridge.ide.clients()[0].folder != "")
-        bridge.desk.mention(Mention(SPACED, 2, 3))
+        bridge.hub.mention(Mention(SPACED, 2, 3))
         assert await client.next("at_mentioned") == {"filePath": f'{vault}/"My Folder/A Note.md#L2-3"'}
-        bridge.desk.mention(Mention(NOTE, 2, 3))
+        bridge.hub.mention(Mention(NOTE, 2, 3))
         assert (await client.next("at_mentioned"))["lineStart"] == 1
 
 
@@ -439,7 +439,7 @@ async def test_the_quoting_can_be_switched_off(vault: Path) -> None:
         id_, _ = await client.next_request("roots/list")
         await client.send(id=id_, result={"roots": [{"uri": vault.as_uri()}]})
         await _until(lambda: bridge.ide.clients()[0].folder != "")
-        bridge.desk.mention(Mention(SPACED))
+        bridge.hub.mention(Mention(SPACED))
         assert await client.next("at_mentioned") == {"filePath": str(vault / SPACED)}
 
 
@@ -454,11 +454,11 @@ async def _until(condition: Any) -> None:
 
 async def test_nothing_of_a_private_note_ever_leaves(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
-        state = bridge.desk.state
+        state = bridge.hub.state
         state.files_open("here", [OpenFile(SECRET), OpenFile(NOTE)])
         state.focus_on("here", SECRET, Selection(Point(1, 0), Point(1, 5), SECRET_TEXT))
         with pytest.raises(Exception, match="private"):
-            bridge.desk.mention(Mention(SECRET))
+            bridge.hub.mention(Mention(SECRET))
         said = [await client.request("listFiles"), await client.request("getOpenFiles")]
         said.append(await client.request("workspace/selection"))
         for tool in ("getCurrentSelection", "getLatestSelection", "getOpenEditors", "getDiagnostics"):
@@ -482,18 +482,18 @@ async def test_nothing_of_a_private_note_ever_leaves(bridge: Bridge, vault: Path
 
 
 async def test_going_to_a_private_note_clears_what_was_shown(client: Client, bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     await client.next("selection_changed")
-    bridge.desk.state.focus_on("here", SECRET)
+    bridge.hub.state.focus_on("here", SECRET)
     assert (await client.next("selection_changed"))["filePath"] == ""
 
 
 async def test_with_the_switch_off_nothing_is_told_but_mentions(vault: Path) -> None:
     async with running(vault, share_selection=False) as bridge, bridge.client() as client:
-        bridge.desk.state.join("here", "test")
-        bridge.desk.state.focus_on("here", NOTE, Selection(Point(1, 0), Point(1, 3), "abc"))
+        bridge.hub.state.join("here", "test")
+        bridge.hub.state.focus_on("here", NOTE, Selection(Point(1, 0), Point(1, 3), "abc"))
         assert json.loads((await client.tool("getCurrentSelection"))[0])["success"] is False
-        bridge.desk.mention(Mention(NOTE))
+        bridge.hub.mention(Mention(NOTE))
         assert await client.next("at_mentioned")
         assert all(message.get("method") != "selection_changed" for message in _drained(client))
 
@@ -619,7 +619,7 @@ async def test_a_diff_closed_in_the_same_breath_does_not_stay_open(
         waiting = await client.begin("tools/call", name="openDiff", arguments=_diff(vault / NOTE, tab="t"))
         await client.tool(name, **arguments)
         assert (await client.end(waiting))["content"][0]["text"] == "DIFF_REJECTED"
-    assert bridge.desk.diffs.waiting() == ()
+    assert bridge.hub.diffs.waiting() == ()
 
 
 async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Bridge, vault: Path) -> None:
@@ -632,7 +632,7 @@ async def test_a_client_that_disconnects_withdraws_only_its_own_diffs(bridge: Br
         closed = await page.next("diffClosed")
         assert closed["id"] == gone_id
         assert closed["reason"] == "withdrawn"
-        assert [diff.id for diff in bridge.desk.diffs.waiting()] == [kept_id]
+        assert [diff.id for diff in bridge.hub.diffs.waiting()] == [kept_id]
         await page.request("acceptDiff", id=kept_id)
         assert (await stays.end(kept))["content"][1]["text"] == "new text"
 
@@ -712,7 +712,7 @@ async def test_ten_clients_work_at_once_under_load(bridge: Bridge) -> None:
 
 async def _keep_moving(bridge: Bridge) -> None:
     for line in range(1, 51):
-        bridge.desk.state.focus_on("here", NOTE, Selection(Point(line, 0), Point(line, 0)))
+        bridge.hub.state.focus_on("here", NOTE, Selection(Point(line, 0), Point(line, 0)))
         await asyncio.sleep(0)
 
 
@@ -727,11 +727,11 @@ async def test_the_same_port_and_token_serve_a_client_after_a_restart(vault: Pat
 
 
 async def test_clear_in_the_client_opens_a_fresh_connection_with_its_own_state(bridge: Bridge) -> None:
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     for _ in range(3):
         async with bridge.client() as client:
             assert await client.next("selection_changed")
-    await _until(lambda: bridge.desk.assistants == () and bridge.ide.clients() == ())
+    await _until(lambda: bridge.hub.assistants == () and bridge.ide.clients() == ())
 
 
 async def test_messages_and_mentions_are_logged_in_the_seeds_words_without_content(
@@ -740,7 +740,7 @@ async def test_messages_and_mentions_are_logged_in_the_seeds_words_without_conte
     caplog.set_level(logging.DEBUG, "vaultbridge")
     async with bridge.client() as client:
         await client.request("readFile", path="Note.md")
-        bridge.desk.mention(Mention(NOTE))
+        bridge.hub.mention(Mention(NOTE))
         await client.next("at_mentioned")
     for words in ("Parsed message", "Raw data received", "Sent at-mention"):
         assert words in caplog.text
@@ -772,12 +772,12 @@ async def test_a_client_is_served_the_closest_vault_it_runs_in(tmp_path: Path) -
         first, second = (ClaudeIde(view, EditorHub(view.visible)) for view in views)
         first.others, second.others = (second,), (first,)
         for ide in (first, second):
-            assert ide.serving(str(outer)) is first
-            assert ide.serving(str(inner)) is second
-            assert ide.serving(str(inner / "sub")) is second
-            assert ide.serving(str(far)) is ide
+            assert ide.for_folder(str(outer)) is first
+            assert ide.for_folder(str(inner)) is second
+            assert ide.for_folder(str(inner / "sub")) is second
+            assert ide.for_folder(str(far)) is ide
         (tmp_path / "link").symlink_to(inner)
-        assert first.serving(str(tmp_path / "link" / "sub")) is second
+        assert first.for_folder(str(tmp_path / "link" / "sub")) is second
     finally:
         for view in views:
             view.close()
@@ -790,16 +790,16 @@ async def test_a_client_moves_to_its_vault_before_it_is_told_anything(vault: Pat
     (second / "N.md").write_text("n")
     async with running(vault) as bridge, running(second) as other:
         bridge.ide.others, other.ide.others = (other.ide,), (bridge.ide,)
-        bridge.desk.mention(Mention(vault_path("Note.md")))
-        other.desk.mention(Mention(vault_path("N.md")))
+        bridge.hub.mention(Mention(vault_path("Note.md")))
+        other.hub.mention(Mention(vault_path("N.md")))
         async with bridge.client(greet=False) as client:
             await client.handshake(capabilities={"roots": {}})
             id_, _ = await client.next_request("roots/list")
             await client.send(id=id_, result={"roots": [{"uri": second.as_uri()}]})
             assert (await client.next("at_mentioned"))["filePath"] == str(second / "N.md")
             assert [record.folder for record in other.ide.clients()] == [str(second)]
-            assert bridge.ide.clients() == () and bridge.desk.assistants == ()
+            assert bridge.ide.clients() == () and bridge.hub.assistants == ()
             assert (await client.request("getWorkspaceInfo"))["name"] == "Second"
             # What waits at the first vault still waits there.
-            assert bridge.desk.take_mentions(0.0)
-        await _until(lambda: other.ide.clients() == () and other.desk.assistants == ())
+            assert bridge.hub.take_mentions(0.0)
+        await _until(lambda: other.ide.clients() == () and other.hub.assistants == ())

@@ -13,7 +13,7 @@ import pytest
 from support.editor import TOKEN, Bridge, running
 from support.ports import held_port
 from vaultbridge.protocols.claude_ide.doctor import Check, diagnose
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, lock_for
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock
 
 
 class Patient:
@@ -22,7 +22,7 @@ class Patient:
         self.home = home
         self.vault = vault
         self.environ: dict[str, str] = {}
-        (self.lock,) = LockFiles(lock_folders({}, home)).write(lock_for(bridge.port, TOKEN, [vault]))
+        (self.lock,) = LockFiles(lock_folders({}, home)).write(make_lock(bridge.port, TOKEN, [vault]))
 
     def change(self, **fields: object) -> None:
         self.lock.write_text(json.dumps({**json.loads(self.lock.read_text()), **fields}))
@@ -42,7 +42,7 @@ class Patient:
         """The one check of that name, which must not be good."""
         checks = await self.examined(**options)  # type: ignore[arg-type]
         (check,) = [check for check in checks if name in check.name]
-        assert check.standing != "good", check
+        assert check.status != "good", check
         assert check.advice
         return check
 
@@ -58,7 +58,7 @@ async def patient(tmp_path: Path) -> AsyncIterator[Patient]:
 
 async def test_a_sound_bridge_has_nothing_to_complain_about(patient: Patient) -> None:
     checks = await patient.examined(working=patient.vault)
-    assert [check for check in checks if check.standing != "good"] == []
+    assert [check for check in checks if check.status != "good"] == []
     assert len(checks) == 10
 
 
@@ -71,13 +71,13 @@ async def test_no_token_is_told(patient: Patient) -> None:
 
 async def test_a_missing_lock(patient: Patient) -> None:
     patient.lock.unlink()
-    assert (await patient.complaint("lock file in the folder")).standing == "bad"
+    assert (await patient.complaint("lock file in the folder")).status == "bad"
 
 
 async def test_a_second_lock_in_another_place_that_the_client_scans(patient: Patient, tmp_path: Path) -> None:
     """As an older version of this bridge left it: the client lists the vault twice."""
     patient.environ = {"CLAUDE_CONFIG_DIR": str(tmp_path / "conf")}
-    assert (await patient.examined())[0].standing == "good", "the newest client looks in both places"
+    assert (await patient.examined())[0].status == "good", "the newest client looks in both places"
     second = tmp_path / "conf" / "ide" / patient.lock.name
     second.parent.mkdir(parents=True, mode=0o700)
     second.write_bytes(patient.lock.read_bytes())
@@ -116,7 +116,7 @@ async def test_a_lock_that_others_can_read(patient: Patient) -> None:
 async def test_nobody_listens(patient: Patient) -> None:
     with held_port() as port:
         assert str(port) in (await patient.complaint("listening", port=port)).found
-        assert (await patient.complaint("handshake", port=port)).standing == "bad"
+        assert (await patient.complaint("handshake", port=port)).status == "bad"
 
 
 async def test_another_program_has_the_port(patient: Patient) -> None:

@@ -43,10 +43,10 @@ async def test_the_typescript_websocket_transport_does_a_whole_session(clients: 
         )
         assert process.stderr is not None
         assert await asyncio.wait_for(process.stderr.readline(), BOUND) == b"ready\n"
-        bridge.desk.state.join("here", "test")
+        bridge.hub.state.join("here", "test")
         selected = Selection(Point(1, 0), Point(9, 0), "y" * 200_000)
-        bridge.desk.state.focus_on("here", vault_path("Note.md"), selected)
-        bridge.desk.mention(Mention(vault_path("Note.md"), 1, 1))
+        bridge.hub.state.focus_on("here", vault_path("Note.md"), selected)
+        bridge.hub.mention(Mention(vault_path("Note.md"), 1, 1))
         out, err = await asyncio.wait_for(process.communicate(), BOUND)
     assert process.returncode == 0, err.decode()
     seen = json.loads(out)

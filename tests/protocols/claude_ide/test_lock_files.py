@@ -15,9 +15,9 @@ import pytest
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
     is_stale,
-    lock_files,
+    list_lock_files,
     lock_folders,
-    lock_for,
+    make_lock,
     read_lock,
     scanned_folders,
 )
@@ -78,7 +78,7 @@ def test_every_release_finds_the_bridge_exactly_once(
     if xdg:
         (tmp_path / "xdg" / "claude").mkdir(parents=True)
         environ["XDG_CONFIG_HOME"] = str(tmp_path / "xdg")
-    LockFiles(lock_folders(environ, home)).write(lock_for(4000, TOKEN, [vault]))
+    LockFiles(lock_folders(environ, home)).write(make_lock(4000, TOKEN, [vault]))
     scanned = HABITS[release](home, environ.get("CLAUDE_CONFIG_DIR", ""), environ.get("XDG_CONFIG_HOME", ""))
     found = [place for place in scanned if (place / "ide" / "4000.lock").exists()]
     # The first release did not know the variable, and is the only one that misses a lock there.
@@ -137,7 +137,7 @@ def test_one_real_folder_is_used_once(home: Path) -> None:
 
 def test_the_lock_has_the_seeds_fields(home: Path, vault: Path) -> None:
     """Seed 000, Lock File Format."""
-    (written,) = LockFiles(lock_folders({}, home)).write(lock_for(54321, TOKEN, [vault]))
+    (written,) = LockFiles(lock_folders({}, home)).write(make_lock(54321, TOKEN, [vault]))
     assert written == home / ".claude" / "ide" / "54321.lock"
     assert json.loads(written.read_text()) == {
         "pid": os.getpid(),
@@ -153,17 +153,17 @@ def test_the_lock_has_the_seeds_fields(home: Path, vault: Path) -> None:
 def test_symlinks_are_resolved_in_the_lock(vault: Path, tmp_path: Path) -> None:
     """The client compares with its real working directory."""
     (tmp_path / "link").symlink_to(vault)
-    lock = lock_for(1, TOKEN, [tmp_path / "link", vault])
+    lock = make_lock(1, TOKEN, [tmp_path / "link", vault])
     assert lock.workspace_folders == (str(vault),)
 
 
 def test_the_name_can_be_chosen(vault: Path) -> None:
-    assert lock_for(1, TOKEN, [vault], ide_name="Notes").ide_name == "Notes"
+    assert make_lock(1, TOKEN, [vault], ide_name="Notes").ide_name == "Notes"
 
 
 def test_folder_and_file_are_private(home: Path, vault: Path) -> None:
     """Seed 000, Authentication Flow 2: mode 600."""
-    (written,) = LockFiles(lock_folders({}, home)).write(lock_for(4000, TOKEN, [vault]))
+    (written,) = LockFiles(lock_folders({}, home)).write(make_lock(4000, TOKEN, [vault]))
     assert mode(written) == 0o600
     assert mode(written.parent) == 0o700
 
@@ -172,29 +172,29 @@ def test_a_wide_folder_is_narrowed(home: Path, vault: Path) -> None:
     folder = home / ".claude" / "ide"
     folder.mkdir(parents=True)
     folder.chmod(0o755)
-    LockFiles([folder]).write(lock_for(4000, TOKEN, [vault]))
+    LockFiles([folder]).write(make_lock(4000, TOKEN, [vault]))
     assert mode(folder) == 0o700
 
 
 def test_nothing_but_the_lock_is_left_in_the_folder(home: Path, vault: Path) -> None:
     """It is written beside and moved into place, so that no client reads half of it."""
     files = LockFiles(lock_folders({}, home))
-    files.write(lock_for(4000, TOKEN, [vault]))
-    files.write(lock_for(4000, TOKEN, [vault]))
+    files.write(make_lock(4000, TOKEN, [vault]))
+    files.write(make_lock(4000, TOKEN, [vault]))
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4000.lock"]
 
 
 def test_it_is_rewritten_when_the_vaults_change(home: Path, vault: Path, tmp_path: Path) -> None:
     files = LockFiles(lock_folders({}, home))
-    files.write(lock_for(4000, TOKEN, [vault]))
-    (written,) = files.write(lock_for(4000, TOKEN, [vault, tmp_path]))
+    files.write(make_lock(4000, TOKEN, [vault]))
+    (written,) = files.write(make_lock(4000, TOKEN, [vault, tmp_path]))
     assert json.loads(written.read_text())["workspaceFolders"] == [str(vault), str(tmp_path)]
 
 
 def test_a_lock_under_the_old_port_goes_when_the_port_changes(home: Path, vault: Path) -> None:
     files = LockFiles(lock_folders({}, home))
-    files.write(lock_for(4000, TOKEN, [vault]))
-    files.write(lock_for(4001, TOKEN, [vault]))
+    files.write(make_lock(4000, TOKEN, [vault]))
+    files.write(make_lock(4001, TOKEN, [vault]))
     assert [file.name for file in (home / ".claude" / "ide").iterdir()] == ["4001.lock"]
 
 
@@ -205,13 +205,13 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_others(
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     files = LockFiles([closed / "ide", home / ".claude" / "ide"])
-    assert files.write(lock_for(4000, TOKEN, [vault])) == (home / ".claude" / "ide" / "4000.lock",)
+    assert files.write(make_lock(4000, TOKEN, [vault])) == (home / ".claude" / "ide" / "4000.lock",)
 
 
 def test_a_file_in_the_way_of_a_folder_does_not_stop_the_others(home: Path, vault: Path) -> None:
     (home / "file").write_text("")
     files = LockFiles([home / "file" / "ide", home / ".claude" / "ide"])
-    assert files.write(lock_for(4000, TOKEN, [vault])) == (home / ".claude" / "ide" / "4000.lock",)
+    assert files.write(make_lock(4000, TOKEN, [vault])) == (home / ".claude" / "ide" / "4000.lock",)
 
 
 # whose are touched
@@ -220,7 +220,7 @@ def test_a_file_in_the_way_of_a_folder_does_not_stop_the_others(home: Path, vaul
 def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path) -> None:
     (home / ".config" / "claude").mkdir(parents=True)
     files = LockFiles(lock_folders({}, home))
-    written = files.write(lock_for(4000, TOKEN, [vault]))
+    written = files.write(make_lock(4000, TOKEN, [vault]))
     assert len(written) == 2
     files.remove()
     assert not any(file.exists() for file in written)
@@ -228,7 +228,7 @@ def test_our_own_lock_is_removed_everywhere(home: Path, vault: Path) -> None:
 
 def test_a_lock_that_another_wrote_over_ours_stays(home: Path, vault: Path) -> None:
     files = LockFiles(lock_folders({}, home))
-    (written,) = files.write(lock_for(4000, TOKEN, [vault]))
+    (written,) = files.write(make_lock(4000, TOKEN, [vault]))
     written.write_text(json.dumps({"pid": os.getppid(), "ideName": "Other"}))
     files.remove()
     assert written.exists()
@@ -236,7 +236,7 @@ def test_a_lock_that_another_wrote_over_ours_stays(home: Path, vault: Path) -> N
 
 def test_locks_of_dead_processes_are_swept(home: Path, vault: Path, dead_pid: int) -> None:
     files = LockFiles(lock_folders({}, home))
-    (written,) = files.write(lock_for(4000, TOKEN, [vault], pid=dead_pid))
+    (written,) = files.write(make_lock(4000, TOKEN, [vault], pid=dead_pid))
     assert files.sweep() == (written,)
     assert not written.exists()
 
@@ -270,7 +270,7 @@ def test_only_files_named_by_a_port_are_looked_at(home: Path, dead_pid: int) -> 
     folder.mkdir(parents=True)
     for name in ("notes.lock", "123.txt", "123456.lock", "12a.lock"):
         (folder / name).write_text(json.dumps({"pid": dead_pid}))
-    assert lock_files(folder) == []
+    assert list_lock_files(folder) == []
     assert LockFiles([folder]).sweep() == ()
 
 
@@ -278,10 +278,10 @@ def test_a_lock_left_by_a_killed_process_is_stale_until_it_is_rewritten(
     home: Path, vault: Path, dead_pid: int
 ) -> None:
     files = LockFiles(lock_folders({}, home))
-    (written,) = files.write(lock_for(4000, TOKEN, [vault], pid=dead_pid))
+    (written,) = files.write(make_lock(4000, TOKEN, [vault], pid=dead_pid))
     assert is_stale(written)
     again = LockFiles(lock_folders({}, home))
-    again.write(lock_for(4000, TOKEN, [vault]))
+    again.write(make_lock(4000, TOKEN, [vault]))
     assert not is_stale(written)
     lock = read_lock(written)
     assert lock is not None
@@ -289,5 +289,5 @@ def test_a_lock_left_by_a_killed_process_is_stale_until_it_is_rewritten(
 
 
 def test_a_missing_folder_has_no_locks(home: Path) -> None:
-    assert lock_files(home / "nowhere") == []
+    assert list_lock_files(home / "nowhere") == []
     assert LockFiles([home / "nowhere"]).sweep() == ()

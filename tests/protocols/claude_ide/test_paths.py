@@ -31,17 +31,17 @@ def paths(vault: Path) -> Iterator[IdePaths]:
 
 @pytest.mark.parametrize("form", ["{vault}/Sub/Note 1.md", "Sub/Note 1.md", "{vault}//Sub/./Note 1.md"])
 def test_absolute_and_relative_paths_are_understood(paths: IdePaths, vault: Path, form: str) -> None:
-    assert paths.inside(form.format(vault=vault)) == "Sub/Note 1.md"
+    assert paths.parse(form.format(vault=vault)) == "Sub/Note 1.md"
 
 
 def test_another_normalisation_of_the_folder_is_the_same_folder(paths: IdePaths, vault: Path) -> None:
-    assert paths.inside(unicodedata.normalize("NFD", str(vault / "Sub/Note 1.md"))) == "Sub/Note 1.md"
+    assert paths.parse(unicodedata.normalize("NFD", str(vault / "Sub/Note 1.md"))) == "Sub/Note 1.md"
 
 
 def test_a_symlink_to_the_vault_leads_into_it(paths: IdePaths, vault: Path, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(vault)
-    assert paths.inside(str(tmp_path / "link/Sub/Note 1.md")) == "Sub/Note 1.md"
-    assert paths.inside(str(tmp_path / "link/New.md")) == "New.md"
+    assert paths.parse(str(tmp_path / "link/Sub/Note 1.md")) == "Sub/Note 1.md"
+    assert paths.parse(str(tmp_path / "link/New.md")) == "New.md"
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_a_symlink_to_the_vault_leads_into_it(paths: IdePaths, vault: Path, tmp_
 )
 def test_what_is_not_in_the_vault_is_refused(paths: IdePaths, vault: Path, text: str) -> None:
     with pytest.raises(InvalidPath):
-        paths.inside(text.format(vault=vault))
+        paths.parse(text.format(vault=vault))
 
 
 def test_a_leading_slash_may_mean_the_top_of_the_vault(paths: IdePaths, vault: Path) -> None:
-    assert paths.lenient("/Sub/Note 1.md") == "Sub/Note 1.md"
-    assert paths.lenient(str(vault / "Sub/Note 1.md")) == "Sub/Note 1.md"
+    assert paths.parse_lenient("/Sub/Note 1.md") == "Sub/Note 1.md"
+    assert paths.parse_lenient(str(vault / "Sub/Note 1.md")) == "Sub/Note 1.md"
 
 
 @pytest.mark.parametrize("encode", [True, False])

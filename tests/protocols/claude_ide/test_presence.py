@@ -16,7 +16,13 @@ import websockets
 
 from vaultbridge.errors import EngineFailure
 from vaultbridge.protocols.claude_ide.presence import Presence
-from vaultbridge.protocols.editor.endpoint_file import Endpoint, listening_for, new_token, recall, remember
+from vaultbridge.protocols.editor.endpoint_file import (
+    Endpoint,
+    find_running,
+    load_endpoint,
+    new_token,
+    save_endpoint,
+)
 
 CHILD = Path(__file__).with_name("presence_child.py")
 WAIT = 60.0
@@ -84,13 +90,13 @@ async def test_kill_9_and_a_restart_keep_port_and_token_and_mend_the_lock(stage:
 
 async def test_a_clean_end_removes_the_lock_and_keeps_the_memory(stage: Stage) -> None:
     child, port = await stage.start()
-    before = recall(stage.cache)
+    before = load_endpoint(stage.cache)
     assert before is not None
     assert before.pid == child.pid
     child.terminate()
     assert await asyncio.wait_for(child.wait(), WAIT) == 0
     assert stage.locks == {}
-    after = recall(stage.cache)
+    after = load_endpoint(stage.cache)
     assert after is not None
     assert (after.port, after.token, after.pid) == (port, before.token, 0)
 
@@ -99,7 +105,7 @@ async def test_a_second_bridge_of_the_same_vault_leaves_the_firsts_place_alone(s
     first, port = await stage.start()
     _, other_port = await stage.start()
     assert other_port != port
-    known = recall(stage.cache)
+    known = load_endpoint(stage.cache)
     assert known is not None
     assert (known.port, known.pid) == (port, first.pid)
     assert set(stage.locks) == {f"{port}.lock", f"{other_port}.lock"}
@@ -109,12 +115,12 @@ def test_a_remembered_port_that_is_taken_gives_way_and_the_token_stays(tmp_path:
     stage = Stage(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         token, busy = new_token(), taken.getsockname()[1]
-        remember(stage.cache, Endpoint(port=busy, token=token))
+        save_endpoint(stage.cache, Endpoint(port=busy, token=token))
         presence = stage.claim(port=0)
     try:
         assert presence.port != busy
         assert presence.token == token
-        known = recall(stage.cache)
+        known = load_endpoint(stage.cache)
         assert known is not None
         assert known.port == presence.port
     finally:
@@ -162,12 +168,12 @@ def test_vaults_that_are_served_along_are_found_for_as_long_as_the_bridge_runs(t
     guest, cache = tmp_path / "guest", tmp_path / "cache of the guest"
     guest.mkdir()
     presence = stage.claim()
-    presence.take_in(cache, guest)
+    presence.add_vault(cache, guest)
     presence.announce([stage.vault, guest])
-    found = listening_for(cache)
+    found = find_running(cache)
     assert found is not None
     assert (found.port, found.token, found.vault) == (presence.port, presence.token, str(guest))
     assert stage.locks[f"{presence.port}.lock"]["workspaceFolders"] == [str(stage.vault), str(guest)]
     presence.withdraw()
-    assert listening_for(cache) is None and recall(cache) is None
+    assert find_running(cache) is None and load_endpoint(cache) is None
     presence.socket.close()

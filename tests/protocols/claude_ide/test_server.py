@@ -11,7 +11,7 @@ from aiohttp import web
 
 from support.editor import TOKEN, running
 from vaultbridge.errors import EngineFailure
-from vaultbridge.protocols.claude_ide.server import IdeServer, listening_socket
+from vaultbridge.protocols.claude_ide.server import IdeServer, open_socket
 from vaultbridge.protocols.dialect import Dialect, MethodTable, Peer
 
 
@@ -31,7 +31,7 @@ async def test_a_page_may_share_the_root_with_the_socket() -> None:
     server.add_routes(app, page=page)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    listening = listening_socket("127.0.0.1", [0])
+    listening = open_socket("127.0.0.1", [0])
     await web.SockSite(runner, listening).start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
     async with aiohttp.ClientSession() as session:
@@ -56,16 +56,16 @@ async def test_stopping_ends_both_doors_and_the_health_checks(tmp_path: Path) ->
 def test_the_first_free_port_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         busy = taken.getsockname()[1]
-        opened = listening_socket("127.0.0.1", [busy, 0])
+        opened = open_socket("127.0.0.1", [busy, 0])
         assert opened.getsockname()[1] != busy
         opened.close()
         with pytest.raises(EngineFailure, match=str(busy)):
-            listening_socket("127.0.0.1", [busy])
+            open_socket("127.0.0.1", [busy])
 
 
 def test_ipv6_loopback_can_be_bound() -> None:
     try:
-        opened = listening_socket("::1", [0])
+        opened = open_socket("::1", [0])
     except EngineFailure:
         pytest.skip("this machine has no IPv6")
     assert opened.getsockname()[0] == "::1"

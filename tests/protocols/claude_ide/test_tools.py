@@ -41,7 +41,7 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 async def bridge(vault: Path) -> AsyncIterator[Bridge]:
     async with running(vault) as bridge:
-        bridge.desk.state.join("here", "test")
+        bridge.hub.state.join("here", "test")
         yield bridge
 
 
@@ -78,7 +78,7 @@ async def test_the_current_selection(client: Client, bridge: Bridge, vault: Path
         "success": False,
         "message": "No active editor found",
     }
-    bridge.desk.state.focus_on("here", NOTE, Selection(Point(3, 0), Point(3, 5), "First"))
+    bridge.hub.state.focus_on("here", NOTE, Selection(Point(3, 0), Point(3, 5), "First"))
     expected = {
         "success": True,
         "text": "First",
@@ -91,7 +91,7 @@ async def test_the_current_selection(client: Client, bridge: Bridge, vault: Path
         },
     }
     assert await answer(client, "getCurrentSelection") == expected
-    bridge.desk.state.focus_on("here", None)
+    bridge.hub.state.focus_on("here", None)
     assert (await answer(client, "getCurrentSelection"))["success"] is False
     assert await answer(client, "getLatestSelection") == expected
 
@@ -105,10 +105,10 @@ async def test_the_latest_selection_before_there_was_one(client: Client) -> None
 
 async def test_open_editors(client: Client, bridge: Bridge, vault: Path) -> None:
     assert await answer(client, "getOpenEditors") == {"tabs": []}
-    bridge.desk.state.files_open(
+    bridge.hub.state.files_open(
         "here", [OpenFile(NOTE, pinned=True), OpenFile(vault_path("Board.canvas"), dirty=True, lines=7)]
     )
-    bridge.desk.state.focus_on("here", NOTE)
+    bridge.hub.state.focus_on("here", NOTE)
     tabs = (await answer(client, "getOpenEditors"))["tabs"]
     assert tabs[0] == {
         "uri": (vault / NOTE).as_uri(),
@@ -145,7 +145,7 @@ async def test_whether_a_document_is_dirty(client: Client, bridge: Bridge, vault
     path = str(vault / NOTE)
     closed = await answer(client, "checkDocumentDirty", filePath=path)
     assert closed == {"success": False, "message": f"Document not open: {path}"}
-    bridge.desk.state.files_open("here", [OpenFile(NOTE, dirty=True)])
+    bridge.hub.state.files_open("here", [OpenFile(NOTE, dirty=True)])
     assert await answer(client, "checkDocumentDirty", filePath=path) == {
         "success": True,
         "filePath": path,
@@ -157,10 +157,10 @@ async def test_whether_a_document_is_dirty(client: Client, bridge: Bridge, vault
 async def test_saving_a_document(client: Client, bridge: Bridge, vault: Path) -> None:
     path = str(vault / NOTE)
     assert (await answer(client, "saveDocument", filePath=path))["success"] is False
-    bridge.desk.state.files_open("here", [OpenFile(NOTE)])
+    bridge.hub.state.files_open("here", [OpenFile(NOTE)])
     saved = await answer(client, "saveDocument", filePath=path)
     assert (saved["success"], saved["filePath"], saved["saved"]) == (True, path, True)
-    bridge.desk.state.files_open("here", [OpenFile(NOTE, dirty=True)])
+    bridge.hub.state.files_open("here", [OpenFile(NOTE, dirty=True)])
     unsaved = await answer(client, "saveDocument", filePath=path)
     assert (unsaved["success"], unsaved["saved"]) == (False, False)
     assert unsaved["message"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.protocols.claude_ide.wire import language_of, quoted_path
+from vaultbridge.protocols.claude_ide.wire import language_id, quote_path
 from vaultbridge.vault.paths import vault_path
 
 
@@ -26,11 +26,11 @@ from vaultbridge.vault.paths import vault_path
 def test_only_paths_that_need_it_are_quoted(
     absolute: str, lines: tuple[int | None, int | None], expected: str | None
 ) -> None:
-    assert quoted_path(absolute, "/v", *lines) == expected
-    assert quoted_path(absolute, "/v/", *lines) == expected
+    assert quote_path(absolute, "/v", *lines) == expected
+    assert quote_path(absolute, "/v/", *lines) == expected
 
 
 def test_languages() -> None:
-    assert language_of(vault_path("A.MD")) == "markdown"
-    assert language_of(vault_path("A.base")) == "yaml"
-    assert language_of(vault_path("A.png")) == "plaintext"
+    assert language_id(vault_path("A.MD")) == "markdown"
+    assert language_id(vault_path("A.base")) == "yaml"
+    assert language_id(vault_path("A.png")) == "plaintext"

@@ -15,15 +15,15 @@ from vaultbridge.engine.index_sync import COMPLETE_SECONDS
 from vaultbridge.errors import EngineFailure, InvalidArgument
 from vaultbridge.protocols.editor.client import (
     ANSWER_SECONDS,
-    NotRunning,
-    all_status,
-    bridge_of,
+    BridgeNotRunning,
     call,
+    connect,
+    find_bridge,
+    list_statuses,
     parse_mention,
     parse_place,
-    visit,
 )
-from vaultbridge.protocols.editor.endpoint_file import Endpoint, remember
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, save_endpoint
 
 
 @pytest.fixture
@@ -81,13 +81,13 @@ def test_a_mention_that_cannot_be_is_refused(text: str) -> None:
 async def test_commands_reach_the_running_bridge(vault: Path, tmp_path: Path) -> None:
     cache = tmp_path / "caches" / "vault-1"
     async with running(vault) as bridge:
-        remember(cache, Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid()))
+        save_endpoint(cache, Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid()))
         await call(cache, "select", **parse_place("note:2"))
-        focus = bridge.desk.state.focus()
+        focus = bridge.hub.state.focus()
         assert focus is not None
         assert focus.selection == Selection(Point(2, 0), Point(2, 3), "two")
         assert (await call(cache, "mention", **parse_mention("Note#L1")))["path"] == "Note.md"
-        (status,) = await all_status(tmp_path / "caches")
+        (status,) = await list_statuses(tmp_path / "caches")
         assert (status["port"], status["vault"], status["focus"]) == (bridge.port, "vault", "Note.md")
         with pytest.raises(InvalidArgument, match="lines 1 to 2, not 9"):
             await call(cache, "select", note="Note", start=[9])
@@ -109,32 +109,34 @@ async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
             "new_file_contents": "new\n",
             "tab_name": "t",
         }
-        async with bridge.client() as claude, visit(where, diffs=True) as terminal:
+        async with bridge.client() as claude, connect(where, diffs=True) as terminal:
             waiting = await claude.begin("tools/call", name="openDiff", arguments=arguments)
-            news = await asyncio.wait_for(terminal.news(), WAIT)
+            news = await asyncio.wait_for(terminal.next_notification(), WAIT)
             assert news["method"] == "diffOpened"
             assert [d["id"] for d in (await terminal.ask("diffs"))["diffs"]] == [news["params"]["id"]]
             await terminal.ask("acceptDiff", id=news["params"]["id"])
             assert (await claude.end(waiting))["content"][0]["text"] == "FILE_SAVED"
-            assert (await asyncio.wait_for(terminal.news(), WAIT))["params"]["reason"] == "accepted"
+            assert (await asyncio.wait_for(terminal.next_notification(), WAIT))["params"][
+                "reason"
+            ] == "accepted"
 
 
 async def test_no_bridge_is_said_plainly(tmp_path: Path) -> None:
-    with pytest.raises(NotRunning, match="serve"):
-        bridge_of(tmp_path)
-    remember(tmp_path, Endpoint(port=1, token=TOKEN, pid=os.getpid()))
-    with pytest.raises(NotRunning):
+    with pytest.raises(BridgeNotRunning, match="serve"):
+        find_bridge(tmp_path)
+    save_endpoint(tmp_path, Endpoint(port=1, token=TOKEN, pid=os.getpid()))
+    with pytest.raises(BridgeNotRunning):
         await call(tmp_path, "status")
-    remember(tmp_path, Endpoint(port=1, token=TOKEN, pid=0))
-    with pytest.raises(NotRunning):
-        bridge_of(tmp_path)
+    save_endpoint(tmp_path, Endpoint(port=1, token=TOKEN, pid=0))
+    with pytest.raises(BridgeNotRunning):
+        find_bridge(tmp_path)
 
 
 async def test_a_bridge_with_another_token_refuses(vault: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache-1"
     async with running(vault) as bridge:
         wrong = "00000000-0000-4000-8000-000000000000"
-        remember(cache, Endpoint(port=bridge.port, token=wrong, pid=os.getpid()))
+        save_endpoint(cache, Endpoint(port=bridge.port, token=wrong, pid=os.getpid()))
         with pytest.raises(EngineFailure, match="token"):
             await call(cache, "status")
 
@@ -142,8 +144,8 @@ async def test_a_bridge_with_another_token_refuses(vault: Path, tmp_path: Path) 
 async def test_a_bridge_that_ends_is_noticed_by_who_watches(vault: Path) -> None:
     async with running(vault) as bridge:
         where = Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid())
-        async with visit(where, diffs=True) as terminal:
-            waiting = asyncio.ensure_future(terminal.news())
+        async with connect(where, diffs=True) as terminal:
+            waiting = asyncio.ensure_future(terminal.next_notification())
             await bridge.server.stop()
-            with pytest.raises(NotRunning):
+            with pytest.raises(BridgeNotRunning):
                 await asyncio.wait_for(waiting, WAIT)

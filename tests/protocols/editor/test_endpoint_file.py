@@ -13,26 +13,26 @@ from msgspec.structs import replace
 from vaultbridge.protocols.editor.endpoint_file import (
     FILE_NAME,
     Endpoint,
-    all_listening,
-    be_guest,
-    guest_no_more,
-    listening_for,
+    find_running,
+    list_running,
+    load_endpoint,
+    mark_stopped,
     new_token,
-    recall,
-    remember,
-    stopped,
+    remove_guest_endpoint,
+    save_endpoint,
+    save_guest_endpoint,
 )
 
 KNOWN = Endpoint(port=3000, token=str(uuid.UUID(int=7)), pid=12, vault="/vault")
 
 
 def test_what_is_remembered_is_recalled(tmp_path: Path) -> None:
-    remember(tmp_path, KNOWN)
-    assert recall(tmp_path) == KNOWN
+    save_endpoint(tmp_path, KNOWN)
+    assert load_endpoint(tmp_path) == KNOWN
 
 
 def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
-    remember(tmp_path / "cache", KNOWN)
+    save_endpoint(tmp_path / "cache", KNOWN)
     assert stat.S_IMODE((tmp_path / "cache" / FILE_NAME).stat().st_mode) == 0o600
     assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
     assert [file.name for file in (tmp_path / "cache").iterdir()] == [FILE_NAME]
@@ -56,7 +56,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
 )
 def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
-    assert recall(tmp_path) is None
+    assert load_endpoint(tmp_path) is None
 
 
 @pytest.mark.parametrize(
@@ -77,26 +77,26 @@ def test_programs_dial_an_address_and_people_a_name(known: Endpoint, url: str, l
 
 def test_a_file_from_before_there_were_hosts_means_this_machine(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text(f'{{"port": 3000, "token": "{KNOWN.token}"}}')
-    known = recall(tmp_path)
+    known = load_endpoint(tmp_path)
     assert known is not None and known.url == "http://127.0.0.1:3000"
 
 
 def test_nothing_is_recalled_where_nothing_was_remembered(tmp_path: Path) -> None:
-    assert recall(tmp_path / "nowhere") is None
+    assert load_endpoint(tmp_path / "nowhere") is None
 
 
 def test_a_clean_end_keeps_port_and_token(tmp_path: Path) -> None:
-    remember(tmp_path, KNOWN)
-    stopped(tmp_path, 12)
-    again = recall(tmp_path)
+    save_endpoint(tmp_path, KNOWN)
+    mark_stopped(tmp_path, 12)
+    again = load_endpoint(tmp_path)
     assert again is not None
     assert (again.port, again.token, again.pid) == (KNOWN.port, KNOWN.token, 0)
 
 
 def test_the_end_of_another_process_changes_nothing(tmp_path: Path) -> None:
-    remember(tmp_path, KNOWN)
-    stopped(tmp_path, 99)
-    assert recall(tmp_path) == KNOWN
+    save_endpoint(tmp_path, KNOWN)
+    mark_stopped(tmp_path, 99)
+    assert load_endpoint(tmp_path) == KNOWN
 
 
 def test_tokens_are_random_uuids_of_version_4() -> None:
@@ -111,30 +111,30 @@ def alive(port: int, vault: str = "/vault") -> Endpoint:
 
 
 def test_all_vaults_with_a_living_bridge_are_found_in_the_folder_of_caches(tmp_path: Path) -> None:
-    remember(tmp_path / "b", alive(3))
-    remember(tmp_path / "a", alive(2))
-    remember(tmp_path / "ended", replace(KNOWN, pid=0))
-    be_guest(tmp_path / "g", alive(2, "/guest"))
+    save_endpoint(tmp_path / "b", alive(3))
+    save_endpoint(tmp_path / "a", alive(2))
+    save_endpoint(tmp_path / "ended", replace(KNOWN, pid=0))
+    save_guest_endpoint(tmp_path / "g", alive(2, "/guest"))
     (tmp_path / "c").mkdir()
-    found = [(known.port, known.vault) for known in all_listening(tmp_path)]
+    found = [(known.port, known.vault) for known in list_running(tmp_path)]
     assert found == [(2, "/vault"), (3, "/vault"), (2, "/guest")]
-    assert list(all_listening(tmp_path / "nowhere")) == []
+    assert list(list_running(tmp_path / "nowhere")) == []
 
 
 def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
     own = replace(KNOWN, pid=0)
-    remember(tmp_path, own)
+    save_endpoint(tmp_path, own)
     host = alive(4000)
-    be_guest(tmp_path, host)
-    assert recall(tmp_path) == own and listening_for(tmp_path) == host
-    guest_no_more(tmp_path, os.getpid() + 1)
-    assert listening_for(tmp_path) == host
-    guest_no_more(tmp_path, os.getpid())
-    assert listening_for(tmp_path) is None and recall(tmp_path) == own
-    guest_no_more(tmp_path, os.getpid())
+    save_guest_endpoint(tmp_path, host)
+    assert load_endpoint(tmp_path) == own and find_running(tmp_path) == host
+    remove_guest_endpoint(tmp_path, os.getpid() + 1)
+    assert find_running(tmp_path) == host
+    remove_guest_endpoint(tmp_path, os.getpid())
+    assert find_running(tmp_path) is None and load_endpoint(tmp_path) == own
+    remove_guest_endpoint(tmp_path, os.getpid())
 
 
 def test_a_living_bridge_of_its_own_comes_before_a_host(tmp_path: Path) -> None:
-    be_guest(tmp_path, alive(4000))
-    remember(tmp_path, own := alive(5000))
-    assert listening_for(tmp_path) == own
+    save_guest_endpoint(tmp_path, alive(4000))
+    save_endpoint(tmp_path, own := alive(5000))
+    assert find_running(tmp_path) == own

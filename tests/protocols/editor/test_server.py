@@ -61,7 +61,7 @@ async def test_hello_chooses_one_of_several_vaults(vault: Path, tmp_path: Path) 
         folder = str(other.view.folder)
         assert (await client.request("hello", app="x", token=TOKEN, vault=folder))["vault"] == "Second"
         await client.request("focus", path="N.md")
-        assert other.desk.state.focus() is not None and bridge.desk.state.focus() is None
+        assert other.hub.state.focus() is not None and bridge.hub.state.focus() is None
         await client.close()
         client = await raw(bridge)
         with pytest.raises(Failed, match=r"No such vault.*vault, Second") as failed:
@@ -102,7 +102,7 @@ async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
             await client.request(method, note="Note.md", path="Note.md")
     await client.notify("focus", path="Note.md")
     await client.request("hello", app="page", token=TOKEN)
-    assert bridge.desk.state.focus() is None
+    assert bridge.hub.state.focus() is None
     await client.close()
 
 
@@ -163,7 +163,7 @@ async def test_a_focus_becomes_state(bridge: Bridge, page: Client, how: str) -> 
     selection = {"start": {"line": 1, "character": 4}, "end": {"line": 1, "character": 6}, "text": "😀"}
     await getattr(page, how)("focus", path="Note.md", selection=selection)
     await page.request("ping")
-    focus = bridge.desk.state.focus()
+    focus = bridge.hub.state.focus()
     assert focus is not None
     assert (focus.path, focus.selection) == (NOTE, Selection(Point(2, 4), Point(2, 6), "😀"))
 
@@ -171,7 +171,7 @@ async def test_a_focus_becomes_state(bridge: Bridge, page: Client, how: str) -> 
 async def test_a_selection_dragged_upwards_is_put_right(bridge: Bridge, page: Client) -> None:
     up = {"start": {"line": 2, "character": 1}, "end": {"line": 0, "character": 0}, "text": "x"}
     await page.request("focus", path="Note.md", selection=up)
-    focus = bridge.desk.state.focus()
+    focus = bridge.hub.state.focus()
     assert focus is not None
     assert (focus.selection.start, focus.selection.end) == (Point(1, 0), Point(3, 1))
 
@@ -179,19 +179,19 @@ async def test_a_selection_dragged_upwards_is_put_right(bridge: Bridge, page: Cl
 async def test_no_focus_and_a_disconnect_clear_it(bridge: Bridge) -> None:
     async with bridge.editor() as page:
         await page.request("focus", path="Note.md")
-        assert bridge.desk.state.focus() is not None
+        assert bridge.hub.state.focus() is not None
         await page.request("focus", path=None)
-        assert bridge.desk.state.focus() is None
+        assert bridge.hub.state.focus() is None
         await page.request("focus", path="Note.md")
     async with asyncio.timeout(WAIT):
-        while bridge.desk.state.focus() is not None or bridge.desk.state.sources():  # noqa: ASYNC110
+        while bridge.hub.state.focus() is not None or bridge.hub.state.sources():  # noqa: ASYNC110
             await asyncio.sleep(0.001)
 
 
 async def test_open_files_with_their_state(bridge: Bridge, page: Client) -> None:
     files = [{"path": "Note.md", "dirty": True, "pinned": True, "lines": 3}, {"path": "/Other.md"}]
     await page.request("openFiles", files=files)
-    assert bridge.desk.state.open_files() == (
+    assert bridge.hub.state.open_files() == (
         OpenFile(NOTE, dirty=True, pinned=True, lines=3),
         OpenFile(vault_path("Other.md")),
     )
@@ -223,7 +223,7 @@ async def test_a_malformed_message_is_refused_and_says_what_is_wrong(
 
 async def test_unknown_members_are_let_through(bridge: Bridge, page: Client) -> None:
     await page.request("focus", path="Note.md", colour="green")
-    assert bridge.desk.state.focus() is not None
+    assert bridge.hub.state.focus() is not None
 
 
 async def test_a_mention_reaches_the_assistants(bridge: Bridge, page: Client) -> None:
@@ -264,10 +264,10 @@ async def test_select_counts_as_a_person_does_and_stays(
     """The command ends at once; what it selected remains until something newer is said."""
     async with bridge.editor("cli") as cli:
         await cli.request("select", note="Note", **place)
-    assert bridge.desk.state.focus() == Focus(NOTE, selection, "cli")
+    assert bridge.hub.state.focus() == Focus(NOTE, selection, "cli")
     async with bridge.editor("page") as page:
         await page.request("focus", path="Note.md", selection=None)
-        focus = bridge.desk.state.focus()
+        focus = bridge.hub.state.focus()
         assert focus is not None
         assert focus.source != "cli"
 
@@ -275,9 +275,9 @@ async def test_select_counts_as_a_person_does_and_stays(
 async def test_the_sharing_switch_works_from_an_editor(bridge: Bridge, page: Client) -> None:
     await page.request("focus", path="Note.md")
     await page.request("shareSelection", share=False)
-    assert bridge.desk.state.focus() is None
+    assert bridge.hub.state.focus() is None
     await page.request("shareSelection", share=True)
-    assert bridge.desk.state.focus() is not None
+    assert bridge.hub.state.focus() is not None
 
 
 # diffs
@@ -389,6 +389,6 @@ async def test_an_editors_mention_waits_for_nobody_but_says_so(bridge: Bridge, p
     async with bridge.client() as claude:
         assert await claude.next("at_mentioned")
     async with asyncio.timeout(WAIT):
-        while bridge.desk.assistants:  # noqa: ASYNC110 - its end of the line may be noticed later
+        while bridge.hub.assistants:  # noqa: ASYNC110 - its end of the line may be noticed later
             await asyncio.sleep(0.001)
-    assert bridge.desk.mention(Mention(NOTE)) == 0
+    assert bridge.hub.mention(Mention(NOTE)) == 0

@@ -12,7 +12,7 @@ import msgspec
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, NoteNotFound, PermissionDenied
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, address, request
+from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, parse_address, send_request
 
 BASE: Final = "/bridge/v1"
 
@@ -52,7 +52,7 @@ class BridgeClient:
     ) -> None:
         """Raises InvalidArgument. `plain_http` allows a key to travel unencrypted to another machine."""
         # The document calls the address with its path the base, so people give either.
-        self.address: Address = address(url.rstrip("/").removesuffix(BASE))
+        self.address: Address = parse_address(url.rstrip("/").removesuffix(BASE))
         self.call_seconds = call_seconds
         self._headers = {
             "Accept": "application/json",
@@ -76,7 +76,9 @@ class BridgeClient:
         """The tools of now; the very same object as before while nothing has changed. Raises EngineFailure,
         TimedOut, PermissionDenied."""
         headers = {**self._headers, **({"If-None-Match": self._etag} if self._etag and self._known else {})}
-        answer = await request(self.address, "GET", f"{BASE}/tools", headers=headers, seconds=LIST_SECONDS)
+        answer = await send_request(
+            self.address, "GET", f"{BASE}/tools", headers=headers, seconds=LIST_SECONDS
+        )
         if answer.status == 304 and self._known is not None:
             return self._known
         if answer.status != 200:
@@ -91,7 +93,7 @@ class BridgeClient:
         """Raises EngineFailure, TimedOut, PermissionDenied, NoteNotFound for a tool that is not there."""
         from urllib.parse import quote
 
-        answer = await request(
+        answer = await send_request(
             self.address,
             "POST",
             f"{BASE}/tools/{quote(name, safe='')}/call",
@@ -135,7 +137,7 @@ class BridgeClient:
 
     def _json(self, answer: HttpAnswer) -> dict[str, Any]:
         try:
-            form = _decoded(answer.body)
+            form = _decode(answer.body)
         except (ValueError, RecursionError):
             raise self._strange(answer) from None
         if not isinstance(form, dict):
@@ -177,7 +179,7 @@ class BridgeClient:
         return word[:TEXT_CHARS] if isinstance(word, str) else ""
 
 
-def _decoded(body: bytes) -> Any:
+def _decode(body: bytes) -> Any:
     """Raises ValueError, RecursionError."""
     try:
         return msgspec.json.decode(body)

@@ -103,10 +103,10 @@ def _number(value: float) -> str:
     digits = (whole + fraction).lstrip("0")
     point = len(whole) + int(exponent or 0) - (len(whole + fraction) - len(digits))
     digits = digits.rstrip("0")
-    return sign + _placed(digits, point)
+    return sign + _place_point(digits, point)
 
 
-def _placed(digits: str, point: int) -> str:
+def _place_point(digits: str, point: int) -> str:
     """`digits` are the shortest that give the number, the decimal point stands after `point` of them."""
     count = len(digits)
     if count <= point <= 21:
@@ -127,7 +127,7 @@ BODY_BYTES: Final = MIB
 
 MCP_PREFIX: Final = "obsidian_"
 
-COMPARED_CHARS: Final = 100
+SUGGESTION_CHARS: Final = 100
 """The longest unknown name that is compared with those there are: a tool's has at most 64."""
 
 INTERNAL: Final = "Internal server error"
@@ -203,23 +203,23 @@ class BridgeV1:
         if known is None:
             what = f"There is no tool named {name!r}."
             raise HttpFailure(404, "Tool not found", what, details=await self._nearest(name, names))
-        arguments = read_arguments(body)
+        arguments = parse_arguments(body)
         try:
             async with asyncio.timeout(self._call_seconds):
                 provider = await self._server.provider()
                 result = await provider.call_tool(known, arguments, _PlainContext())
         except TimeoutError:
-            return _failed(f"{name} did not finish within {self._call_seconds:g} s.")
+            return _encode_failure(f"{name} did not finish within {self._call_seconds:g} s.")
         except VaultbridgeError as error:
-            return _failed(str(error))
+            return _encode_failure(str(error))
         except Exception:
             log.exception("tool %s failed", name)
-            return _failed(f"{name} failed inside the server; its log says why.")
-        return _answered(result)
+            return _encode_failure(f"{name} failed inside the server; its log says why.")
+        return _encode_result(result)
 
     async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
         """What may have been meant: MCP's name of a tool, another server's, or one that was mistyped."""
-        if len(name) > COMPARED_CHARS:
+        if len(name) > SUGGESTION_CHARS:
             return ""
         from vaultbridge.protocols.mcp.methods import harmless
         from vaultbridge.tools.suggestions import suggest_tool
@@ -232,7 +232,7 @@ def health() -> bytes:
     return msgspec.json.encode({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})
 
 
-def read_arguments(body: bytes) -> dict[str, Any]:
+def parse_arguments(body: bytes) -> dict[str, Any]:
     """The arguments of a call's body. Raises HttpFailure 400 that says which rule it breaks. A byte order
     mark, which some shells and editors put before what they send, is passed over (RFC 8259 8.1)."""
     try:
@@ -285,7 +285,7 @@ def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
     return Listing(msgspec.json.encode({"tools": listed, "hash": digest}), digest, names)
 
 
-def _answered(result: ToolResult) -> bytes:
+def _encode_result(result: ToolResult) -> bytes:
     """Content goes out as it is; a result of data alone is said in text, because there is no other place."""
     content: Any = result.content
     if not content and result.structured is not msgspec.UNSET:
@@ -296,7 +296,7 @@ def _answered(result: ToolResult) -> bytes:
     return msgspec.json.encode(form)
 
 
-def _failed(why: str) -> bytes:
+def _encode_failure(why: str) -> bytes:
     content = [{"type": "text", "text": f"Error: {why}"}]
     return msgspec.json.encode({"success": False, "content": content, "isError": True})
 

@@ -32,10 +32,10 @@ ANSWER_BYTES: Final = 64 * MIB
 CONNECT_SECONDS: Final = 5.0
 """A server on this machine accepts in microseconds, one near it in milliseconds."""
 
-IN_DOUBT: Final = "Whether it was done is not known: look before you ask again."
+OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you ask again."
 """What is said of a request that changes something when its answer is lost."""
 
-TRUST: Final = "SSL_CERT_FILE can name a file with the certificate to trust."
+TRUST_HINT: Final = "SSL_CERT_FILE can name a file with the certificate to trust."
 """OpenSSL reads it, here as in other programs: there is no way to go without a check."""
 
 # Read by hand, because `urllib.parse` alone takes a millisecond to import.
@@ -78,7 +78,7 @@ class Address(msgspec.Struct, frozen=True):
         return f"http{'s' if self.secure else ''}://{self.authority}{self.path}"
 
 
-def address(url: str) -> Address:
+def parse_address(url: str) -> Address:
     """Raises InvalidArgument for anything but a plain http or https address."""
     if "@" in url.partition("://")[2].partition("/")[0]:
         # Not repeated: there may be a password in it.
@@ -100,7 +100,7 @@ def address(url: str) -> Address:
     return Address(secure, host, port or (443 if secure else 80), (found["path"] or "").rstrip("/"))
 
 
-async def request(
+async def send_request(
     to: Address,
     method: str,
     path: str,
@@ -112,12 +112,12 @@ async def request(
 ) -> HttpAnswer:
     """Send one request and read its whole answer. Raises EngineFailure when there is no usable one, TimedOut
     after `seconds`."""
-    doubt = "" if method in ("GET", "HEAD") else IN_DOUBT
+    doubt = "" if method in ("GET", "HEAD") else OUTCOME_UNKNOWN
     try:
         async with asyncio.timeout(seconds):
             reader, writer = await _connect(to, min(connect_seconds, seconds))
             try:
-                writer.write(_head(to, method, path, headers, len(body)) + body)
+                writer.write(_encode_head(to, method, path, headers, len(body)) + body)
                 # Not drained first: a server may refuse a large body before it has read it all.
                 return await _answer(reader, method)
             except _TooLarge:
@@ -136,17 +136,17 @@ async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, a
     try:
         async with asyncio.timeout(seconds):
             return await asyncio.open_connection(
-                to.host, to.port, ssl=_verified() if to.secure else None, limit=HEADER_BYTES
+                to.host, to.port, ssl=_tls_context() if to.secure else None, limit=HEADER_BYTES
             )
     except TimeoutError:
         raise TimedOut(f"{to} could not be reached within {seconds:g} s.") from None
     except (OSError, UnicodeError) as error:
-        hint = TRUST if getattr(error, "verify_message", "") else ""
+        hint = TRUST_HINT if getattr(error, "verify_message", "") else ""
         raise EngineFailure(f"{to} cannot be reached: {_reason(error)}.", hint=hint) from error
 
 
 @cache
-def _verified() -> ssl.SSLContext:
+def _tls_context() -> ssl.SSLContext:
     """Made once: it reads every certificate authority of the system."""
     import ssl
 
@@ -172,7 +172,7 @@ def _reason(error: Exception) -> str:
     return os.strerror(number).lower() if isinstance(number, int) and number > 0 else "nobody answers"
 
 
-def _head(to: Address, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
+def _encode_head(to: Address, method: str, path: str, headers: Mapping[str, str], length: int) -> bytes:
     lines = [f"{method} {to.path}{path} HTTP/1.1", f"Host: {to.authority}", "Connection: close"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     if length or method == "POST":

@@ -80,7 +80,9 @@ class BridgeProvider(EmptyProvider):
         if remote is None:
             if self.is_away:
                 self._hurry.set()
-                raise _told(self._problem or EngineFailure(f"{self._client.address} has not answered yet."))
+                raise _with_hint(
+                    self._problem or EngineFailure(f"{self._client.address} has not answered yet.")
+                )
             raise NoteNotFound(name, what="tool")
         try:
             result = await self._client.call(remote, arguments)
@@ -90,7 +92,7 @@ class BridgeProvider(EmptyProvider):
             raise
         except VaultbridgeError as error:
             self._hurry.set()
-            raise _told(error) from error
+            raise _with_hint(error) from error
         if self._problem is not None:
             self._hurry.set()
         return ToolResult(
@@ -167,7 +169,7 @@ class BridgeProvider(EmptyProvider):
             tools = await self._client.tools()
         except VaultbridgeError as error:
             self._away(error)
-            raise _told(error) from error
+            raise _with_hint(error) from error
         self._take(tools)
         return ToolResult(
             (TextContent(text=f"{self._client.address} is there with {len(tools.tools)} tools."),)
@@ -203,7 +205,7 @@ def mcp_names(names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _told(error: VaultbridgeError) -> VaultbridgeError:
+def _with_hint(error: VaultbridgeError) -> VaultbridgeError:
     """The same, with what a model can do about a server that is not there."""
     if isinstance(error, EngineFailure) and not error.hint:
         return EngineFailure(

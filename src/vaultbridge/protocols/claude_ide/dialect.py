@@ -1,9 +1,9 @@
 """Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools, and notifications to the client.
 
-    ide = ClaudeIde(view, desk, server)
+    ide = ClaudeIde(view, hub, server)
     connection = Connection(ide.dialect(name), socket)      # one per client
 
-Every connection has a seat at the desk: what the person does in an editor reaches the client from there.
+Every connection has a session at the hub: what the person does in an editor reaches the client from there.
 What MCP says is left to `mcp`; the shapes of this protocol are in `claude_ide_wire`, its tools in
 `claude_ide_tools`.
 """
@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from vaultbridge.editor.feed import NoFocus, Told
+from vaultbridge.editor.feed import FeedEvent, NoFocus
 from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import Mention, VaultView
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultbridgeError
@@ -35,7 +35,7 @@ from vaultbridge.jsonrpc.messages import (
 from vaultbridge.limits import MIB
 from vaultbridge.protocols import failures
 from vaultbridge.protocols.claude_ide import wire
-from vaultbridge.protocols.claude_ide.paths import IdePaths, path_in
+from vaultbridge.protocols.claude_ide.paths import IdePaths, path_from_uri
 from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, Peer, Succeeded
 from vaultbridge.protocols.mcp import wire as mcp_wire
@@ -46,7 +46,7 @@ from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
 from vaultbridge.vault.absolute import find_innermost
 
-LAST_MESSAGES: Final = 20
+MESSAGES_REMEMBERED: Final = 20
 """Messages remembered per client for `status`: names and times only."""
 
 ROOTS_SECONDS: Final = 5.0
@@ -55,7 +55,7 @@ ROOTS_SECONDS: Final = 5.0
 ANSWER_BYTES: Final = 10 * MIB - 1024
 """Seed 000's limit of a message, with room for what stands around the text."""
 
-SURELY_SENDABLE: Final = 1 * MIB
+SAFE_CHARS: Final = 1 * MIB
 """Characters that fit whatever they are: JSON writes a character as six bytes at most."""
 
 log = logging.getLogger("vaultbridge.ide")
@@ -77,7 +77,7 @@ class ClientRecord(msgspec.Struct):
     pid: int = 0
     folder: str = ""
     messages: deque[tuple[float, str, str]] = msgspec.field(
-        default_factory=lambda: deque(maxlen=LAST_MESSAGES)
+        default_factory=lambda: deque(maxlen=MESSAGES_REMEMBERED)
     )
 
 
@@ -88,7 +88,7 @@ class ClaudeIde:
     def __init__(
         self,
         view: VaultView,
-        desk: EditorHub,
+        hub: EditorHub,
         server: McpServer | None = None,
         options: IdeOptions | None = None,
         *,
@@ -96,7 +96,7 @@ class ClaudeIde:
     ) -> None:
         options = options or IdeOptions()
         self.view = view
-        self.desk = desk
+        self.hub = hub
         self.server = server or McpServer(Offer(resources=True, logging=False), _nothing)
         self.options = options
         self.paths = IdePaths(view, relative=options.relative_paths)
@@ -108,20 +108,20 @@ class ClaudeIde:
 
     def dialect(self, name: str) -> Callable[[Peer], Dialect]:
         """The dialect of the connection called `name`."""
-        return lambda peer: _IdeDialect(self, peer, self.take_in(ClientRecord(name, self.clock())))
+        return lambda peer: _IdeDialect(self, peer, self.add_client(ClientRecord(name, self.clock())))
 
     def clients(self) -> tuple[ClientRecord, ...]:
         return tuple(self._clients.values())
 
-    def take_in(self, record: ClientRecord) -> ClientRecord:
+    def add_client(self, record: ClientRecord) -> ClientRecord:
         self._clients[record.name] = record
         return record
 
-    def serving(self, folder: str) -> ClaudeIde:
+    def for_folder(self, folder: str) -> ClaudeIde:
         """The vault whose folder holds `folder`, the closest one; this one when none does."""
-        return self.holding(os.path.realpath(folder))
+        return self.for_path(os.path.realpath(folder))
 
-    def holding(self, path: str) -> ClaudeIde:
+    def for_path(self, path: str) -> ClaudeIde:
         """The vault that an absolute path lies in, the innermost; this one for every other path."""
         ides = {ide.view.folder: ide for ide in self.all}
         folder = find_innermost(path, ides)
@@ -131,7 +131,7 @@ class ClaudeIde:
     def all(self) -> tuple[ClaudeIde, ...]:
         return (self, *self.others)
 
-    def gone(self, name: str) -> None:
+    def remove_client(self, name: str) -> None:
         self._clients.pop(name, None)
 
 
@@ -150,7 +150,7 @@ class _IdeDialect:
         self._peer = peer
         self._record = record
         self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
-        self._seat = ide.desk.sit(record.name, self._tell)
+        self._session = ide.hub.connect(record.name, self._tell)
         self._asking = False
         self._methods: dict[str, Handler] = {
             "files/read": self._read_file,
@@ -214,17 +214,17 @@ class _IdeDialect:
     def _close_diffs(self) -> None:
         """Also those of notes in the other vaults."""
         for ide in self._ide.all:
-            ide.desk.diffs.close_all(self._record.name)
+            ide.hub.diffs.close_all(self._record.name)
 
     async def closed(self) -> None:
         self._close_diffs()
-        self._seat.leave()
-        self._ide.gone(self._record.name)
+        self._session.leave()
+        self._ide.remove_client(self._record.name)
         await self._mcp.closed()
 
     # what the person did, to the client
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: FeedEvent) -> None:
         if isinstance(told, Mention):
             folder = self._record.folder if self._ide.options.quote_mentions else ""
             self._send(wire.AT_MENTIONED, wire.at_mentioned(told, self._ide.paths, client_folder=folder))
@@ -236,7 +236,7 @@ class _IdeDialect:
     def _greet(self, *, ask: bool) -> None:
         """With one vault at once; with several, when it is known which one is meant."""
         if not self._ide.others:
-            self._seat.greeted()
+            self._session.activate()
         if ask:
             self._peer.spawn(self._settle())
 
@@ -249,14 +249,14 @@ class _IdeDialect:
             self._asking = False
         if not self._ide.others:
             return
-        ide = self._ide.serving(self._record.folder) if self._record.folder else self._ide
+        ide = self._ide.for_folder(self._record.folder) if self._record.folder else self._ide
         if ide is not self._ide:
-            self._ide.gone(self._record.name)
-            self._seat.leave()
+            self._ide.remove_client(self._record.name)
+            self._session.leave()
             self._ide = ide
-            ide.take_in(self._record)
-            self._seat = ide.desk.sit(self._record.name, self._tell)
-        self._seat.greeted()
+            ide.add_client(self._record)
+            self._session = ide.hub.connect(self._record.name, self._tell)
+        self._session.activate()
 
     def _send(self, method: str, params: dict[str, Any]) -> None:
         self._note(">", method)
@@ -281,17 +281,17 @@ class _IdeDialect:
 
     async def _read_file(self, call: Call) -> str:
         given = text(call.params, "path")
-        ide = self._ide.holding(given)
-        path = ide.paths.lenient(given)
+        ide = self._ide.for_path(given)
+        path = ide.paths.parse_lenient(given)
         content = await ide.view.read_text(path)
-        if len(content) > SURELY_SENDABLE and len(msgspec.json.encode(content)) > ANSWER_BYTES:
+        if len(content) > SAFE_CHARS and len(msgspec.json.encode(content)) > ANSWER_BYTES:
             raise EngineFailure(f"{path} is too large for one message of {ANSWER_BYTES} bytes.")
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
         given = text(call.params, "path")
-        ide = self._ide.holding(given)
-        path = ide.paths.to_write(given)
+        ide = self._ide.for_path(given)
+        path = ide.paths.parse_for_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
         stored = await ide.view.write_text(path, text(call.params, "content"), actor=actor)
         return {"success": True, "path": stored}
@@ -309,14 +309,14 @@ class _IdeDialect:
         }
 
     async def _open_files(self, call: Call) -> list[str]:
-        return [file.path for file in self._ide.desk.state.open_files()]
+        return [file.path for file in self._ide.hub.state.open_files()]
 
     async def _current_file(self, call: Call) -> str | None:
-        focus = self._ide.desk.state.focus()
+        focus = self._ide.hub.state.focus()
         return None if focus is None else focus.path
 
     async def _selection(self, call: Call) -> dict[str, Any]:
-        return wire.workspace_selection(self._ide.desk.state.focus(), self._ide.paths)
+        return wire.workspace_selection(self._ide.hub.state.focus(), self._ide.paths)
 
     async def _initialized(self, call: Call) -> dict[str, Any]:
         """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
@@ -342,9 +342,9 @@ class _IdeDialect:
         self._note("<", call.params["name"])
         arguments = mapping(call.params, "arguments")
         named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
-        ide = self._ide.holding(path_in(named))
-        desks = tuple(one.desk for one in self._ide.all)
-        blocks = await tool(ToolCall(arguments, call, self._seat, ide.desk, desks, ide.view, ide.paths))
+        ide = self._ide.for_path(path_from_uri(named))
+        hubs = tuple(one.hub for one in self._ide.all)
+        blocks = await tool(ToolCall(arguments, call, self._session, ide.hub, hubs, ide.view, ide.paths))
         return {"content": [{"type": "text", "text": block} for block in blocks]}
 
     def _note(self, direction: str, name: str) -> None:

@@ -17,21 +17,21 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vaultbridge.errors import JSON_ERRORS
-from vaultbridge.protocols.claude_ide.lock_files import lock_files, scanned_folders
+from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, scanned_folders
 from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER
 from vaultbridge.system import is_process_alive, read_private
 
-Standing = Literal["good", "warning", "bad", "unknown"]
+Status = Literal["good", "warning", "bad", "unknown"]
 
 
 class Check(Struct, frozen=True):
     """`advice` is empty when nothing has to be done."""
 
     name: str
-    standing: Standing
+    status: Status = field(name="standing")
     found: str
     advice: str = ""
 
@@ -197,7 +197,7 @@ def _upgrade(port: int, token: str | None) -> int:
 
 def _stale(folders: Sequence[Path]) -> Check:
     name = "locks of dead processes"
-    dead = [file for folder in folders for file in lock_files(folder) if _is_dead(file)]
+    dead = [file for folder in folders for file in list_lock_files(folder) if _is_dead(file)]
     if dead:
         listed = ", ".join(str(file) for file in dead[:5])
         return Check(
@@ -217,7 +217,7 @@ def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
     real = _norm(os.path.realpath(vault))
     rivals = set()
     for folder in folders:
-        for file in lock_files(folder):
+        for file in list_lock_files(folder):
             lock = _read(file)
             if file.stem == str(port) or not isinstance(lock, dict) or _is_dead(file):
                 continue

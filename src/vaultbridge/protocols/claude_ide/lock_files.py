@@ -21,7 +21,7 @@ import msgspec
 from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
 
-LOCKS_LOOKED_AT: Final = 1000
+LOCKS_PER_FOLDER: Final = 1000
 """Lock files examined per folder: hundreds of dead ones have been seen, a runaway folder must not hang us."""
 
 log = logging.getLogger("vaultbridge.ide")
@@ -42,7 +42,7 @@ class LockFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     port: int
 
 
-def lock_for(
+def make_lock(
     port: int, token: str, folders: Sequence[Path], *, ide_name: str = "Obsidian", pid: int | None = None
 ) -> LockFile:
     return LockFile(
@@ -146,7 +146,7 @@ class LockFiles:
         """
         removed = []
         for folder in self._swept:
-            for file in lock_files(folder):
+            for file in list_lock_files(folder):
                 if is_stale(file):
                     with contextlib.suppress(OSError):
                         file.unlink()
@@ -154,13 +154,13 @@ class LockFiles:
         return tuple(removed)
 
 
-def lock_files(folder: Path) -> list[Path]:
+def list_lock_files(folder: Path) -> list[Path]:
     """The lock files of a folder, by name; none when it cannot be read."""
     try:
         names = sorted(entry.name for entry in folder.iterdir() if _LOCK_NAME.fullmatch(entry.name))
     except OSError:
         return []
-    return [folder / name for name in names[:LOCKS_LOOKED_AT]]
+    return [folder / name for name in names[:LOCKS_PER_FOLDER]]
 
 
 def read_lock(file: Path) -> LockFile | None:

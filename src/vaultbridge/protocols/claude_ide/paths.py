@@ -24,7 +24,7 @@ class IdePaths:
         self._view = view
         self._relative = relative
 
-    def shown(self, path: VaultPath) -> str:
+    def for_client(self, path: VaultPath) -> str:
         """As a client is told: absolute, or the seed's relative form when the person chose that."""
         return path if self._relative else self.absolute(path)
 
@@ -39,7 +39,7 @@ class IdePaths:
         """`file://` and the bare path: the form Claude Code itself uses for diagnostics."""
         return FILE_URI + self.absolute(path)
 
-    def inside(self, text: str, *, argument: str = "filePath") -> VaultPath:
+    def parse(self, text: str, *, argument: str = "filePath") -> VaultPath:
         """A path that must be absolute and in the vault, or relative. Raises InvalidPath."""
         inner = relative_to_vault(text, self._view.folder)
         if inner is None and is_absolute(text):
@@ -50,21 +50,21 @@ class IdePaths:
             )
         return vault_path(text if inner is None else inner)
 
-    def lenient(self, text: str) -> VaultPath:
-        """Like `inside`, but a leading slash may also mean the top of the vault, as seed 000 writes it."""
+    def parse_lenient(self, text: str) -> VaultPath:
+        """Like `parse`, but a leading slash may also mean the top of the vault, as seed 000 writes it."""
         inner = relative_to_vault(text, self._view.folder)
         return vault_path(text if inner is None else inner)
 
-    def to_write(self, text: str) -> VaultPath:
-        """Like `lenient`, for a file that is replaced or made: a new one outside is not made inside."""
+    def parse_for_write(self, text: str) -> VaultPath:
+        """Like `parse_lenient`, for a file that is replaced or made: a new one outside is not made inside."""
         return vault_path(self._view.make_vault_relative(text))
 
     def from_uri(self, uri: str, *, argument: str = "filePath") -> VaultPath:
         """A `file://` URI, percent-encoded or not, or a plain path. Raises InvalidPath."""
-        return self.inside(path_in(uri), argument=argument)
+        return self.parse(path_from_uri(uri), argument=argument)
 
 
-def path_in(uri: str) -> str:
+def path_from_uri(uri: str) -> str:
     """The path of a `file://` URI; anything else as it is."""
     if not uri.startswith(FILE_URI):
         return uri

@@ -2,7 +2,7 @@
 
     presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
     … web.SockSite(runner, presence.socket) …
-    presence.take_in(other_cache, other_vault)
+    presence.add_vault(other_cache, other_vault)
     presence.announce([vault, other_vault])     # now listening; again whenever the vaults change
     presence.withdraw()                         # at a clean end
 
@@ -18,23 +18,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, lock_for, scanned_folders
-from vaultbridge.protocols.claude_ide.server import listening_socket
+from vaultbridge.protocols.claude_ide.lock_files import LockFiles, lock_folders, make_lock, scanned_folders
+from vaultbridge.protocols.claude_ide.server import open_socket
 from vaultbridge.protocols.editor.endpoint_file import (
     Endpoint,
-    be_guest,
-    guest_no_more,
+    load_endpoint,
+    mark_stopped,
     new_token,
-    recall,
-    remember,
-    stopped,
+    remove_guest_endpoint,
+    save_endpoint,
+    save_guest_endpoint,
 )
 from vaultbridge.system import is_process_alive
 
 DEFAULT_PORT: Final = 3000
 
 
-EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses to listen on that nobody is called by, and what reaches them from this machine."""
 
 
@@ -70,7 +70,7 @@ class Presence:
     def host(self) -> str:
         """The address at which this machine reaches us."""
         bound: str = self.socket.getsockname()[0]
-        return EVERYWHERE.get(bound, bound)
+        return LOOPBACK_FOR_WILDCARD.get(bound, bound)
 
     @property
     def link(self) -> str:
@@ -100,39 +100,39 @@ class Presence:
         """Open the port and remember it. `cache` is the vault's cache folder. A `port` that was asked for is
         taken or nothing (0: any free one); else the remembered one, the default, or any free one, in this
         order. Raises EngineFailure."""
-        known = recall(cache)
+        known = load_endpoint(cache)
         remembered = [known.port] if known is not None else []
         wanted = [*remembered, DEFAULT_PORT, 0] if port is None else [port]
         if port == 0:
             wanted = [*remembered, 0]
-        listening = listening_socket(host, wanted)
+        listening = open_socket(host, wanted)
         token = known.token if known is not None else new_token()
         locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
         # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
         # We are found when it has ended.
         if known is None or known.port == presence.port or not is_process_alive(known.pid):
-            remember(cache, presence._remembered(folders[0] if folders else None))
+            save_endpoint(cache, presence._remembered(folders[0] if folders else None))
         elif folders:
-            presence.take_in(cache, folders[0])
+            presence.add_vault(cache, folders[0])
         return presence
 
     def announce(self, folders: Sequence[Path]) -> tuple[Path, ...]:
         """Sweep dead locks and write ours; gives the files written. Call it when the port is served."""
         self._locks.sweep()
-        return self._locks.write(lock_for(self.port, self.token, folders, ide_name=self._ide_name))
+        return self._locks.write(make_lock(self.port, self.token, folders, ide_name=self._ide_name))
 
-    def take_in(self, cache: Path, folder: Path) -> None:
+    def add_vault(self, cache: Path, folder: Path) -> None:
         """This bridge serves another vault too: commands that name it find us. Raises EngineFailure."""
-        be_guest(cache, self._remembered(folder))
+        save_guest_endpoint(cache, self._remembered(folder))
         self._guests.append(cache)
 
     def withdraw(self) -> None:
         """Remove our locks; port and token stay remembered."""
         self._locks.remove()
         for cache in self._guests:
-            guest_no_more(cache, os.getpid())
-        stopped(self._cache, os.getpid())
+            remove_guest_endpoint(cache, os.getpid())
+        mark_stopped(self._cache, os.getpid())
 
     def _remembered(self, folder: Path | None) -> Endpoint:
         return Endpoint(

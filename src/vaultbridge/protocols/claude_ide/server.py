@@ -1,7 +1,7 @@
 """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
 
 Joins doors, connections and dialects, and knows the rules that differ between the two. Whoever builds the
-server gives it an aiohttp application; nothing here opens a port, except `listening_socket` for the caller.
+server gives it an aiohttp application; nothing here opens a port, except `open_socket` for the caller.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
 
 
 class MakeEditorDialect(Protocol):
-    """The same, told whether the right token came with the upgrade already. `greeted` is to be called when
-    the token came in a message."""
+    """The same for editors. `authenticated` says whether the upgrade request carried the right token;
+    otherwise the dialect calls `on_authenticated` once a message has brought it."""
 
     def __call__(
-        self, name: str, *, token_came: bool, greeted: Callable[[], None]
+        self, name: str, *, authenticated: bool, on_authenticated: Callable[[], None]
     ) -> Callable[[Peer], Dialect]: ...
 
 
@@ -125,7 +125,9 @@ class IdeServer:
         await self._converse(socket, self._ide_dialect(socket.name), "ide")
 
     async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
-        dialect = self._editor_dialect(socket.name, token_came=socket.trusted, greeted=socket.trust)
+        dialect = self._editor_dialect(
+            socket.name, authenticated=socket.trusted, on_authenticated=socket.trust
+        )
         await self._converse(socket, dialect, "editor")
 
     async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
@@ -151,7 +153,7 @@ async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
     await socket.close(1008, "the connection was refused")
 
 
-def listening_socket(host: str, ports: Sequence[int]) -> socket.socket:
+def open_socket(host: str, ports: Sequence[int]) -> socket.socket:
     """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is.
 
     The remembered port comes first, then the default, then 0. An address still in TIME_WAIT after a crash

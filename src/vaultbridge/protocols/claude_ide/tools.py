@@ -25,7 +25,7 @@ from vaultbridge.vault.paths import VaultPath
 
 log = logging.getLogger("vaultbridge.ide")
 
-TABS_COUNTED: Final = 50
+TABS_WITH_LINE_COUNTS: Final = 50
 """Open notes whose lines are counted for `getOpenEditors`; each costs a read."""
 
 
@@ -34,14 +34,14 @@ FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
 
 
 class ToolCall(msgspec.Struct):
-    """One call: who asks, what for, and what there is to answer with. `desk`, `view` and `paths` are those of
-    the vault that holds the named file; `desks` are those of all."""
+    """One call: who asks, what for, and what there is to answer with. `hub`, `view` and `paths` are those of
+    the vault that holds the named file; `hubs` are those of all."""
 
     arguments: dict[str, Any]
     call: Call
-    seat: AssistantSession
-    desk: EditorHub
-    desks: tuple[EditorHub, ...]
+    session: AssistantSession
+    hub: EditorHub
+    hubs: tuple[EditorHub, ...]
     view: VaultView
     paths: IdePaths
 
@@ -72,7 +72,7 @@ class ToolCall(msgspec.Struct):
     def document(self) -> tuple[VaultPath, bool]:
         """`filePath`, and whether an editor has it open. A hidden file is not open, like a missing one."""
         path = self.paths.from_uri(self.text("filePath"))
-        is_open = any(file.path == path for file in self.desk.state.open_files())
+        is_open = any(file.path == path for file in self.hub.state.open_files())
         return path, is_open and self.view.visible(path)
 
 
@@ -84,7 +84,7 @@ async def open_file(asked: ToolCall) -> Blocks:
     path = asked.file()
     text = await asked.view.read_text(path)
     front = asked.flag("makeFrontmost", default=True)
-    selection = _found(
+    selection = _find_selection(
         text,
         asked.optional_text("startText"),
         asked.optional_text("endText"),
@@ -93,7 +93,7 @@ async def open_file(asked: ToolCall) -> Blocks:
     preview = asked.flag("preview", default=False)
     opened = [
         await editor.open_file(path, selection, preview=preview, front=front)
-        for editor in tuple(asked.desk.editors.values())
+        for editor in tuple(asked.hub.editors.values())
     ]
     if not any(opened):
         raise ObsidianNotRunning(
@@ -107,7 +107,7 @@ async def open_file(asked: ToolCall) -> Blocks:
         {
             "success": True,
             "filePath": absolute,
-            "languageId": wire.language_of(path),
+            "languageId": wire.language_id(path),
             "lineCount": Positions(text).line_count,
         }
     )
@@ -118,7 +118,7 @@ async def open_diff(asked: ToolCall) -> Blocks:
     tab_name = asked.text("tab_name")
     new_text = asked.text("new_file_contents")
     asked.text("new_file_path")
-    path = asked.paths.inside(asked.text("old_file_path"), argument="old_file_path")
+    path = asked.paths.parse(asked.text("old_file_path"), argument="old_file_path")
     if not asked.view.visible(path):
         raise NoteNotFound(path)
 
@@ -139,9 +139,9 @@ async def open_diff(asked: ToolCall) -> Blocks:
         return text.replace("\r\n", "\n")
 
     try:
-        decision = await asked.desk.diffs.ask(asked.seat.name, tab_name, path, read, new_text)
+        decision = await asked.hub.diffs.ask(asked.session.name, tab_name, path, read, new_text)
     except ObsidianNotRunning:
-        log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.seat.name)
+        log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.session.name)
         raise
     if isinstance(decision, Accepted):
         return (wire.FILE_SAVED, decision.text)
@@ -150,15 +150,15 @@ async def open_diff(asked: ToolCall) -> Blocks:
 
 async def close_tab(asked: ToolCall) -> Blocks:
     tab_name = asked.text("tab_name")
-    for desk in asked.desks:
-        desk.diffs.close_tab(asked.seat.name, tab_name)
+    for hub in asked.hubs:
+        hub.diffs.close_tab(asked.session.name, tab_name)
     return (wire.TAB_CLOSED,)
 
 
 async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
     """The client calls this with every submitted prompt, and has forgotten the selection then."""
-    count = sum(desk.diffs.close_all(asked.seat.name) for desk in asked.desks)
-    asked.seat.prompt_submitted()
+    count = sum(hub.diffs.close_all(asked.session.name) for hub in asked.hubs)
+    asked.session.prompt_submitted()
     return (f"CLOSED_{count}_DIFF_TABS",)
 
 
@@ -178,19 +178,19 @@ async def get_diagnostics(asked: ToolCall) -> Blocks:
 
 
 async def get_current_selection(asked: ToolCall) -> Blocks:
-    return _json(wire.current_selection(asked.desk.state.focus(), asked.paths, "No active editor found"))
+    return _json(wire.current_selection(asked.hub.state.focus(), asked.paths, "No active editor found"))
 
 
 async def get_latest_selection(asked: ToolCall) -> Blocks:
-    return _json(wire.current_selection(asked.desk.state.latest(), asked.paths, "No selection available"))
+    return _json(wire.current_selection(asked.hub.state.latest(), asked.paths, "No selection available"))
 
 
 async def get_open_editors(asked: ToolCall) -> Blocks:
-    focus = asked.desk.state.focus()
+    focus = asked.hub.state.focus()
     tabs = []
-    for number, file in enumerate(asked.desk.state.open_files()):
+    for number, file in enumerate(asked.hub.state.open_files()):
         lines = file.lines
-        if not lines and number < TABS_COUNTED:
+        if not lines and number < TABS_WITH_LINE_COUNTS:
             lines = await _line_count(asked.view, file.path)
         active = focus is not None and focus.path == file.path
         tabs.append(wire.editor_tab(file, asked.paths, active=active, lines=lines))
@@ -208,7 +208,7 @@ async def check_document_dirty(asked: ToolCall) -> Blocks:
     absolute = asked.paths.absolute(path)
     if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
-    dirty = asked.desk.state.is_dirty(path)
+    dirty = asked.hub.state.is_dirty(path)
     return _json({"success": True, "filePath": absolute, "isDirty": dirty, "isUntitled": False})
 
 
@@ -217,10 +217,10 @@ async def save_document(asked: ToolCall) -> Blocks:
     absolute = asked.paths.absolute(path)
     if not is_open:
         return _json({"success": False, "message": f"Document not open: {absolute}"})
-    saved = not asked.desk.state.is_dirty(path)
+    saved = not asked.hub.state.is_dirty(path)
     message = "Document was saved already" if saved else "Document saved successfully"
     if not saved:
-        for editor in tuple(asked.desk.editors.values()):
+        for editor in tuple(asked.hub.editors.values()):
             saved = await editor.save_file(path) or saved
     if not saved:
         message = "No connected editor could save the document"
@@ -234,7 +234,7 @@ async def _line_count(view: VaultView, path: VaultPath) -> int:
         return 0
 
 
-def _found(text: str, start_text: str, end_text: str, *, to_line_end: bool) -> Selection | None:
+def _find_selection(text: str, start_text: str, end_text: str, *, to_line_end: bool) -> Selection | None:
     """The range from `start_text` to the end of the next `end_text`; None when nothing is to be selected."""
     if not start_text:
         return None
@@ -261,7 +261,7 @@ def _json(value: Any) -> Blocks:
     return (msgspec.json.encode(value).decode(),)
 
 
-_MEANINGS: Final = {
+_ARGUMENT_DESCRIPTIONS: Final = {
     "filePath": "Absolute path of the file",
     "preview": "Open it as a preview",
     "startText": "Select from this text on",
@@ -281,7 +281,8 @@ def _schema(required: tuple[str, ...] = (), **properties: str) -> dict[str, Any]
     return {
         "type": "object",
         "properties": {
-            name: {"type": kind, "description": _MEANINGS[name]} for name, kind in properties.items()
+            name: {"type": kind, "description": _ARGUMENT_DESCRIPTIONS[name]}
+            for name, kind in properties.items()
         },
         "required": list(required),
         "additionalProperties": False,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final
 
-from vaultbridge.editor.model import FindingsOf, Focus, Mention, OpenFile, Point, Selection, Severity
+from vaultbridge.editor.model import Focus, Mention, NoteFindings, OpenFile, Point, Selection, Severity
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.protocols.claude_ide.paths import IdePaths
 from vaultbridge.vault.paths import VaultPath, name_of
@@ -42,7 +42,7 @@ def selection_changed(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
         return {"text": "", "filePath": "", "fileUrl": "", "selection": _range(Selection())}
     return {
         "text": focus.selection.text,
-        "filePath": paths.shown(focus.path),
+        "filePath": paths.for_client(focus.path),
         "fileUrl": paths.url(focus.path),
         "selection": _range(focus.selection),
     }
@@ -52,21 +52,21 @@ def at_mentioned(mention: Mention, paths: IdePaths, *, client_folder: str = "") 
     """Seed 000's shape: lines 0-based and inclusive, left out for a whole note.
 
     With the client's working folder known, a path that the client would insert unquoted and then fail to
-    attach is quoted for it (`quoted_path`).
+    attach is quoted for it (`quote_path`).
     """
     first, last = mention.first_line, mention.last_line
     if client_folder:
-        quoted = quoted_path(paths.absolute(mention.path), client_folder, first, last)
+        quoted = quote_path(paths.absolute(mention.path), client_folder, first, last)
         if quoted is not None:
             return {"filePath": quoted}
-    params: dict[str, Any] = {"filePath": paths.shown(mention.path)}
+    params: dict[str, Any] = {"filePath": paths.for_client(mention.path)}
     if first is not None:
         params["lineStart"] = first - 1
         params["lineEnd"] = (last if last is not None else first) - 1
     return params
 
 
-def quoted_path(absolute: str, client_folder: str, first: int | None, last: int | None) -> str | None:
+def quote_path(absolute: str, client_folder: str, first: int | None, last: int | None) -> str | None:
     """The trick that makes Claude Code attach a note whose path holds a space.
 
     The client inserts `@` and the path relative to its folder, without quotes, and later reads the mention
@@ -114,13 +114,13 @@ def editor_tab(file: OpenFile, paths: IdePaths, *, active: bool, lines: int) -> 
         "viewColumn": 1,
         "isGroupActive": True,
         "fileName": paths.absolute(file.path),
-        "languageId": language_of(file.path),
+        "languageId": language_id(file.path),
         "lineCount": lines,
         "isUntitled": False,
     }
 
 
-def diagnostics(found: FindingsOf, uri: str) -> dict[str, Any]:
+def diagnostics(found: NoteFindings, uri: str) -> dict[str, Any]:
     """One note's entry of `getDiagnostics`."""
     positions = Positions(found.text)
     return {
@@ -141,7 +141,7 @@ def diagnostics(found: FindingsOf, uri: str) -> dict[str, Any]:
     }
 
 
-def language_of(path: VaultPath) -> str:
+def language_id(path: VaultPath) -> str:
     return _LANGUAGES.get(path.rpartition(".")[2].lower(), "plaintext")
 
 

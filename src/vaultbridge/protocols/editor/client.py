@@ -17,7 +17,7 @@ import msgspec
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument, TimedOut
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.editor.endpoint_file import Endpoint, all_listening, listening_for
+from vaultbridge.protocols.editor.endpoint_file import Endpoint, find_running, list_running
 
 if TYPE_CHECKING:
     import aiohttp
@@ -35,7 +35,7 @@ _PLACE: Final = re.compile(
 _MENTION: Final = re.compile(r"(?P<note>.+?)(?:#L(?P<first>\d+)(?:-L?(?P<last>\d+))?)?")
 
 
-class NotRunning(EngineFailure):
+class BridgeNotRunning(EngineFailure):
     """No bridge answers for this vault."""
 
     reason = "bridge-not-running"
@@ -44,8 +44,8 @@ class NotRunning(EngineFailure):
         super().__init__("No bridge is running for this vault.", hint="Start one with `vaultbridge serve`.")
 
 
-class Visit:
-    """One open connection. `ask` and wait; `news` gives what the bridge says on its own."""
+class EditorClient:
+    """One open connection. `ask` and wait; `next_notification` gives what the bridge says on its own."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
@@ -63,7 +63,7 @@ class Visit:
                 return _result(answer)
             self._news.append(answer)
 
-    async def news(self) -> dict[str, Any]:
+    async def next_notification(self) -> dict[str, Any]:
         """The next notification, however long it takes. Raises NotRunning when the bridge ends."""
         while True:
             message = self._news.pop(0) if self._news else await self._receive(None)
@@ -78,15 +78,15 @@ class Visit:
         except TimeoutError:
             raise TimedOut(f"The bridge did not answer within {seconds:g} s.") from None
         if message.type is not aiohttp.WSMsgType.TEXT:
-            raise NotRunning
+            raise BridgeNotRunning
         try:
             return msgspec.json.decode(message.data, type=dict[str, Any])
         except JSON_ERRORS:
-            raise NotRunning from None  # whatever listens there, it is no bridge of ours
+            raise BridgeNotRunning from None  # whatever listens there, it is no bridge of ours
 
 
 @asynccontextmanager
-async def visit(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> AsyncIterator[Visit]:
+async def connect(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> AsyncIterator[EditorClient]:
     """A greeted connection to the bridge at `where`. With `diffs` we are somebody who can show them."""
     import aiohttp
 
@@ -100,38 +100,38 @@ async def visit(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> As
                 f"{where.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
             ) as socket,
         ):
-            visitor = Visit(socket)
+            visitor = EditorClient(socket)
             await visitor.ask(
                 "hello", app=app, token=where.token, vault=where.vault, abilities={"diffs": diffs}
             )
             yield visitor
     except (aiohttp.ClientError, ConnectionError):
-        raise NotRunning from None
+        raise BridgeNotRunning from None
 
 
-def bridge_of(cache: Path) -> Endpoint:
+def find_bridge(cache: Path) -> Endpoint:
     """Where the bridge that serves the vault with this cache folder listens. Raises NotRunning."""
-    known = listening_for(cache)
+    known = find_running(cache)
     if known is None:
-        raise NotRunning
+        raise BridgeNotRunning
     return known
 
 
 async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
     """One question to a vault's bridge: `select`, `mention`, `diffs`, `acceptDiff`, `rejectDiff`, `status`,
     `shareSelection`."""
-    async with visit(bridge_of(cache)) as visitor:
+    async with connect(find_bridge(cache)) as visitor:
         return await visitor.ask(method, **params)
 
 
-async def all_status(base: Path) -> list[dict[str, Any]]:
+async def list_statuses(base: Path) -> list[dict[str, Any]]:
     """The status of every vault whose bridge answers on this machine, with its port."""
     found = []
-    for known in all_listening(base):
+    for known in list_running(base):
         try:
-            async with visit(known) as visitor:
+            async with connect(known) as visitor:
                 found.append({"port": known.port, **await visitor.ask("status")})
-        except (NotRunning, TimedOut, EngineFailure):
+        except (BridgeNotRunning, TimedOut, EngineFailure):
             continue
     return found
 

@@ -67,22 +67,22 @@ def new_token() -> str:
     return str(uuid.uuid4())
 
 
-def recall(folder: Path) -> Endpoint | None:
+def load_endpoint(folder: Path) -> Endpoint | None:
     """What is remembered in this cache folder; None when there is nothing, or nothing readable."""
     return _read(folder / FILE_NAME)
 
 
-def remember(folder: Path, what: Endpoint) -> None:
+def save_endpoint(folder: Path, what: Endpoint) -> None:
     """Raises EngineFailure when it cannot be written."""
     _write(folder / FILE_NAME, what)
 
 
-def be_guest(folder: Path, of: Endpoint) -> None:
+def save_guest_endpoint(folder: Path, of: Endpoint) -> None:
     """Another vault's bridge serves this one too. Raises EngineFailure when it cannot be written."""
     _write(folder / GUEST_FILE_NAME, of)
 
 
-def guest_no_more(folder: Path, pid: int) -> None:
+def remove_guest_endpoint(folder: Path, pid: int) -> None:
     """The bridge of process `pid` has ended."""
     known = _read(folder / GUEST_FILE_NAME)
     if known is not None and known.pid == pid:
@@ -90,25 +90,25 @@ def guest_no_more(folder: Path, pid: int) -> None:
             (folder / GUEST_FILE_NAME).unlink()
 
 
-def listening_for(folder: Path) -> Endpoint | None:
+def find_running(folder: Path) -> Endpoint | None:
     """The bridge that serves this vault now: its own, or another one's. None when no such process lives."""
-    both = (recall(folder), _read(folder / GUEST_FILE_NAME))
+    both = (load_endpoint(folder), _read(folder / GUEST_FILE_NAME))
     return next((known for known in both if known is not None and is_process_alive(known.pid)), None)
 
 
-def stopped(folder: Path, pid: int) -> None:
+def mark_stopped(folder: Path, pid: int) -> None:
     """The bridge of process `pid` ended: port and token stay for the next one."""
-    known = recall(folder)
+    known = load_endpoint(folder)
     if known is not None and known.pid == pid:
-        remember(folder, msgspec.structs.replace(known, pid=0))
+        save_endpoint(folder, msgspec.structs.replace(known, pid=0))
 
 
-def all_listening(base: Path) -> Iterator[Endpoint]:
+def list_running(base: Path) -> Iterator[Endpoint]:
     """The bridge of every vault that has one now, by the folder of all caches."""
     if not base.is_dir():
         return
     for folder in sorted(base.iterdir()):
-        known = listening_for(folder)
+        known = find_running(folder)
         if known is not None:
             yield known
 

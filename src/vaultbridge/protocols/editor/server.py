@@ -2,7 +2,7 @@
 
 JSON-RPC 2.0 on a WebSocket. The first message is `hello`, with the token unless it came with the upgrade;
 before it nothing else is answered, and without it the connection is closed. docs/editor-protocol.md is the
-reference. This dialect turns messages into calls of the desk and back; it keeps no state of its own.
+reference. This dialect turns messages into calls of the hub and back; it keeps no state of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from vaultbridge import __version__
 from vaultbridge.editor.hub import EditorHub
-from vaultbridge.editor.model import CURSOR_AT_TOP, Selection, VaultView
+from vaultbridge.editor.model import TOP_OF_NOTE, Selection, VaultView
 from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
 from vaultbridge.jsonrpc.messages import INVALID_REQUEST, Params, PeerFailed, PeerGone, Refused, Request
@@ -42,14 +42,14 @@ class EditorServer:
     def __init__(
         self,
         view: VaultView,
-        desk: EditorHub,
+        hub: EditorHub,
         ide: ClaudeIde,
         token: str,
         *,
         hello_seconds: float = HELLO_SECONDS,
     ) -> None:
         self.view = view
-        self.desk = desk
+        self.hub = hub
         self.ide = ide
         self.token = token
         self.hello_seconds = hello_seconds
@@ -67,14 +67,16 @@ class EditorServer:
         raise InvalidArgument("No such vault is served here.", argument="vault", hint=f"There are: {known}.")
 
     def dialect(
-        self, name: str, *, token_came: bool, greeted: Callable[[], None] = lambda: None
+        self, name: str, *, authenticated: bool, on_authenticated: Callable[[], None] = lambda: None
     ) -> Callable[[Peer], Dialect]:
-        """`greeted` is called when the token came with `hello`."""
-        return lambda peer: _EditorDialect(self, peer, name, token_came=token_came, greeted=greeted)
+        """`on_authenticated` is called when the token came with `hello`."""
+        return lambda peer: _EditorDialect(
+            self, peer, name, authenticated=authenticated, on_authenticated=on_authenticated
+        )
 
     def status(self) -> dict[str, Any]:
         """What the command line and the page show of this bridge."""
-        state = self.desk.state
+        state = self.hub.state
         focus = state.focus()
         return {
             "version": __version__,
@@ -83,9 +85,9 @@ class EditorServer:
             "folder": str(self.view.folder),
             "shareSelection": state.shares_selection,
             "focus": None if focus is None else focus.path,
-            "selection": None if focus is None else wire.selection_form(focus.selection),
+            "selection": None if focus is None else wire.encode_selection(focus.selection),
             "openFiles": [file.path for file in state.open_files()],
-            "diffs": len(self.desk.diffs.waiting()),
+            "diffs": len(self.hub.diffs.waiting()),
             "editors": [{"name": name, "app": app} for name, app in state.sources()],
             "clients": [
                 {
@@ -113,32 +115,32 @@ class _EditorDialect(MethodTable):
         peer: Peer,
         name: str,
         *,
-        token_came: bool,
-        greeted: Callable[[], None],
+        authenticated: bool,
+        on_authenticated: Callable[[], None],
     ) -> None:
         told: dict[str, Callable[[Params], None]] = {"focus": self._focus, "openFiles": self._open_files}
         super().__init__(
             {
                 "hello": self._hello,
-                "focus": _answered(self._focus),
-                "openFiles": _answered(self._open_files),
+                "focus": _as_request(self._focus),
+                "openFiles": _as_request(self._open_files),
                 "mention": self._mention,
                 "select": self._select,
                 "diffs": self._diffs,
                 "acceptDiff": self._accept,
                 "rejectDiff": self._reject,
-                "shareSelection": _answered(self._share),
+                "shareSelection": _as_request(self._share),
                 "status": self._status,
-                "ping": _nothing,
+                "ping": _empty_result,
             },
             {method: self._once_greeted(act) for method, act in told.items()},
         )
         self._server = server
-        self._desk = server.desk
+        self._hub = server.hub
         self._peer = peer
         self._name = name
-        self._token_came = token_came
-        self._on_greeted = greeted
+        self._token_came = authenticated
+        self._on_authenticated = on_authenticated
         self._greeted = asyncio.Event()
         self._unfollow: Callable[[], None] = lambda: None
         peer.spawn(self._turn_away_the_silent())
@@ -149,15 +151,15 @@ class _EditorDialect(MethodTable):
         return super().handler(request)
 
     async def closed(self) -> None:
-        self._desk.state.leave(self._name)
-        self._desk.diffs.leave(self._name)
-        self._desk.editors.pop(self._name, None)
+        self._hub.state.leave(self._name)
+        self._hub.diffs.leave(self._name)
+        self._hub.editors.pop(self._name, None)
         self._unfollow()
 
     # entering
 
     async def _hello(self, call: Call) -> dict[str, Any]:
-        hello = wire.read(call.params, wire.Hello)
+        hello = wire.parse_params(call.params, wire.Hello)
         if not self._token_came and not hmac.compare_digest(
             hello.token.encode(), self._server.token.encode()
         ):
@@ -168,29 +170,29 @@ class _EditorDialect(MethodTable):
         again = self._greeted.is_set()
         if not again:
             self._server = self._server.serving(hello.vault)
-            self._desk = self._server.desk
+            self._hub = self._server.hub
             self._join(hello)
         self._greeted.set()
-        self._on_greeted()
+        self._on_authenticated()
         return {
             "protocol": PROTOCOL,
             "version": __version__,
             "vault": self._server.view.name,
             "vaults": sorted(one.view.name for one in (self._server, *self._server.others)),
             "name": self._name,
-            "shareSelection": self._desk.state.shares_selection,
-            "assistants": len(self._desk.assistants),
+            "shareSelection": self._hub.state.shares_selection,
+            "assistants": len(self._hub.assistants),
         }
 
     def _join(self, hello: wire.Hello) -> None:
         if hello.app != COMMAND_LINE:
-            self._desk.state.join(self._name, hello.app[:40])
+            self._hub.state.join(self._name, hello.app[:40])
         if hello.abilities.open or hello.abilities.save:
-            self._desk.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
+            self._hub.editors[self._name] = _RemoteEditor(self._peer, hello.abilities)
         if hello.abilities.diffs:
-            self._desk.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
+            self._hub.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
         if hello.abilities.assistants:
-            self._unfollow = self._desk.follow_assistants(self._assistants_changed)
+            self._unfollow = self._hub.follow_assistants(self._assistants_changed)
 
     async def _turn_away_the_silent(self) -> None:
         try:
@@ -211,75 +213,79 @@ class _EditorDialect(MethodTable):
     # what the editor says
 
     def _focus(self, params: Params) -> None:
-        said = wire.read(params, wire.FocusOn)
+        said = wire.parse_params(params, wire.FocusOn)
         self._speak()
         if said.path is None:
-            self._desk.state.focus_on(self._name, None)
+            self._hub.state.focus_on(self._name, None)
             return
-        selection = CURSOR_AT_TOP if said.selection is None else said.selection.selection()
-        self._desk.state.focus_on(self._name, vault_path(said.path), selection)
+        selection = TOP_OF_NOTE if said.selection is None else said.selection.selection()
+        self._hub.state.focus_on(self._name, vault_path(said.path), selection)
 
     def _open_files(self, params: Params) -> None:
-        said = wire.read(params, wire.OpenFiles)
+        said = wire.parse_params(params, wire.OpenFiles)
         self._speak()
-        self._desk.state.files_open(self._name, [file.file() for file in said.files])
+        self._hub.state.files_open(self._name, [file.file() for file in said.files])
 
     def _speak(self) -> None:
-        if all(name != self._name for name, _ in self._desk.state.sources()):
-            self._desk.state.join(self._name, COMMAND_LINE)
+        if all(name != self._name for name, _ in self._hub.state.sources()):
+            self._hub.state.join(self._name, COMMAND_LINE)
 
     def _share(self, params: Params) -> None:
-        self._desk.state.share_selection(share=wire.read(params, wire.Share).share)
+        self._hub.state.share_selection(share=wire.parse_params(params, wire.Share).share)
 
     async def _mention(self, call: Call) -> dict[str, Any]:
-        said = wire.read(call.params, wire.MentionOf)
+        said = wire.parse_params(call.params, wire.MentionOf)
         mention = said.mention(await self._server.view.find(said.note))
-        return {"path": mention.path, "assistants": self._desk.mention(mention)}
+        return {"path": mention.path, "assistants": self._hub.mention(mention)}
 
     async def _select(self, call: Call) -> dict[str, Any]:
-        said = wire.read(call.params, wire.Select)
+        said = wire.parse_params(call.params, wire.Select)
         path = await self._server.view.find(said.note)
         selection = said.selection(await self._server.view.read_text(path))
-        state = self._desk.state
+        state = self._hub.state
         if all(name != COMMAND_LINE for name, _ in state.sources()):
             state.join(COMMAND_LINE, COMMAND_LINE)
         state.focus_on(COMMAND_LINE, path, selection)
         return {
             "path": path,
-            "selection": wire.selection_form(selection),
-            "assistants": len(self._desk.assistants),
+            "selection": wire.encode_selection(selection),
+            "assistants": len(self._hub.assistants),
         }
 
     # diffs
 
     async def _diffs(self, call: Call) -> dict[str, Any]:
-        return {"diffs": [wire.diff_form(diff) for diff in self._desk.diffs.waiting()]}
+        return {"diffs": [wire.encode_diff(diff) for diff in self._hub.diffs.waiting()]}
 
     async def _accept(self, call: Call) -> dict[str, Any]:
-        said = wire.read(call.params, wire.Decide)
+        said = wire.parse_params(call.params, wire.Decide)
         final = said.text
         if final is None:
-            final = next((d.new_text for d in self._desk.diffs.waiting() if d.id == said.id), "")
-        return {"outcome": await self._desk.diffs.decide(said.id, Accepted(final))}
+            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == said.id), "")
+        return {"outcome": await self._hub.diffs.decide(said.id, Accepted(final))}
 
     async def _reject(self, call: Call) -> dict[str, Any]:
-        return {"outcome": await self._desk.diffs.decide(wire.read(call.params, wire.Decide).id, Rejected())}
+        return {
+            "outcome": await self._hub.diffs.decide(
+                wire.parse_params(call.params, wire.Decide).id, Rejected()
+            )
+        }
 
     def _diff_opened(self, diff: Diff) -> None:
-        self._peer.notify("diffOpened", wire.diff_form(diff))
+        self._peer.notify("diffOpened", wire.encode_diff(diff))
 
     def _diff_closed(self, diff: Diff, reason: CloseReason) -> None:
         self._peer.notify("diffClosed", {"id": diff.id, "reason": reason, "text": OUTCOMES[reason]})
 
     def _assistants_changed(self) -> None:
-        self._peer.notify("assistantsChanged", {"assistants": len(self._desk.assistants)})
+        self._peer.notify("assistantsChanged", {"assistants": len(self._hub.assistants)})
 
     async def _status(self, call: Call) -> dict[str, Any]:
         return self._server.status()
 
 
 class _RemoteEditor:
-    """`desk.EditorPort` over the wire. An editor that fails or does not answer did not do it."""
+    """`hub.ConnectedEditor` over the wire. An editor that fails or does not answer did not do it."""
 
     def __init__(self, peer: Peer, abilities: wire.Abilities) -> None:
         self._peer = peer
@@ -292,7 +298,7 @@ class _RemoteEditor:
             return False
         params: dict[str, Any] = {"path": path, "preview": preview, "front": front}
         if selection is not None:
-            params["selection"] = wire.selection_form(selection)
+            params["selection"] = wire.encode_selection(selection)
         return await self._ask("openFile", params)
 
     async def save_file(self, path: VaultPath) -> bool:
@@ -301,12 +307,12 @@ class _RemoteEditor:
     async def _ask(self, method: str, params: dict[str, Any]) -> bool:
         try:
             answer = await self._peer.request(method, params, seconds=ASK_SECONDS)
-            return wire.read(answer, wire.Done).done
+            return wire.parse_params(answer, wire.Done).done
         except (VaultbridgeError, PeerFailed, PeerGone):
             return False
 
 
-def _answered(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[str, Any]]]:
+def _as_request(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[str, Any]]]:
     """A report sent as a request: the editor learns whether it was taken."""
 
     async def answer(call: Call) -> dict[str, Any]:
@@ -316,5 +322,5 @@ def _answered(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[
     return answer
 
 
-async def _nothing(call: Call) -> dict[str, Any]:
+async def _empty_result(call: Call) -> dict[str, Any]:
     return {}

@@ -138,7 +138,7 @@ class Done(_Params, frozen=True):
 T = TypeVar("T", bound=_Params)
 
 
-def read(params: dict[str, Any], kind: type[T]) -> T:
+def parse_params(params: dict[str, Any], kind: type[T]) -> T:
     """Raises InvalidArgument that names the member and says what is wrong with it."""
     try:
         return msgspec.convert(params, kind)
@@ -148,7 +148,7 @@ def read(params: dict[str, Any], kind: type[T]) -> T:
         raise InvalidArgument(f"{message}.", argument=argument) from None
 
 
-def diff_form(diff: Diff) -> dict[str, Any]:
+def encode_diff(diff: Diff) -> dict[str, Any]:
     return {
         "id": diff.id,
         "client": diff.client,
@@ -159,7 +159,7 @@ def diff_form(diff: Diff) -> dict[str, Any]:
     }
 
 
-def selection_form(selection: Selection) -> dict[str, Any]:
+def encode_selection(selection: Selection) -> dict[str, Any]:
     return {
         "start": {"line": selection.start.line - 1, "character": selection.start.column},
         "end": {"line": selection.end.line - 1, "character": selection.end.column},
