@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import open_desk, write_files
+from support.tools import open_harness, write_files
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Prepend
 from vaultbridge.engine.templates import adding, periodic_note
@@ -27,9 +27,9 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
             "D/2026-03-14.md": "there\n",
         },
     )
-    desk = open_desk(tmp_path, folder)
-    yield desk.engine
-    desk.engine.close()
+    harness = open_harness(tmp_path, folder)
+    yield harness.engine
+    harness.engine.close()
 
 
 @pytest.mark.parametrize(

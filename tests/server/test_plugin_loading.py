@@ -12,7 +12,14 @@ import pytest
 
 from server.test_registry import GOOD
 from vaultbridge.errors import InvalidArgument, TimedOut
-from vaultbridge.plugins.loading import Siblings, described, file_tools, module_name, package_tools, within
+from vaultbridge.plugins.loading import (
+    SiblingFinder,
+    describe_failure,
+    load_entry_point,
+    load_file,
+    module_name,
+    run_within,
+)
 from vaultbridge.tools.base.tool import ForeignTool
 
 NEVER = 20.0
@@ -28,8 +35,8 @@ def file(tmp_path: Path) -> Iterator[Path]:
 def fault(file: Path, text: str) -> str:
     file.write_text(text)
     with pytest.raises(BaseException) as caught:
-        within(NEVER, lambda: file_tools(file))
-    return described(caught.value, file)
+        run_within(NEVER, lambda: load_file(file))
+    return describe_failure(caught.value, file)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,7 @@ def test_a_fault_is_told_with_its_line(file: Path, text: str, says: str) -> None
 def test_a_fault_of_another_file_is_told_with_its_name(file: Path, tmp_path: Path) -> None:
     beside = tmp_path / "_beside.py"
     beside.write_text("def f():\n    return 1 / 0\n")
-    siblings = Siblings(tmp_path, lambda path: "")
+    siblings = SiblingFinder(tmp_path, lambda path: "")
     siblings.offer()
     try:
         assert fault(file, "from _beside import f\n\nf()").startswith("_beside.py, line 2: ZeroDivisionError")
@@ -64,12 +71,14 @@ def test_a_fault_of_another_file_is_told_with_its_name(file: Path, tmp_path: Pat
         siblings.withdraw()
     with pytest.raises(ZeroDivisionError) as caught:
         exec(compile("1 / 0", str(tmp_path / "lib" / "package.py"), "exec"))
-    assert described(caught.value, tmp_path / "stars").startswith("package.py, line 1: ZeroDivisionError")
+    assert describe_failure(caught.value, tmp_path / "stars").startswith(
+        "package.py, line 1: ZeroDivisionError"
+    )
 
 
 def test_a_file_that_fails_leaves_the_module_that_was_there(file: Path) -> None:
     file.write_text(GOOD.format(name="greet", says="hello"))
-    (tool,) = file_tools(file)
+    (tool,) = load_file(file)
     before = sys.modules[module_name(file.name)]
     fault(file, "1 / 0")
     assert sys.modules[module_name(file.name)] is before
@@ -80,9 +89,9 @@ def test_a_function_that_was_imported_from_elsewhere_is_not_this_files_tool(
     file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "other.py").write_text(GOOD.format(name="bow", says="x"))
-    file_tools(tmp_path / "other.py")
+    load_file(tmp_path / "other.py")
     file.write_text("from vaultbridge_plugin_other import bow\n" + GOOD.format(name="greet", says="hello"))
-    assert [tool.name for tool in file_tools(file)] == ["greet"]
+    assert [tool.name for tool in load_file(file)] == ["greet"]
     del sys.modules["vaultbridge_plugin_other"]
 
 
@@ -94,7 +103,7 @@ def test_what_does_not_end_is_given_up() -> None:
         return []
 
     with pytest.raises(TimedOut, match=r"within 0\.01 seconds"):
-        within(0.01, wait)
+        run_within(0.01, wait)
     end.set()
 
 
@@ -103,4 +112,4 @@ def test_lists_without_end_are_no_tools(monkeypatch: pytest.MonkeyPatch) -> None
     endless.append(endless)
     monkeypatch.setattr(sys.modules[__name__], "ENDLESS", endless, raising=False)
     with pytest.raises(InvalidArgument, match="neither a module"):
-        package_tools(EntryPoint("x", f"{__name__}:ENDLESS", "vaultbridge.tools"))
+        load_entry_point(EntryPoint("x", f"{__name__}:ENDLESS", "vaultbridge.tools"))

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from server.test_plugin_tool import EMPTY_SHOP
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.plugins.decorator import MARK, made, tool
+from vaultbridge.plugins.decorator import MARK, build_tool, tool
 from vaultbridge.tools.base.schema import ANY_VALUE
 
 
@@ -37,7 +37,7 @@ class Tree(Struct):
 
 
 def schema_of(function: Any) -> dict[str, Any]:
-    schema = made(getattr(function, MARK), group="mine").input_schema
+    schema = build_tool(getattr(function, MARK), group="mine").input_schema
     jsonschema.Draft202012Validator.check_schema(schema)
     return schema
 
@@ -105,7 +105,7 @@ def test_a_kind_that_contains_itself_is_told_once() -> None:
     jsonschema.validate(call, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"tree": {"name": "a", "below": [{"name": 3}]}}, schema)
-    assert made(getattr(count, MARK), group="mine").run(EMPTY_SHOP, call).text == "3"
+    assert build_tool(getattr(count, MARK), group="mine").run(EMPTY_SHOP, call).text == "3"
 
 
 def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
@@ -115,7 +115,7 @@ def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
         return "open"
 
     with pytest.raises(InvalidArgument) as caught:
-        made(getattr(opened, MARK), group="mine")
+        build_tool(getattr(opened, MARK), group="mine")
     assert "opened: its arguments cannot be JSON" in str(caught.value)
     assert "Path" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -139,5 +139,5 @@ def test_a_wrong_argument_is_told_what_its_kind_takes(given: dict[str, Any], say
         return "painted"
 
     with pytest.raises(InvalidArgument) as caught:
-        made(getattr(painted, MARK), group="mine").run(EMPTY_SHOP, given)
+        build_tool(getattr(painted, MARK), group="mine").run(EMPTY_SHOP, given)
     assert str(caught.value) == says

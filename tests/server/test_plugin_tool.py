@@ -12,9 +12,9 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultNotFound
-from vaultbridge.plugins.decorator import ANSWER_BYTES, MARK, Marked, made, tool
+from vaultbridge.plugins.decorator import ANSWER_BYTES, MARK, ToolDeclaration, build_tool, tool
 from vaultbridge.server.wiring import open_engine
-from vaultbridge.tools.base.answer import Answer, read
+from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext
 
 EMPTY_SHOP = ToolContext(engines={})
@@ -28,8 +28,8 @@ class Place:
 
 def of(function: Any, group: str = "mine") -> ForeignTool:
     marked = getattr(function, MARK)
-    assert isinstance(marked, Marked)
-    return made(marked, group=group)
+    assert isinstance(marked, ToolDeclaration)
+    return build_tool(marked, group=group)
 
 
 def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description() -> None:
@@ -87,7 +87,7 @@ def test_arguments_are_checked_before_the_function_runs(arguments: dict[str, Any
         ([1, 2], "[1,2]", None),
         ([Place(1)], '[{"x":1,"y":2}]', None),
         (b"ab", '"YWI="', None),
-        (read("own"), "own", None),
+        (answer_text("own"), "own", None),
     ],
 )
 def test_what_a_function_returns_is_the_answer(value: Any, text: str, data: Any) -> None:
@@ -208,20 +208,20 @@ def test_the_vault_and_the_workshop_are_given_and_not_asked_for(
     (vault / "A.md").write_text("one two three")
 
     @tool(effect="reads")
-    def words(engine: Engine, shop: ToolContext, note: str) -> str:
+    def words(engine: Engine, context: ToolContext, note: str) -> str:
         """Count words."""
-        return f"{len(engine.view(note).text.split())} {shop.actor}"
+        return f"{len(engine.view(note).text.split())} {context.actor}"
 
     counted = of(words)
     assert set(counted.input_schema["properties"]) == {"note", "vault"}
     assert counted.input_schema["required"] == ["note"]
     with open_engine(vault) as engine:
-        shop = ToolContext(engines={"Notes": engine, "Other": engine}, actor="me")
-        assert counted.run(shop, {"note": "A", "vault": "Notes"}).text == "3 me"
+        context = ToolContext(engines={"Notes": engine, "Other": engine}, actor="me")
+        assert counted.run(context, {"note": "A", "vault": "Notes"}).text == "3 me"
         with pytest.raises(InvalidArgument, match="several vaults"):
-            counted.run(shop, {"note": "A"})
+            counted.run(context, {"note": "A"})
         with pytest.raises(VaultNotFound):
-            counted.run(shop, {"note": "A", "vault": 3})
+            counted.run(context, {"note": "A", "vault": 3})
 
 
 def no_docstring(a: int) -> str:

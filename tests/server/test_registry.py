@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.plugins.registry import FILE_BYTES, MOST_TOOLS, PluginTools
+from vaultbridge.plugins.registry import MAX_FILE_BYTES, MAX_PLUGIN_TOOLS, PluginRegistry
 from vaultbridge.server.config.model import ToolsConfig
 from vaultbridge.server.live_tools import Switches
-from vaultbridge.tools.base.catalog import TOOLS, Catalog
+from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
@@ -46,8 +46,8 @@ class Plugins:
         self.loader = self.load_from(folder, PATIENT)
         self.own = len(self.catalog.names())
 
-    def load_from(self, folder: Path, seconds: float) -> PluginTools:
-        return PluginTools(
+    def load_from(self, folder: Path, seconds: float) -> PluginRegistry:
+        return PluginRegistry(
             self.catalog,
             folder,
             vaults=[self.vault],
@@ -141,7 +141,7 @@ def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
         ("import sys\nsys.exit(3)", "line 2: SystemExit"),
         ("raise KeyboardInterrupt", "line 1: KeyboardInterrupt"),
         (GOOD.format(name="obsidian_search", says="x"), "begins with obsidian_"),
-        ("#" * (FILE_BYTES + 1), "more than"),
+        ("#" * (MAX_FILE_BYTES + 1), "more than"),
         (GOOD.format(name="read_note", says="x"), "'read_note' is taken"),
         (GOOD.format(name="notes", says="x"), "'notes' is taken"),
         (
@@ -200,17 +200,17 @@ def many(count: int) -> str:
 
 def test_a_file_with_too_many_tools_is_refused_and_the_others_stay(plugins: Plugins) -> None:
     plugins.write("good.py", "greet", "hello")
-    plugins.raw("many.py", many(MOST_TOOLS))
+    plugins.raw("many.py", many(MAX_PLUGIN_TOOLS))
     assert "may have" in plugins.loader.problems["many.py"]
     assert plugins.added() == ["greet"]
-    plugins.raw("many.py", many(MOST_TOOLS - 1))
-    assert len(plugins.added()) == MOST_TOOLS
+    plugins.raw("many.py", many(MAX_PLUGIN_TOOLS - 1))
+    assert len(plugins.added()) == MAX_PLUGIN_TOOLS
     plugins.write("more.py", "bow", "x")
     assert "may have" in plugins.loader.problems["more.py"]
 
 
 def test_as_many_tools_as_plugins_may_have_fit_beside_ours() -> None:
-    assert MOST_TOOLS + len(STANDARD_TOOLS) <= TOOLS
+    assert MAX_PLUGIN_TOOLS + len(STANDARD_TOOLS) <= MAX_TOOLS
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")

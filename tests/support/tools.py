@@ -26,17 +26,17 @@ NOW = datetime(2026, 3, 15, 21, 15)
 
 
 class ToolHarness:
-    def __init__(self, engine: Engine, catalog: Catalog, shop: ToolContext) -> None:
+    def __init__(self, engine: Engine, catalog: Catalog, context: ToolContext) -> None:
         self.engine = engine
         self.catalog = catalog
-        self.shop = shop
+        self.context = context
 
     @property
     def folder(self) -> Path:
         return self.engine.root.folder
 
     def call(self, tool: str, /, **arguments: Any) -> Answer:
-        return self.catalog.call(tool, arguments, self.shop)
+        return self.catalog.call(tool, arguments, self.context)
 
     def text(self, tool: str, /, **arguments: Any) -> str:
         """Of a call that only reads."""
@@ -77,11 +77,11 @@ class ToolHarness:
             if place.is_file()
         }
 
-    def with_shop(self, **changes: Any) -> ToolHarness:
-        return ToolHarness(self.engine, self.catalog, replace(self.shop, **changes))
+    def with_context(self, **changes: Any) -> ToolHarness:
+        return ToolHarness(self.engine, self.catalog, replace(self.context, **changes))
 
 
-def open_desk(
+def open_harness(
     base: Path,
     folder: Path,
     *,

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import ToolHarness, copy_sample, open_desk, write_files
+from support.tools import ToolHarness, copy_sample, open_harness, write_files
 from vaultbridge.vault.scope import Scope
 
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Iterator[ToolHarness]:
-    desk = open_desk(tmp_path, copy_sample(tmp_path))
-    yield desk
-    desk.engine.close()
+    harness = open_harness(tmp_path, copy_sample(tmp_path))
+    yield harness
+    harness.engine.close()
 
 
 @pytest.fixture
@@ -29,9 +29,9 @@ def small(tmp_path: Path) -> Iterator[Callable[..., ToolHarness]]:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
         write_files(folder, files)
-        opened.append(open_desk(tmp_path, folder, scope=scope))
+        opened.append(open_harness(tmp_path, folder, scope=scope))
         return opened[-1]
 
     yield make
-    for desk in opened:
-        desk.engine.close()
+    for harness in opened:
+        harness.engine.close()

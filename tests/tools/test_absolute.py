@@ -11,7 +11,7 @@ import pytest
 
 from support.tools import ToolHarness
 from vaultbridge.errors import InvalidPath
-from vaultbridge.tools.base.arguments import in_vault, names_absolute
+from vaultbridge.tools.base.arguments import has_absolute_path, make_relative
 from vaultbridge.vault.absolute import relative_to_vault
 
 Small = Callable[..., ToolHarness]
@@ -43,8 +43,8 @@ def short(text: str) -> str:
     ],
 )
 def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken: dict[str, Any]) -> None:
-    assert names_absolute(given)
-    assert in_vault(given, short) == taken
+    assert has_absolute_path(given)
+    assert make_relative(given, short) == taken
 
 
 @pytest.mark.parametrize(
@@ -58,37 +58,37 @@ def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken
     ],
 )
 def test_any_other_path_stays_as_it_came(given: dict[str, Any]) -> None:
-    assert names_absolute(given)
-    assert in_vault(given, short) == given
+    assert has_absolute_path(given)
+    assert make_relative(given, short) == given
 
 
 def test_what_is_not_absolute_asks_for_no_vault() -> None:
-    assert not names_absolute({"name": "A", "content": "/x", "to": 5, "operations": [{"content": "/x"}]})
+    assert not has_absolute_path({"name": "A", "content": "/x", "to": 5, "operations": [{"content": "/x"}]})
 
 
 def test_tools_take_the_path_of_the_file(small: Small) -> None:
-    desk = small({"A.md": "alpha", "f/B.md": "beta"})
-    root = desk.engine.root.folder
-    assert "alpha" in desk.text("read_note", name=f"{root}/A.md")
-    assert "beta" in desk.text("read_note", path=f"{root}/f/B.md")
-    assert "f/B.md" in desk.text("list_files", folder=f"{root}/f")
-    desk.data("create_note", name=f"{root}/f/New.md", content="x")
+    harness = small({"A.md": "alpha", "f/B.md": "beta"})
+    root = harness.engine.root.folder
+    assert "alpha" in harness.text("read_note", name=f"{root}/A.md")
+    assert "beta" in harness.text("read_note", path=f"{root}/f/B.md")
+    assert "f/B.md" in harness.text("list_files", folder=f"{root}/f")
+    harness.data("create_note", name=f"{root}/f/New.md", content="x")
     assert (root / "f" / "New.md").read_text() == "x"
-    desk.data("move_note", name=f"{root}/A.md", to=f"{root}/f/C.md")
+    harness.data("move_note", name=f"{root}/A.md", to=f"{root}/f/C.md")
     assert sorted(path.name for path in root.rglob("*.md")) == ["B.md", "C.md", "New.md"]
     with pytest.raises(InvalidPath, match="outside the vault"):
-        desk.call("read_note", name=f"{root}x/A.md")
+        harness.call("read_note", name=f"{root}x/A.md")
 
 
 def test_an_absolute_path_of_the_top_is_not_a_bare_name(small: Small) -> None:
     """A bare name goes where the settings put new notes, and renames in place."""
-    desk = small(
+    harness = small(
         {
             "f/B.md": "beta",
             ".obsidian/app.json": '{"newFileLocation":"folder","newFileFolderPath":"f"}',
         }
     )
-    desk.data("create_note", name=f"{desk.folder}/New.md", content="x")
-    desk.data("move_note", name="f/B", to=f"{desk.folder}/C.md")
-    desk.data("add_attachment", name=f"{desk.folder}/p.png", data="eA==")
-    assert sorted(path for path in desk.files() if not path.startswith(".")) == ["C.md", "New.md", "p.png"]
+    harness.data("create_note", name=f"{harness.folder}/New.md", content="x")
+    harness.data("move_note", name="f/B", to=f"{harness.folder}/C.md")
+    harness.data("add_attachment", name=f"{harness.folder}/p.png", data="eA==")
+    assert sorted(path for path in harness.files() if not path.startswith(".")) == ["C.md", "New.md", "p.png"]

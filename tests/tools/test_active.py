@@ -12,8 +12,8 @@ import msgspec
 
 from support.tools import ToolHarness
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
-from vaultbridge.tools.base.tool import Focused, Opened, Selected
-from vaultbridge.tools.obsidian_app import ObsidianApp, address_of
+from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
+from vaultbridge.tools.obsidian_app import ObsidianApp, build_address
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -34,12 +34,12 @@ def workspace(*paths: str) -> str:
 class Editor:
     """A connected editor, as far as the tools know one."""
 
-    def focus(self, folder: Path) -> Focused | None:
+    def focus(self, folder: Path) -> ActiveNote | None:
         assert folder.name == "vault"
-        return Focused("A.md", Selected("one\ntwo\nthree\n", 3, 5))
+        return ActiveNote("A.md", SelectedText("one\ntwo\nthree\n", 3, 5))
 
-    def open_files(self, folder: Path) -> Sequence[Opened]:
-        return [Opened("A.md", dirty=True), Opened("B.md")]
+    def open_files(self, folder: Path) -> Sequence[OpenFile]:
+        return [OpenFile("A.md", dirty=True), OpenFile("B.md")]
 
 
 class Shown:
@@ -53,8 +53,8 @@ class Shown:
 
 
 def test_what_is_open_comes_from_the_workspace_file(small: Small) -> None:
-    desk = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": workspace("A.md", "B.md")})
-    assert desk.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
+    harness = small({"A.md": "", "B.md": "", ".obsidian/workspace.json": workspace("A.md", "B.md")})
+    assert harness.rows("active") == ["Active: A.md", "Open:", "A.md", "B.md"]
 
 
 def test_without_one_nothing_is_known(small: Small) -> None:
@@ -62,8 +62,8 @@ def test_without_one_nothing_is_known(small: Small) -> None:
 
 
 def test_a_connected_editor_knows_the_selection(small: Small) -> None:
-    desk = small({"A.md": ""}).with_shop(editor=Editor())
-    assert desk.rows("active") == [
+    harness = small({"A.md": ""}).with_context(editor=Editor())
+    assert harness.rows("active") == [
         "Active: A.md",
         "Selected, lines 3-5:",
         "one",
@@ -73,29 +73,29 @@ def test_a_connected_editor_knows_the_selection(small: Small) -> None:
         "A.md  (unsaved)",
         "B.md",
     ]
-    assert "one\n[cut; go on with start=4]" in desk.text("active", max_chars=6)
-    assert "Selected, lines 3-5:\ntwo" in desk.text("active", start=4)
-    assert desk.refused(InvalidArgument, "active", start=99).argument == "start"
+    assert "one\n[cut; go on with start=4]" in harness.text("active", max_chars=6)
+    assert "Selected, lines 3-5:\ntwo" in harness.text("active", start=4)
+    assert harness.refused(InvalidArgument, "active", start=99).argument == "start"
 
 
 def test_a_private_note_is_never_the_active_one(small: Small) -> None:
     files = {"P.md": "", "B.md": "", ".obsidian/workspace.json": workspace("P.md", "B.md")}
-    desk = small(files, scope=Scope(deny=("P.md",)))
-    assert desk.rows("active") == ["(no active note is known)", "Open:", "B.md"]
-    assert "A.md" not in small({}, scope=Scope(deny=("A.md",))).with_shop(editor=Editor()).text("active")
+    harness = small(files, scope=Scope(deny=("P.md",)))
+    assert harness.rows("active") == ["(no active note is known)", "Open:", "B.md"]
+    assert "A.md" not in small({}, scope=Scope(deny=("A.md",))).with_context(editor=Editor()).text("active")
 
 
 def test_a_note_is_shown_in_the_app(small: Small) -> None:
     app = Shown()
-    desk = small({"f/N.md": ""}).with_shop(app=app)
-    answer = desk.call("open", name="N")
+    harness = small({"f/N.md": ""}).with_context(app=app)
+    answer = harness.call("open", name="N")
     assert answer.data == {"success": True, "data": {"path": "f/N.md", "opened": True}}
     assert not answer.changed
-    desk.call("open", name="N", heading="A B")
-    desk.call("open", path="f/N", block="^b")
+    harness.call("open", name="N", heading="A B")
+    harness.call("open", path="f/N", block="^b")
     assert app.asked == [("vault", "f/N.md", ""), ("vault", "f/N.md", "#A B"), ("vault", "f/N.md", "#^b")]
-    assert desk.refused(InvalidArgument, "open", name="N", heading="A", block="b").argument == "block"
-    desk.refused(NoteNotFound, "open", name="Q")
+    assert harness.refused(InvalidArgument, "open", name="N", heading="A", block="b").argument == "block"
+    harness.refused(NoteNotFound, "open", name="Q")
 
 
 def test_open_without_the_app_is_refused_with_the_seeds_words(
@@ -132,7 +132,7 @@ def test_the_running_app_is_given_its_own_address(tmp_path: Path, monkeypatch: A
     ObsidianApp(environ, platform="linux").show("My vault", "f/Ä & b.md", "#^b")
     address = "obsidian://open?vault=My%20vault&file=f%2F%C3%84%20%26%20b.md%23%5Eb"
     assert (tmp_path / "asked").read_text() == address
-    assert address == address_of("My vault", "f/Ä & b.md", "#^b")
+    assert address == build_address("My vault", "f/Ä & b.md", "#^b")
     assert capfd.readouterr() == ("", ""), "our own output belongs to the protocol"
 
 
@@ -149,6 +149,6 @@ def test_an_opener_that_fails_is_told(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 def test_what_is_open_is_nobodys_business_unless_it_is_shared(small: Small) -> None:
-    desk = small({"A.md": "", ".obsidian/workspace.json": workspace("A.md")})
-    assert "Active: A.md" in desk.text("active")
-    assert desk.with_shop(shares_open=lambda: False).text("active") == "(no active note is known)"
+    harness = small({"A.md": "", ".obsidian/workspace.json": workspace("A.md")})
+    assert "Active: A.md" in harness.text("active")
+    assert harness.with_context(shares_open_files=lambda: False).text("active") == "(no active note is known)"

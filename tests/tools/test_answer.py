@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from vaultbridge.tools.attachment import SHOWN_IMAGES, media_type
-from vaultbridge.tools.base.answer import Answer, ImagePart, TextPart, done, read
+from vaultbridge.tools.base.answer import Answer, ImagePart, TextPart, answer_data, answer_text
 
 
 def test_reading_answers_in_text_alone() -> None:
-    assert read("hi") == Answer((TextPart("hi"),), None, changed=False)
+    assert answer_text("hi") == Answer((TextPart("hi"),), None, changed=False)
 
 
 def test_changing_answers_in_the_seeds_envelope() -> None:
-    answer = done({"path": "ä.md"})
+    answer = answer_data({"path": "ä.md"})
     assert answer.text == '{"success":true,"data":{"path":"ä.md"}}'
     assert answer.data == {"success": True, "data": {"path": "ä.md"}}
     assert answer.changed
-    assert not done({}, changed=False).changed
+    assert not answer_data({}, changed=False).changed
 
 
 def test_the_text_of_an_answer_leaves_pictures_out() -> None:

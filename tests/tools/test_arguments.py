@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType, field
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.arguments import converted, one_note_name, shown
+from vaultbridge.tools.base.arguments import convert, merge_path_alias, quote_value
 from vaultbridge.tools.base.schema import Arguments
 
 
@@ -54,34 +54,34 @@ def test_an_error_names_the_argument_what_came_and_what_is_wanted(
     given_: dict[str, Any], argument: str, said: str
 ) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        converted(given_, Wanted)
+        convert(given_, Wanted)
     assert caught.value.argument == argument
     assert str(caught.value) == said
 
 
 def test_a_place_within_a_call_is_part_of_the_name() -> None:
     with pytest.raises(InvalidArgument) as caught:
-        converted({"name": "x", "size": -1}, Wanted, where="operations[3]")
+        convert({"name": "x", "size": -1}, Wanted, where="operations[3]")
     assert caught.value.argument == "operations[3].size"
 
 
 def test_null_is_a_value_only_where_any_value_is() -> None:
-    filled = converted({"name": "x", "size": None, "mode": None, "value": None}, Wanted)
+    filled = convert({"name": "x", "size": None, "mode": None, "value": None}, Wanted)
     assert (filled.size, filled.mode, filled.value) == (1, "a", None)
     with pytest.raises(InvalidArgument, match="no argument other"):
-        converted({"name": "x", "other": None}, Wanted)
+        convert({"name": "x", "other": None}, Wanted)
 
 
 def test_null_for_an_object_that_may_hold_anything_is_left_out_like_any_other() -> None:
     class Made(Arguments, frozen=True, kw_only=True):
         properties: dict[str, Any] = field(default_factory=dict)
 
-    assert converted({"properties": None}, Made).properties == {}
-    assert converted({"name": "x", "thing": None}, Wanted).thing is UNSET
+    assert convert({"properties": None}, Made).properties == {}
+    assert convert({"name": "x", "thing": None}, Wanted).thing is UNSET
 
 
 def test_a_value_of_the_wrong_kind_is_taken_where_it_has_one_reading() -> None:
-    filled = converted(
+    filled = convert(
         {"name": 2026, "size": "3", "least": 4.0, "some": '[1, "2"]', "deep": "True", "thing": '{"a": 1}'},
         Wanted,
     )
@@ -90,25 +90,25 @@ def test_a_value_of_the_wrong_kind_is_taken_where_it_has_one_reading() -> None:
 
 
 def test_an_empty_name_beside_a_path_and_the_other_way_round_names_nothing() -> None:
-    assert one_note_name({"path": "p", "name": ""}, "name") == {"name": "p"}
-    assert one_note_name({"path": "", "name": "n"}, "name") == {"name": "n"}
-    assert one_note_name({"path": None, "name": "n"}, "name") == {"name": "n"}
-    assert one_note_name({"path": "", "name": ""}, "name") == {"name": ""}
+    assert merge_path_alias({"path": "p", "name": ""}, "name") == {"name": "p"}
+    assert merge_path_alias({"path": "", "name": "n"}, "name") == {"name": "n"}
+    assert merge_path_alias({"path": None, "name": "n"}, "name") == {"name": "n"}
+    assert merge_path_alias({"path": "", "name": ""}, "name") == {"name": ""}
 
 
 def test_path_is_another_word_for_the_note() -> None:
-    assert one_note_name({"path": "p"}, "name") == {"name": "p"}
-    assert one_note_name({"path": "p", "name": None}, "name") == {"name": "p"}
-    assert one_note_name({"path": "p", "name": "p"}, "name") == {"name": "p"}
-    assert one_note_name({"path": "p"}, "") == {"path": "p"}
+    assert merge_path_alias({"path": "p"}, "name") == {"name": "p"}
+    assert merge_path_alias({"path": "p", "name": None}, "name") == {"name": "p"}
+    assert merge_path_alias({"path": "p", "name": "p"}, "name") == {"name": "p"}
+    assert merge_path_alias({"path": "p"}, "") == {"path": "p"}
     with pytest.raises(InvalidArgument) as caught:
-        one_note_name({"path": "p", "name": "n"}, "name")
-    assert str(caught.value) == 'name is "n" and path is "p": they name two notes. Give one of name and path.'
+        merge_path_alias({"path": "p", "name": "n"}, "name")
+    assert str(caught.value) == 'name is "n", but path is "p". Give name or path, not both.'
 
 
 def test_a_long_value_is_shown_in_part() -> None:
-    assert len(shown("x" * 1000)) == 80
-    assert shown(object()).startswith("<object")
+    assert len(quote_value("x" * 1000)) == 80
+    assert quote_value(object()).startswith("<object")
 
 
 JSON = st.recursive(
@@ -121,7 +121,7 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from([*Wanted.__struct_fields__, "other"]), JSON))
 def test_nothing_but_a_named_refusal_comes_of_any_json(given_: dict[str, Any]) -> None:
     try:
-        filled = converted(given_, Wanted)
+        filled = convert(given_, Wanted)
     except InvalidArgument as error:
         assert error.argument.split("[")[0] in given_ or error.argument == "name"
     else:

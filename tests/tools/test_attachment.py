@@ -30,19 +30,19 @@ def test_a_picture_is_given_to_look_at(sample: ToolHarness) -> None:
 
 
 def test_other_files_are_given_as_they_are(small: Small) -> None:
-    desk = small({"d.pdf": b"%PDF", "i.bmp": b"BM"})
-    assert desk.call("attachment", path="d.pdf").content == (
+    harness = small({"d.pdf": b"%PDF", "i.bmp": b"BM"})
+    assert harness.call("attachment", path="d.pdf").content == (
         FilePart(b"%PDF", "application/pdf", "vault", "d.pdf"),
     )
-    assert isinstance(desk.call("attachment", name="i.bmp").content[0], FilePart), "assistants see no BMP"
+    assert isinstance(harness.call("attachment", name="i.bmp").content[0], FilePart), "assistants see no BMP"
 
 
 def test_text_is_given_as_text_in_pieces(small: Small) -> None:
-    desk = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
-    assert desk.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
-    assert desk.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; go on with start=4]"
-    assert desk.text("attachment", name="t.csv", start=4) == "[t.csv]\n1,2\n"
-    assert desk.text("attachment", name="i.svg").endswith(SVG)
+    harness = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
+    assert harness.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
+    assert harness.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; go on with start=4]"
+    assert harness.text("attachment", name="t.csv", start=4) == "[t.csv]\n1,2\n"
+    assert harness.text("attachment", name="i.svg").endswith(SVG)
 
 
 def test_facts_without_the_content(sample: ToolHarness) -> None:
@@ -67,15 +67,15 @@ def test_a_new_file_goes_to_the_attachment_folder_and_gives_its_link(sample: Too
 
 
 def test_a_folder_beside_the_note_is_honoured(small: Small) -> None:
-    desk = small({".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": ""})
-    assert desk.data("add_attachment", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
+    harness = small({".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": ""})
+    assert harness.data("add_attachment", name="a.png", data=b64(b"a"), note="N")["path"] == "f/img/a.png"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small({"d.pdf": b"x" * 100, "N.md": ""})
+    harness = small({"d.pdf": b"x" * 100, "N.md": ""})
 
     def argument(tool: str = "attachment", /, **arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, tool, **arguments).argument
+        named: str = harness.refused(InvalidArgument, tool, **arguments).argument
         return named
 
     assert argument() == "name"
@@ -87,19 +87,19 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument("add_attachment", name="noending", data=b64(b"a")) == "name"
     assert argument("add_attachment", name="a.png", data="") == "data"
     assert argument(action="steal", name="d.pdf") == "action"
-    desk.refused(NoteNotFound, "attachment", name="q.png")
-    desk.refused(NoteNotFound, "add_attachment", name="a.png", data=b64(b"a"), note="Q")
-    desk.refused(InvalidPath, "add_attachment", name="../a.png", data=b64(b"a"))
+    harness.refused(NoteNotFound, "attachment", name="q.png")
+    harness.refused(NoteNotFound, "add_attachment", name="a.png", data=b64(b"a"), note="Q")
+    harness.refused(InvalidPath, "add_attachment", name="../a.png", data=b64(b"a"))
 
 
 def test_more_than_a_message_can_carry_is_not_taken(small: Small) -> None:
-    desk = small({})
+    harness = small({})
     too_much = "A" * (FILE_BYTES * 4 // 3 + 8)
-    assert desk.refused(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument == "data"
+    assert harness.refused(InvalidArgument, "add_attachment", name="a.bin", data=too_much).argument == "data"
 
 
 def test_a_hidden_file_is_missing_and_its_name_cannot_be_probed(small: Small) -> None:
-    desk = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
-    desk.refused(NoteNotFound, "attachment", name="f/s.png")
+    harness = small({"f/s.png": b"s"}, scope=Scope(deny=("f/s.png",)))
+    harness.refused(NoteNotFound, "attachment", name="f/s.png")
     with pytest.raises(PermissionDenied):
-        desk.call("add_attachment", name="f/s.png", data=b64(b"x"))
+        harness.call("add_attachment", name="f/s.png", data=b64(b"x"))

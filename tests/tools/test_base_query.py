@@ -36,14 +36,14 @@ views:
 """
 
 
-def query(desk: ToolHarness, order: str, filters: str = "n > 0", **more: Any) -> list[str]:
+def query(harness: ToolHarness, order: str, filters: str = "n > 0", **more: Any) -> list[str]:
     base = f"filters: {filters}\nviews:\n  - type: table\n    name: V\n    order: [{order}]\n"
-    return [row for row in desk.rows("base_query", base=base, **more) if row.startswith("| ")][2:]
+    return [row for row in harness.rows("base_query", base=base, **more) if row.startswith("| ")][2:]
 
 
 def test_the_first_view_of_a_file(small: Small) -> None:
-    desk = small({**NOTES, "Q.base": BASE})
-    assert desk.rows("base_query", name="Q.base") == [
+    harness = small({**NOTES, "Q.base": BASE})
+    assert harness.rows("base_query", name="Q.base") == [
         "[All]",
         "| file name | n |",
         "| --- | --- |",
@@ -56,74 +56,74 @@ def test_the_first_view_of_a_file(small: Small) -> None:
 
 
 def test_a_view_is_chosen_by_argument_or_as_in_an_embed(small: Small) -> None:
-    desk = small({**NOTES, "Q.base": BASE})
-    grouped = desk.text("base_query", name="Q.base", view="grouped")
-    assert grouped == desk.text("base_query", name="Q.base#Grouped")
+    harness = small({**NOTES, "Q.base": BASE})
+    grouped = harness.text("base_query", name="Q.base", view="grouped")
+    assert grouped == harness.text("base_query", name="Q.base#Grouped")
     assert "### x\n" in grouped
     assert "Sum of n: 4" in grouped
-    assert "(rows 1-2 of 2 (limited by the view, of 3))" in desk.text("base_query", name="Q.base#Two")
+    assert "(rows 1-2 of 2 (limited by the view, of 3))" in harness.text("base_query", name="Q.base#Two")
 
 
 def test_a_base_needs_no_ending_where_no_note_has_the_name(small: Small) -> None:
-    desk = small({**NOTES, "Folder/Q.base": BASE})
-    whole = desk.text("base_query", name="Folder/Q.base")
-    assert desk.text("base_query", name="Q") == desk.text("base_query", name="[[Folder/Q]]") == whole
-    assert desk.text("base_query", name="Q#Two") == desk.text("base_query", name="Q.base", view="Two")
-    assert "'Nope'" in str(desk.refused(NoteNotFound, "base_query", name="Nope"))
-    assert desk.refused(InvalidArgument, "base_query", name="A").argument == "block"
+    harness = small({**NOTES, "Folder/Q.base": BASE})
+    whole = harness.text("base_query", name="Folder/Q.base")
+    assert harness.text("base_query", name="Q") == harness.text("base_query", name="[[Folder/Q]]") == whole
+    assert harness.text("base_query", name="Q#Two") == harness.text("base_query", name="Q.base", view="Two")
+    assert "'Nope'" in str(harness.refused(NoteNotFound, "base_query", name="Nope"))
+    assert harness.refused(InvalidArgument, "base_query", name="A").argument == "block"
 
 
 def test_pages_cut_groups_without_losing_rows(small: Small) -> None:
-    desk = small({**NOTES, "Q.base": BASE})
-    first = desk.text("base_query", name="Q.base#Grouped", limit=1)
+    harness = small({**NOTES, "Q.base": BASE})
+    first = harness.text("base_query", name="Q.base#Grouped", limit=1)
     assert "| A.md | 1 |" in first
     assert "C.md" not in first
     assert "(rows 1-1 of 3; go on with offset=1)" in first
-    rest = desk.text("base_query", name="Q.base#Grouped", offset=1)
+    rest = harness.text("base_query", name="Q.base#Grouped", offset=1)
     assert [row for row in rest.splitlines() if ".md" in row] == ["| C.md | 3 |", "| B.md | 2 |"]
-    assert "(no rows from offset 9; there are 3)" in desk.text("base_query", name="Q.base", offset=9)
+    assert "(no rows from offset 9; there are 3)" in harness.text("base_query", name="Q.base", offset=9)
 
 
 def test_a_block_of_a_note_is_run_as_seen_from_that_note(small: Small) -> None:
     view = "views:\n  - type: list\n    name: L\n    order: [file.name]\n"
     block = f"```base\nfilters: file.hasLink(this.file)\n{view}```\n"
-    desk = small({**NOTES, "B.md": "---\nn: 2\n---\n```base\nviews: []\n```\n" + block})
-    assert "| A.md |" in desk.text("base_query", name="B", block=2)
-    assert "| A.md |" not in desk.text("base_query", name="B", block=2, this="f/C")
-    assert desk.refused(InvalidArgument, "base_query", name="B", block=3).argument == "block"
+    harness = small({**NOTES, "B.md": "---\nn: 2\n---\n```base\nviews: []\n```\n" + block})
+    assert "| A.md |" in harness.text("base_query", name="B", block=2)
+    assert "| A.md |" not in harness.text("base_query", name="B", block=2, this="f/C")
+    assert harness.refused(InvalidArgument, "base_query", name="B", block=3).argument == "block"
 
 
 def test_files_become_rows_with_what_they_say(small: Small) -> None:
-    desk = small(NOTES)
-    a = query(desk, "file.tags, file.links, file.embeds", 'file.name == "A.md"')
+    harness = small(NOTES)
+    a = query(harness, "file.tags, file.links, file.embeds", 'file.name == "A.md"')
     assert a == ["| #t | [[B.md]] | [[p.png]] |"]
-    assert query(desk, "file.backlinks", 'file.name == "B.md"') == ["| [[A.md]] |"]
-    assert query(desk, "file.links", 'file.folder == "f"') == ["| [[Nowhere]] |"]
-    assert query(desk, "file.path, file.ext, file.size", 'file.ext == "png"') == ["| p.png | png | 1 |"]
-    assert len(query(desk, "file.name", "file.ctime <= file.mtime")) == 4
+    assert query(harness, "file.backlinks", 'file.name == "B.md"') == ["| [[A.md]] |"]
+    assert query(harness, "file.links", 'file.folder == "f"') == ["| [[Nowhere]] |"]
+    assert query(harness, "file.path, file.ext, file.size", 'file.ext == "png"') == ["| p.png | png | 1 |"]
+    assert len(query(harness, "file.name", "file.ctime <= file.mtime")) == 4
 
 
 def test_progress_is_told_over_many_notes(small: Small) -> None:
     told: list[tuple[float, float | None, str]] = []
-    desk = small({f"N{number}.md": "" for number in range(501)})
-    desk = desk.with_shop(progress=lambda done, total, message: told.append((done, total, message)))
-    desk.text("base_query", base="views: []")
+    harness = small({f"N{number}.md": "" for number in range(501)})
+    harness = harness.with_context(progress=lambda done, total, message: told.append((done, total, message)))
+    harness.text("base_query", base="views: []")
     assert told == [(500, 501, "Reading notes")]
 
 
 def test_a_long_table_is_cut_to_what_a_conversation_takes(small: Small) -> None:
-    desk = small({f"N{number}.md": f"---\nt: {'word ' * 100}\n---\n" for number in range(150)})
+    harness = small({f"N{number}.md": f"---\nt: {'word ' * 100}\n---\n" for number in range(150)})
     base = "views:\n  - type: table\n    name: V\n    order: [file.name, t]\n"
-    text = desk.text("base_query", base=base, limit=150)
+    text = harness.text("base_query", base=base, limit=150)
     assert len(text) < 32_000
     assert "go on with offset=" in text
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small({**NOTES, "Q.base": BASE, "Bad.base": "views: [\n"})
+    harness = small({**NOTES, "Q.base": BASE, "Bad.base": "views: [\n"})
 
     def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "base_query", **arguments).argument
+        named: str = harness.refused(InvalidArgument, "base_query", **arguments).argument
         return named
 
     assert argument() == "name"
@@ -132,12 +132,12 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(name="Bad.base") == "name"
     assert argument(name="Q.base", view="Nope") == "view"
     assert argument(name="A") == "block"
-    desk.refused(NoteNotFound, "base_query", name="Nope.base")
-    desk.refused(NoteNotFound, "base_query", name="Q.base", this="Nope")
-    assert "nope()" in str(desk.refused(InvalidQuery, "base_query", base="filters: nope()"))
+    harness.refused(NoteNotFound, "base_query", name="Nope.base")
+    harness.refused(NoteNotFound, "base_query", name="Q.base", this="Nope")
+    assert "nope()" in str(harness.refused(InvalidQuery, "base_query", base="filters: nope()"))
 
 
 def test_hidden_notes_are_no_rows_and_no_links(small: Small) -> None:
-    desk = small(NOTES, scope=Scope(deny=("B.md",)))
-    assert query(desk, "file.name") == ["| A.md |", "| C.md |"]
-    assert query(desk, "file.links", 'file.name == "A.md"') == ["| [[B]] |"]
+    harness = small(NOTES, scope=Scope(deny=("B.md",)))
+    assert query(harness, "file.name") == ["| A.md |", "| C.md |"]
+    assert query(harness, "file.links", 'file.name == "A.md"') == ["| [[B]] |"]

@@ -15,8 +15,8 @@ Small = Callable[..., ToolHarness]
 
 
 def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
-    desk = small({"A.md": "a\n", "B.md": "[[A]]\n", "C.md": "c\n"})
-    before = desk.files()
+    harness = small({"A.md": "a\n", "B.md": "[[A]]\n", "C.md": "c\n"})
+    before = harness.files()
     operations = [
         {"op": "append", "name": "B", "content": "more"},
         {"op": "move", "name": "A", "to": "Z"},
@@ -25,7 +25,7 @@ def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
         {"op": "rename_tag", "tag": "x", "to": "y", "name": "C"},
         {"op": "delete", "name": "C"},
     ]
-    data = desk.data("batch", operations=operations)
+    data = harness.data("batch", operations=operations)
     assert data["operations"] == 6
     assert data["change"] == 1
     assert {file["path"]: file["change"] for file in data["files"]} == {
@@ -34,43 +34,43 @@ def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
         "N.md": "created",
         "Z.md": "moved",
     }
-    assert desk.read("B.md") == "[[Z]]\nmore\n"
-    assert desk.read("N.md") == "---\nk: 1\nl: true\n---\nn\n"
-    desk.data("undo")
-    after = {path: data for path, data in desk.files().items() if not path.startswith(".trash/")}
+    assert harness.read("B.md") == "[[Z]]\nmore\n"
+    assert harness.read("N.md") == "---\nk: 1\nl: true\n---\nn\n"
+    harness.data("undo")
+    after = {path: data for path, data in harness.files().items() if not path.startswith(".trash/")}
     assert after == before
 
 
 def test_one_failing_operation_stops_all(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
+    harness = small({"A.md": "a\n"})
     good = {"op": "append", "name": "A", "content": "x"}
     bad = {"op": "replace_text", "name": "A", "old": "nowhere", "new": "x"}
-    assert "Operation 2 of 2" in str(desk.refused(EditRefused, "batch", operations=[good, bad]))
-    desk.refused(NoteNotFound, "batch", operations=[good, {"op": "delete", "name": "Q"}])
+    assert "Operation 2 of 2" in str(harness.refused(EditRefused, "batch", operations=[good, bad]))
+    harness.refused(NoteNotFound, "batch", operations=[good, {"op": "delete", "name": "Q"}])
 
 
 def test_a_dry_run_shows_all_diffs(small: Small) -> None:
-    desk = small({"A.md": "a\n", "B.md": "b\n"})
-    before = desk.files()
+    harness = small({"A.md": "a\n", "B.md": "b\n"})
+    before = harness.files()
     operations = [{"op": "append", "name": name, "content": "x"} for name in "AB"]
-    data = desk.data("batch", operations=operations, dry_run=True)
+    data = harness.data("batch", operations=operations, dry_run=True)
     assert "+++ b/A.md" in data["diff"]
     assert "+++ b/B.md" in data["diff"]
-    assert desk.files() == before
+    assert harness.files() == before
 
 
 def test_an_operation_states_what_it_saw(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
+    harness = small({"A.md": "a\n"})
     seen = {"op": "append", "name": "A", "content": "x", "expected": content_hash(b"a\n")}
-    desk.refused(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
-    desk.data("batch", operations=[seen, {**seen, "content": "y"}])
-    assert desk.read("A.md") == "a\nx\ny\n"
+    harness.refused(EditRefused, "batch", operations=[{**seen, "expected": "0" * 16}])
+    harness.data("batch", operations=[seen, {**seen, "content": "y"}])
+    assert harness.read("A.md") == "a\nx\ny\n"
 
 
 def test_many_changed_files_are_counted_rather_than_listed(small: Small) -> None:
     names = [f"N{number}" for number in range(60)]
-    desk = small({f"{name}.md": "#x\n" for name in names})
-    data = desk.data("batch", operations=[{"op": "rename_tag", "tag": "x", "to": "y"}])
+    harness = small({f"{name}.md": "#x\n" for name in names})
+    data = harness.data("batch", operations=[{"op": "rename_tag", "tag": "x", "to": "y"}])
     assert len(data["files"]) == 40
     assert data["more_files"] == 20
 
@@ -95,11 +95,11 @@ def test_many_changed_files_are_counted_rather_than_listed(small: Small) -> None
     ],
 )
 def test_a_wrong_operation_is_named_by_its_place(small: Small, operations: Any, argument: str) -> None:
-    desk = small({"A.md": "a\n"})
-    assert desk.refused(InvalidArgument, "batch", operations=operations).argument == argument
+    harness = small({"A.md": "a\n"})
+    assert harness.refused(InvalidArgument, "batch", operations=operations).argument == argument
 
 
 def test_there_is_a_most_number_of_operations(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
+    harness = small({"A.md": "a\n"})
     many = [{"op": "append", "name": "A", "content": "x"}] * 501
-    assert desk.refused(InvalidArgument, "batch", operations=many).argument == "operations"
+    assert harness.refused(InvalidArgument, "batch", operations=many).argument == "operations"

@@ -120,13 +120,13 @@ def tool_named(name: str) -> Tool:
 
 def outcome(small: Small, folder: str, tool: str, arguments: dict[str, Any]) -> tuple[str, dict[str, bytes]]:
     """What a call answers and leaves behind in a fresh vault; ids and hashes of new text are not compared."""
-    desk = small(FILES, name=folder)
+    harness = small(FILES, name=folder)
     try:
-        said = desk.call(tool, **arguments).text
+        said = harness.call(tool, **arguments).text
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-    files = {path: re.sub(rb'"id":"[0-9a-f]{16}"', b"", data) for path, data in desk.files().items()}
-    desk.engine.close()
+    files = {path: re.sub(rb'"id":"[0-9a-f]{16}"', b"", data) for path, data in harness.files().items()}
+    harness.engine.close()
     return re.sub(r'"(hash|id)":"[0-9a-f]{16}"', "", said).replace(folder, "vault"), files
 
 
@@ -160,27 +160,27 @@ def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_any_mixture_of_blanks_is_as_if_left_out(small: Small, data: st.DataObject) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     op = data.draw(st.sampled_from([op for op in get_args(NoteOp) if op not in ("create",)]))
     blanks = blanks_of(tool_named("edit_note").arguments)
     chosen = data.draw(st.sets(st.sampled_from(sorted(blanks))))
     filled = {name: data.draw(st.sampled_from(blanks[name])) for name in sorted(chosen)}
     arguments = {"op": op, **EDITS[op], "dry_run": True}
-    plain = desk.data("edit_note", **arguments)["diff"]
-    assert desk.data("edit_note", **{**filled, **arguments})["diff"] == plain
+    plain = harness.data("edit_note", **arguments)["diff"]
+    assert harness.data("edit_note", **{**filled, **arguments})["diff"] == plain
 
 
 def test_a_value_that_says_something_is_still_refused_where_it_does_not_belong(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     for field, value in (("old", "x"), ("line", 3), ("value", 5), ("value", [1]), ("to", "x"), ("all", True)):
         arguments = {"name": "A", "op": "append", "content": "x", field: value}
-        refused = desk.refused(InvalidArgument, "edit_note", **arguments)
+        refused = harness.refused(InvalidArgument, "edit_note", **arguments)
         assert refused.argument == field
         assert "append takes: content, heading, block, create" in str(refused)
 
 
 def test_zero_means_the_default_where_zero_is_no_number(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     for tool, arguments in (
         ("search", {"query": "words", "limit": 0}),
         ("links", {"kind": "neighbourhood", "name": "A", "depth": 0}),
@@ -188,18 +188,18 @@ def test_zero_means_the_default_where_zero_is_no_number(small: Small) -> None:
         ("read_note", {"name": "A", "max_chars": 0, "lines": "", "names": []}),
     ):
         plain = {key: value for key, value in arguments.items() if value not in (0, "", [])}
-        assert desk.text(tool, **arguments) == desk.text(tool, **plain)
-    assert desk.refused(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
+        assert harness.text(tool, **arguments) == harness.text(tool, **plain)
+    assert harness.refused(InvalidArgument, "search", query="x", limit=-1).argument == "limit"
 
 
 def test_the_empty_values_that_mean_something_are_carried_out(small: Small) -> None:
-    desk = small(FILES)
-    desk.data("edit_note", name="A", op="replace_text", old="text ", new="", value="", line=0, to="")
-    assert "text" not in desk.read("A.md")
-    desk.data("edit_note", name="A", op="set_property", property="n", value="", content="", old="")
-    assert desk.read("A.md").startswith('---\nn: ""\n')
-    desk.data("edit_note", name="B", op="write", content="", heading="", line=0)
-    assert desk.read("B.md") == ""
+    harness = small(FILES)
+    harness.data("edit_note", name="A", op="replace_text", old="text ", new="", value="", line=0, to="")
+    assert "text" not in harness.read("A.md")
+    harness.data("edit_note", name="A", op="set_property", property="n", value="", content="", old="")
+    assert harness.read("A.md").startswith('---\nn: ""\n')
+    harness.data("edit_note", name="B", op="write", content="", heading="", line=0)
+    assert harness.read("B.md") == ""
 
 
 async def test_over_mcp_and_bridge_v1_the_rule_is_the_same(tmp_path: Any) -> None:

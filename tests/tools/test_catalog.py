@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from support.tools import ToolHarness, open_desk, write_files
+from support.tools import ToolHarness, open_harness, write_files
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
-from vaultbridge.tools.base.answer import Answer, read
-from vaultbridge.tools.base.catalog import TOOLS, Catalog
-from vaultbridge.tools.base.tool import ForeignTool, ToolContext, hints_of
+from vaultbridge.tools.base.answer import Answer, answer_text
+from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
+from vaultbridge.tools.base.tool import ForeignTool, ToolContext, build_annotations
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 from vaultbridge.vault.scope import Scope
 
@@ -20,8 +20,8 @@ Small = Callable[..., ToolHarness]
 
 
 def greeter(name: str = "greet", **more: Any) -> ForeignTool:
-    def run(shop: ToolContext, arguments: dict[str, Any]) -> Answer:
-        return read(f"hello {arguments.get('who', 'you')} from {shop.actor}")
+    def run(context: ToolContext, arguments: dict[str, Any]) -> Answer:
+        return answer_text(f"hello {arguments.get('who', 'you')} from {context.actor}")
 
     schema = {"type": "object", "properties": {"who": {"type": "string"}}}
     return ForeignTool(
@@ -39,23 +39,23 @@ def test_the_order_of_tools_is_always_the_same() -> None:
     assert names == standard_catalog().names()
     assert names[0] == "obsidian_create_note"
     assert standard_catalog().names("") == tuple(tool.name for tool in STANDARD_TOOLS)
-    assert [tool.name for tool in standard_catalog().listing()] == list(names)
+    assert [tool.name for tool in standard_catalog().list_tools()] == list(names)
 
 
 def test_a_tool_is_called_with_or_without_the_prefix(small: Small) -> None:
-    desk = small({"A.md": "a"})
-    assert desk.text("read_note", name="A") == desk.text("obsidian_read_note", name="A")
+    harness = small({"A.md": "a"})
+    assert harness.text("read_note", name="A") == harness.text("obsidian_read_note", name="A")
 
 
 def test_an_unknown_tool_is_told_with_the_closest(small: Small) -> None:
-    desk = small({})
-    assert desk.refused(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
-    assert desk.refused(NoteNotFound, "raed_note").closest[0] == "read_note"
+    harness = small({})
+    assert harness.refused(NoteNotFound, "obsidian_raed_note").closest[0] == "obsidian_read_note"
+    assert harness.refused(NoteNotFound, "raed_note").closest[0] == "read_note"
 
 
 def test_profiles_choose_the_tools() -> None:
     catalog = standard_catalog()
-    core = {tool.name for tool in catalog.listing(profile="core", prefix="")}
+    core = {tool.name for tool in catalog.list_tools(profile="core", prefix="")}
     assert core == {
         "create_note",
         "read_note",
@@ -69,18 +69,18 @@ def test_profiles_choose_the_tools() -> None:
         "write_daily_note",
         "vault_info",
     }
-    reading = {tool.name: tool for tool in catalog.listing(profile="read-only", prefix="")}
+    reading = {tool.name: tool for tool in catalog.list_tools(profile="read-only", prefix="")}
     assert not set(reading) & {"create_note", "edit_note", "move_note", "delete_note", "batch"}
     assert all(tool.annotations == {"readOnlyHint": True} for tool in reading.values())
-    assert catalog.listing(read_only=True) == catalog.listing(profile="read-only")
+    assert catalog.list_tools(read_only=True) == catalog.list_tools(profile="read-only")
 
 
 def test_no_tool_both_reads_and_changes(small: Small) -> None:
     """Listing tags must need no approval, and what needs none must change nothing: a tool that says it only
     reads takes no argument that changes something, and the read-only list is the same tools as ever."""
     catalog = standard_catalog()
-    whole = {tool.name: tool for tool in catalog.listing(prefix="")}
-    reading = {tool.name: tool for tool in catalog.listing(prefix="", read_only=True)}
+    whole = {tool.name: tool for tool in catalog.list_tools(prefix="")}
+    reading = {tool.name: tool for tool in catalog.list_tools(prefix="", read_only=True)}
     assert {name for name, tool in whole.items() if tool.annotations.get("readOnlyHint")} == set(reading)
     assert {"tags", "tasks", "properties", "history", "canvas", "daily_note", "template"} <= set(reading)
     assert all(whole[name] == tool for name, tool in reading.items())
@@ -93,9 +93,9 @@ def test_no_tool_both_reads_and_changes(small: Small) -> None:
 
 
 def test_a_tool_outside_the_profile_cannot_be_called(small: Small) -> None:
-    desk = small({"A.md": "a"}).with_shop(profile="core")
-    assert "a" in desk.text("read_note", name="A")
-    desk.refused(NoteNotFound, "tags")
+    harness = small({"A.md": "a"}).with_context(profile="core")
+    assert "a" in harness.text("read_note", name="A")
+    harness.refused(NoteNotFound, "tags")
 
 
 WRITES: list[tuple[str, dict[str, Any]]] = [
@@ -115,11 +115,11 @@ WRITES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("shop", [{"read_only": True}, {"profile": "read-only"}])
-def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, shop: dict[str, Any]) -> None:
-    desk = small({"A.md": "- [ ] a\n"})
-    desk.data("edit_note", name="A", op="append", content="once")
-    narrow = desk.with_shop(**shop)
+@pytest.mark.parametrize("context", [{"read_only": True}, {"profile": "read-only"}])
+def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, context: dict[str, Any]) -> None:
+    harness = small({"A.md": "- [ ] a\n"})
+    harness.data("edit_note", name="A", op="append", content="once")
+    narrow = harness.with_context(**context)
     for name, arguments in WRITES:
         narrow.refused(PermissionDenied, name, **arguments)
     assert "[ ] a" in narrow.text("read_note", name="A")
@@ -128,9 +128,9 @@ def test_nothing_is_changed_where_the_connection_is_read_only(small: Small, shop
 
 def test_nothing_is_changed_where_the_scope_is_read_only(small: Small) -> None:
     small({"A.md": "- [ ] a\n"}).data("edit_note", name="A", op="append", content="once")
-    desk = small({}, scope=Scope(read_only=True))
+    harness = small({}, scope=Scope(read_only=True))
     for name, arguments in WRITES:
-        desk.refused(PermissionDenied, name, **arguments)
+        harness.refused(PermissionDenied, name, **arguments)
 
 
 def test_every_changing_tool_is_in_the_list_above() -> None:
@@ -138,18 +138,18 @@ def test_every_changing_tool_is_in_the_list_above() -> None:
 
 
 def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> None:
-    desk = small({})
+    harness = small({})
     heard: list[int] = []
-    there = len(desk.catalog.names())
-    stop = desk.catalog.listen(lambda: heard.append(len(desk.catalog.names())))
-    desk.catalog.add(greeter())
-    assert desk.catalog.names()[-1] == "greet", "a foreign tool's name is its own"
-    assert desk.text("greet", who="me") == "hello me from test"
-    desk.catalog.remove("greet")
-    desk.catalog.remove("greet")
+    there = len(harness.catalog.names())
+    stop = harness.catalog.listen(lambda: heard.append(len(harness.catalog.names())))
+    harness.catalog.add(greeter())
+    assert harness.catalog.names()[-1] == "greet", "a foreign tool's name is its own"
+    assert harness.text("greet", who="me") == "hello me from test"
+    harness.catalog.remove("greet")
+    harness.catalog.remove("greet")
     assert heard == [there + 1, there]
     stop()
-    desk.catalog.add(greeter())
+    harness.catalog.add(greeter())
     assert heard == [there + 1, there]
 
 
@@ -157,14 +157,14 @@ def test_tools_are_exchanged_as_one_change_in_their_place() -> None:
     catalog = Catalog([greeter("a"), greeter("b"), greeter("c"), greeter("d")])
     seen = []
     catalog.listen(lambda: seen.append(catalog.names()))
-    catalog.exchange(["b", "d", "missing"], [greeter("x"), greeter("b"), greeter("y")])
-    catalog.exchange(["x", "b"], [])
-    catalog.exchange([], [greeter("z")])
+    catalog.replace_tools(["b", "d", "missing"], [greeter("x"), greeter("b"), greeter("y")])
+    catalog.replace_tools(["x", "b"], [])
+    catalog.replace_tools([], [greeter("z")])
     assert seen == [("a", "x", "b", "y", "c"), ("a", "y", "c"), ("a", "y", "c", "z")]
     with pytest.raises(InvalidArgument, match="'c' already"):
-        catalog.exchange(["a"], [greeter("c")])
+        catalog.replace_tools(["a"], [greeter("c")])
     with pytest.raises(InvalidArgument, match="There may be"):
-        catalog.exchange(["a"], [greeter(f"t{n}") for n in range(TOOLS)])
+        catalog.replace_tools(["a"], [greeter(f"t{n}") for n in range(MAX_TOOLS)])
     assert seen[3:] == []
     assert catalog.names() == ("a", "y", "c", "z")
 
@@ -176,18 +176,18 @@ def test_a_group_goes_as_a_whole() -> None:
 
 
 def test_tools_and_groups_are_switched_off_and_on(small: Small) -> None:
-    desk = small({"A.md": "a"})
+    harness = small({"A.md": "a"})
     heard: list[None] = []
-    desk.catalog.listen(lambda: heard.append(None))
-    desk.catalog.switch("read_note", on=False)
-    desk.refused(NoteNotFound, "read_note", name="A")
-    desk.catalog.switch("metadata", on=False)
-    desk.catalog.switch("metadata", on=False)
-    assert "obsidian_tags" not in desk.catalog.names()
-    assert "obsidian_tags" not in {tool.name for tool in desk.catalog.listing()}
-    desk.catalog.switch("metadata", on=True)
-    desk.catalog.switch("read_note", on=True)
-    assert desk.catalog.names() == standard_catalog().names()
+    harness.catalog.listen(lambda: heard.append(None))
+    harness.catalog.switch("read_note", on=False)
+    harness.refused(NoteNotFound, "read_note", name="A")
+    harness.catalog.switch("metadata", on=False)
+    harness.catalog.switch("metadata", on=False)
+    assert "obsidian_tags" not in harness.catalog.names()
+    assert "obsidian_tags" not in {tool.name for tool in harness.catalog.list_tools()}
+    harness.catalog.switch("metadata", on=True)
+    harness.catalog.switch("read_note", on=True)
+    assert harness.catalog.names() == standard_catalog().names()
     assert len(heard) == 4, "switching off what is off is no news"
 
 
@@ -195,50 +195,51 @@ def test_a_name_is_given_once_and_there_is_a_most() -> None:
     catalog = Catalog([greeter()])
     with pytest.raises(InvalidArgument, match="already"):
         catalog.add(greeter())
-    full = Catalog(greeter(f"g{number}") for number in range(TOOLS))
+    full = Catalog(greeter(f"g{number}") for number in range(MAX_TOOLS))
     with pytest.raises(InvalidArgument, match="500"):
         full.add(greeter())
 
 
 def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small) -> None:
-    desk = small({}).with_shop(read_only=True)
-    desk.catalog.add(greeter())
-    desk.catalog.add(greeter("look", effect="reads"))
-    desk.refused(PermissionDenied, "greet")
-    assert desk.text("look").startswith("hello")
-    assert [tool.name for tool in desk.catalog.listing(read_only=True)][-1] == "look"
+    harness = small({}).with_context(read_only=True)
+    harness.catalog.add(greeter())
+    harness.catalog.add(greeter("look", effect="reads"))
+    harness.refused(PermissionDenied, "greet")
+    assert harness.text("look").startswith("hello")
+    assert [tool.name for tool in harness.catalog.list_tools(read_only=True)][-1] == "look"
 
 
 def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
     desks = []
     for name in ("one", "two"):
         write_files(tmp_path / name, {"A.md": name})
-        desks.append(open_desk(tmp_path, tmp_path / name))
+        desks.append(open_harness(tmp_path, tmp_path / name))
     catalog = standard_catalog()
-    shop = ToolContext(engines={desk.engine.name: desk.engine for desk in desks})
-    assert shop.vaults == ("one", "two")
-    listed = catalog.listing(vaults=shop.vaults)
+    context = ToolContext(engines={harness.engine.name: harness.engine for harness in desks})
+    assert context.vaults == ("one", "two")
+    listed = catalog.list_tools(vaults=context.vaults)
     vault = {"type": "string", "enum": ["one", "two"], "description": "Which vault"}
     assert all(tool.input_schema["properties"]["vault"] == vault for tool in listed)
     assert all("vault" in tool.input_schema["required"] for tool in listed)
-    assert catalog.call("read_note", {"name": "A", "vault": "two"}, shop).text.endswith("\ntwo")
+    assert catalog.call("read_note", {"name": "A", "vault": "two"}, context).text.endswith("\ntwo")
     with pytest.raises(InvalidArgument, match="one, two") as missing:
-        catalog.call("read_note", {"name": "A"}, shop)
+        catalog.call("read_note", {"name": "A"}, context)
     assert missing.value.argument == "vault"
     with pytest.raises(VaultNotFound, match="Open are: one, two"):
-        catalog.call("read_note", {"name": "A", "vault": "three"}, shop)
+        catalog.call("read_note", {"name": "A", "vault": "three"}, context)
     with pytest.raises(InvalidArgument):
-        catalog.call("read_note", {"name": "A", "vault": 3}, shop)
-    for desk in desks:
-        desk.engine.close()
+        catalog.call("read_note", {"name": "A", "vault": 3}, context)
+    for harness in desks:
+        harness.engine.close()
 
 
 def test_one_vault_needs_no_argument_and_may_be_named_all_the_same(small: Small) -> None:
-    desk = small({"A.md": "a"})
+    harness = small({"A.md": "a"})
     assert all(
-        "vault" not in tool.input_schema["properties"] for tool in desk.catalog.listing(vaults=("vault",))
+        "vault" not in tool.input_schema["properties"]
+        for tool in harness.catalog.list_tools(vaults=("vault",))
     )
-    assert desk.text("read_note", name="A", vault="vault").endswith("a")
+    assert harness.text("read_note", name="A", vault="vault").endswith("a")
 
 
 def test_without_a_vault_every_call_says_so() -> None:
@@ -248,10 +249,10 @@ def test_without_a_vault_every_call_says_so() -> None:
 
 def test_the_listing_is_made_once_and_anew_after_a_change() -> None:
     catalog = standard_catalog()
-    assert catalog.listing() is catalog.listing()
-    before = catalog.listing()
+    assert catalog.list_tools() is catalog.list_tools()
+    before = catalog.list_tools()
     catalog.switch("open", on=False)
-    assert len(catalog.listing()) == len(before) - 1
+    assert len(catalog.list_tools()) == len(before) - 1
 
 
 def test_listings_asked_for_while_tools_change_are_never_stale() -> None:
@@ -266,22 +267,22 @@ def test_listings_asked_for_while_tools_change_are_never_stale() -> None:
     thread = threading.Thread(target=change)
     thread.start()
     for _ in range(300):
-        catalog.listing()
+        catalog.list_tools()
     stop.set()
     thread.join()
-    assert catalog.listing()[-1].name == "obsidian_open"
+    assert catalog.list_tools()[-1].name == "obsidian_open"
 
 
 def test_hints_say_what_only_reads_and_what_may_destroy() -> None:
-    assert hints_of("reads", idempotent=True) == {"readOnlyHint": True}
-    assert hints_of("adds", idempotent=False) == {"destructiveHint": False}
-    assert hints_of("changes", idempotent=True) == {"destructiveHint": True, "idempotentHint": True}
-    assert hints_of("changes", idempotent=False) == {"destructiveHint": True}
+    assert build_annotations("reads", idempotent=True) == {"readOnlyHint": True}
+    assert build_annotations("adds", idempotent=False) == {"destructiveHint": False}
+    assert build_annotations("changes", idempotent=True) == {"destructiveHint": True, "idempotentHint": True}
+    assert build_annotations("changes", idempotent=False) == {"destructiveHint": True}
 
 
 def test_path_is_listed_where_seed_003_shows_it(small: Small) -> None:
     """Seed 003 shows read_note with its path."""
-    listed = {tool.name: tool.input_schema for tool in standard_catalog().listing(prefix="")}
+    listed = {tool.name: tool.input_schema for tool in standard_catalog().list_tools(prefix="")}
     assert listed["read_note"]["properties"]["path"] == {"type": "string", "description": "Same as name"}
     assert list(listed["read_note"]["properties"])[:2] == ["name", "path"]
     for schema in listed.values():

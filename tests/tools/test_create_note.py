@@ -14,20 +14,20 @@ Small = Callable[..., ToolHarness]
 
 def test_the_answer_is_exactly_the_seeds(small: Small) -> None:
     """Seed 004, "Response: Success"."""
-    desk = small({})
-    answer = desk.call(
+    harness = small({})
+    answer = harness.call(
         "obsidian_create_note", name="Meeting Notes", content="# Meeting Notes\n\n- Agenda item 1"
     )
     assert answer.text == '{"success":true,"data":{"path":"Meeting Notes.md","created":true}}'
     assert answer.data == {"success": True, "data": {"path": "Meeting Notes.md", "created": True}}
     assert answer.changed
-    assert desk.read("Meeting Notes.md") == "# Meeting Notes\n\n- Agenda item 1"
+    assert harness.read("Meeting Notes.md") == "# Meeting Notes\n\n- Agenda item 1"
 
 
 def test_an_exact_path_makes_its_folders(small: Small) -> None:
-    desk = small({})
-    assert desk.data("create_note", path="A/B/Note.md") == {"path": "A/B/Note.md", "created": True}
-    assert desk.read("A/B/Note.md") == ""
+    harness = small({})
+    assert harness.data("create_note", path="A/B/Note.md") == {"path": "A/B/Note.md", "created": True}
+    assert harness.read("A/B/Note.md") == ""
 
 
 def test_a_bare_name_goes_where_the_settings_want_it(sample: ToolHarness) -> None:
@@ -35,15 +35,15 @@ def test_a_bare_name_goes_where_the_settings_want_it(sample: ToolHarness) -> Non
 
 
 def test_an_existing_note_is_kept_unless_overwrite_is_set(small: Small) -> None:
-    desk = small({"A.md": "old"})
-    error = desk.refused(EditRefused, "create_note", name="A", content="new")
+    harness = small({"A.md": "old"})
+    error = harness.refused(EditRefused, "create_note", name="A", content="new")
     assert "A.md exists already" in str(error)
-    assert desk.data("create_note", name="A", content="new", overwrite=True) == {
+    assert harness.data("create_note", name="A", content="new", overwrite=True) == {
         "path": "A.md",
         "created": False,
     }
-    assert desk.read("A.md") == "new"
-    answer = desk.call("create_note", name="A", content="new", overwrite=True)
+    assert harness.read("A.md") == "new"
+    answer = harness.call("create_note", name="A", content="new", overwrite=True)
     assert answer.data == {"success": True, "data": {"path": "A.md", "created": False}}
     assert not answer.changed, "the same text again changes nothing"
 
@@ -64,46 +64,48 @@ def test_properties_become_frontmatter_of_their_types(sample: ToolHarness) -> No
 
 
 def test_unresolved_links_that_the_new_note_takes_are_told(small: Small) -> None:
-    desk = small({"A.md": "[[New]]"})
-    data = desk.data("create_note", name="New")
+    harness = small({"A.md": "[[New]]"})
+    data = harness.data("create_note", name="New")
     assert data["notices"] == ["1 unresolved link(s) now lead to New.md, from: A.md."]
 
 
 def test_what_no_note_may_be_called_is_refused(small: Small) -> None:
-    desk = small({})
-    assert "'?'" in str(desk.refused(InvalidPath, "create_note", name="What?"))
-    desk.refused(InvalidPath, "create_note", name="../out")
-    desk.refused(InvalidArgument, "create_note", name="  ")
-    assert desk.refused(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
+    harness = small({})
+    assert "'?'" in str(harness.refused(InvalidPath, "create_note", name="What?"))
+    harness.refused(InvalidPath, "create_note", name="../out")
+    harness.refused(InvalidArgument, "create_note", name="  ")
+    assert harness.refused(NoteNotFound, "create_note", name="A", template="Nope").name == "Nope"
 
 
 def test_arguments_of_the_wrong_kind_are_named(small: Small) -> None:
-    desk = small({})
-    assert desk.refused(InvalidArgument, "create_note").argument == "name"
-    assert str(desk.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
+    harness = small({})
+    assert harness.refused(InvalidArgument, "create_note").argument == "name"
+    assert str(harness.refused(InvalidArgument, "create_note", name="A", overwrite="yes")) == (
         'overwrite is "yes". It should be true or false.'
     )
-    assert desk.refused(InvalidArgument, "create_note", name="A", properties=["a"]).argument == "properties"
-    assert desk.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
+    assert (
+        harness.refused(InvalidArgument, "create_note", name="A", properties=["a"]).argument == "properties"
+    )
+    assert harness.refused(InvalidArgument, "create_note", name="A", contents="x").argument == "contents"
 
 
 @pytest.mark.parametrize("name", ["[[Sub/New]]", "[[Sub/New|shown]]", " Sub/New ", "Sub/New"])
 def test_a_new_note_may_be_named_as_a_link_names_it(small: Small, name: str) -> None:
     """A blank at the end would have made a note that no link can name."""
-    desk = small({"A.md": "[[New]]"})
-    assert desk.data("create_note", name=name, content="x")["path"] == "Sub/New.md"
-    assert desk.files()["Sub/New.md"] == b"x"
+    harness = small({"A.md": "[[New]]"})
+    assert harness.data("create_note", name=name, content="x")["path"] == "Sub/New.md"
+    assert harness.files()["Sub/New.md"] == b"x"
 
 
 def test_a_part_of_a_note_cannot_be_created(small: Small) -> None:
-    desk = small({"A.md": "# H\n"})
-    assert desk.refused(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument == "name"
-    assert desk.files() == {"A.md": b"# H\n"}
+    harness = small({"A.md": "# H\n"})
+    assert harness.refused(InvalidArgument, "create_note", name="[[A#H]]", overwrite=True).argument == "name"
+    assert harness.files() == {"A.md": b"# H\n"}
 
 
 def test_a_folder_is_no_name_for_a_note(small: Small) -> None:
     """It was told that the name `.md` begins with a dot."""
-    desk = small({"A.md": ""})
-    refused = desk.refused(InvalidArgument, "create_note", name="Folder/")
+    harness = small({"A.md": ""})
+    refused = harness.refused(InvalidArgument, "create_note", name="Folder/")
     assert refused.argument == "name"
     assert str(refused).startswith("name ends with /: that is a folder. Name the note too")

@@ -71,27 +71,27 @@ def test_another_days_note_is_made_for_that_day(sample: ToolHarness) -> None:
 
 
 def test_content_goes_first_or_under_a_heading(small: Small) -> None:
-    desk = small({"2026-03-15.md": "# Log\nold\n# Ideas\n"})
-    desk.data("write_daily_note", action="prepend", content="top")
-    desk.data("write_daily_note", action="append", heading="Log", content="new")
-    text = desk.read("2026-03-15.md")
+    harness = small({"2026-03-15.md": "# Log\nold\n# Ideas\n"})
+    harness.data("write_daily_note", action="prepend", content="top")
+    harness.data("write_daily_note", action="append", heading="Log", content="new")
+    text = harness.read("2026-03-15.md")
     assert text.startswith("top\n")
     assert text.index("new") < text.index("# Ideas")
-    desk.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
+    harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
 
 
 def test_a_call_that_makes_the_note_too_is_told_as_one(small: Small) -> None:
-    desk = small({})
-    refused = desk.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
+    harness = small({})
+    refused = harness.refused(EditRefused, "write_daily_note", action="append", heading="Nope", content="x")
     assert "Nope" in str(refused) and "Operation" not in str(refused)
-    assert desk.files() == {}
+    assert harness.files() == {}
 
 
 def test_a_missing_template_is_told_and_the_note_is_made_all_the_same(small: Small) -> None:
-    desk = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
-    data = desk.data("write_daily_note", action="create")
+    harness = small({".obsidian/daily-notes.json": '{"template":"Gone"}'})
+    data = harness.data("write_daily_note", action="create")
     assert data["notices"] == ["The template 'Gone' of the daily notes was not found."]
-    assert desk.read("2026-03-15.md") == ""
+    assert harness.read("2026-03-15.md") == ""
 
 
 def test_wrong_calls_are_named(sample: ToolHarness) -> None:
@@ -108,6 +108,6 @@ def test_wrong_calls_are_named(sample: ToolHarness) -> None:
 
 
 def test_a_hidden_daily_note_is_neither_read_nor_made(small: Small) -> None:
-    desk = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
-    assert "secret" not in str(desk.refused(NoteNotFound, "daily_note"))
-    desk.refused(PermissionDenied, "write_daily_note", action="append", content="x")
+    harness = small({"2026-03-15.md": "secret"}, scope=Scope(deny=("2026-*",)))
+    assert "secret" not in str(harness.refused(NoteNotFound, "daily_note"))
+    harness.refused(PermissionDenied, "write_daily_note", action="append", content="x")

@@ -48,9 +48,9 @@ EDITS: list[tuple[str, dict[str, Any], str, str]] = [
 def test_every_op_does_what_it_says(
     small: Small, op: str, fields: dict[str, Any], old: str, new: str
 ) -> None:
-    desk = small({"A.md": NOTE})
-    data = desk.data("edit_note", name="A", op=op, expected=content_hash(NOTE.encode()), **fields)
-    now = desk.read("A.md")
+    harness = small({"A.md": NOTE})
+    data = harness.data("edit_note", name="A", op=op, expected=content_hash(NOTE.encode()), **fields)
+    now = harness.read("A.md")
     wanted = NOTE.replace("i", "I") if fields.get("all") else NOTE.replace(old, new, 1)
     assert now == wanted
     assert data == {"path": "A.md", "hash": content_hash(now.encode()), "change": 1}
@@ -61,43 +61,43 @@ def test_no_op_is_without_a_test() -> None:
 
 
 def test_links_follow_a_renamed_heading_and_the_files_are_told(small: Small) -> None:
-    desk = small({"A.md": NOTE, "B.md": "[[A#Two]] and [[A#^b1]]"})
-    data = desk.data("edit_note", name="A", op="rename_heading", heading="Two", to="Zwei")
+    harness = small({"A.md": NOTE, "B.md": "[[A#Two]] and [[A#^b1]]"})
+    data = harness.data("edit_note", name="A", op="rename_heading", heading="Two", to="Zwei")
     assert data["files"] == [{"path": "B.md", "change": "changed", "links": 1}]
-    assert desk.read("B.md") == "[[A#Zwei]] and [[A#^b1]]"
-    desk.data("edit_note", name="A", op="rename_block", block="b1", to="b9")
-    assert desk.read("B.md") == "[[A#Zwei]] and [[A#^b9]]"
+    assert harness.read("B.md") == "[[A#Zwei]] and [[A#^b1]]"
+    harness.data("edit_note", name="A", op="rename_block", block="b1", to="b9")
+    assert harness.read("B.md") == "[[A#Zwei]] and [[A#^b9]]"
 
 
 def test_a_dry_run_shows_the_diff_and_writes_nothing(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    before = desk.files()
-    answer = desk.call("edit_note", name="A", op="append", content="end", dry_run=True)
+    harness = small({"A.md": NOTE})
+    before = harness.files()
+    answer = harness.call("edit_note", name="A", op="append", content="end", dry_run=True)
     assert answer.data is not None
     assert answer.data["data"]["dry_run"] is True
     assert "+end\n" in answer.data["data"]["diff"]
     assert "change" not in answer.data["data"]
     assert not answer.changed
-    assert desk.files() == before
+    assert harness.files() == before
 
 
 def test_an_edit_of_a_note_that_changed_since_is_refused_with_the_hash_now(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    error = desk.refused(StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16)
+    harness = small({"A.md": NOTE})
+    error = harness.refused(StaleWrite, "edit_note", name="A", op="append", content="x", expected="0" * 16)
     assert error.current == content_hash(NOTE.encode())
 
 
 def test_an_edit_that_changes_nothing_says_so(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    answer = desk.call("edit_note", name="A", op="set_property", property="kind", value="x")
+    harness = small({"A.md": NOTE})
+    answer = harness.call("edit_note", name="A", op="set_property", property="kind", value="x")
     assert answer.data == {"success": True, "data": {"path": "A.md", "unchanged": True}}
     assert not answer.changed
 
 
 def test_the_journal_knows_who_asked(small: Small) -> None:
-    desk = small({"A.md": NOTE}).with_shop(actor="mcp:Somebody")
-    desk.data("edit_note", name="A", op="append", content="x")
-    assert "mcp:Somebody: append  A.md" in desk.text("history")
+    harness = small({"A.md": NOTE}).with_context(actor="mcp:Somebody")
+    harness.data("edit_note", name="A", op="append", content="x")
+    assert "mcp:Somebody: append  A.md" in harness.text("history")
 
 
 @pytest.mark.parametrize(
@@ -120,42 +120,42 @@ def test_the_journal_knows_who_asked(small: Small) -> None:
     ],
 )
 def test_wrong_arguments_are_named(small: Small, arguments: dict[str, Any], argument: str, said: str) -> None:
-    desk = small({"A.md": NOTE})
-    error = desk.refused(InvalidArgument, "edit_note", name="A", **arguments)
+    harness = small({"A.md": NOTE})
+    error = harness.refused(InvalidArgument, "edit_note", name="A", **arguments)
     assert error.argument == argument
     assert said in str(error)
 
 
 def test_what_the_note_does_not_have_is_refused(small: Small) -> None:
-    desk = small({"A.md": NOTE, "B.canvas": "{}"})
-    desk.refused(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
-    desk.refused(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
-    desk.refused(EditRefused, "edit_note", name="A", op="insert", line=99, content="x")
-    desk.refused(EditRefused, "edit_note", name="A", op="remove_property", property="nope")
-    desk.refused(EditRefused, "edit_note", name="B.canvas", op="append", content="x")
-    desk.refused(NoteNotFound, "edit_note", name="C", op="append", content="x")
-    desk.refused(InvalidArgument, "edit_note", name="", op="append", content="x")
+    harness = small({"A.md": NOTE, "B.canvas": "{}"})
+    harness.refused(EditRefused, "edit_note", name="A", op="replace_text", old="nowhere", new="x")
+    harness.refused(EditRefused, "edit_note", name="A", op="append", heading="Three", content="x")
+    harness.refused(EditRefused, "edit_note", name="A", op="insert", line=99, content="x")
+    harness.refused(EditRefused, "edit_note", name="A", op="remove_property", property="nope")
+    harness.refused(EditRefused, "edit_note", name="B.canvas", op="append", content="x")
+    harness.refused(NoteNotFound, "edit_note", name="C", op="append", content="x")
+    harness.refused(InvalidArgument, "edit_note", name="", op="append", content="x")
 
 
 def test_null_counts_as_left_out_where_it_is_no_value(small: Small) -> None:
     """Some clients send null for every argument that they leave out."""
-    desk = small({"A.md": NOTE})
+    harness = small({"A.md": NOTE})
     nothing = dict.fromkeys(("heading", "block", "line", "old", "expected", "dry_run"))
-    desk.data("edit_note", name="A", op="append", content="x", **nothing)
-    assert desk.read("A.md").endswith("third\nx\n")
+    harness.data("edit_note", name="A", op="append", content="x", **nothing)
+    assert harness.read("A.md").endswith("third\nx\n")
 
 
 def test_a_link_as_name_says_where_in_the_note(small: Small) -> None:
     """It was appended to the end of the note: not where the link pointed."""
-    desk = small({"A.md": "# One\nx ^b\n\n# Two\ny\n"})
-    desk.data("edit_note", name="[[A#One]]", op="append", content="new")
-    assert desk.files()["A.md"] == b"# One\nx ^b\n\nnew\n\n# Two\ny\n"
-    desk.data("edit_note", name="[[A#^b|x]]", op="replace_section", content="z")
-    assert desk.files()["A.md"].startswith(b"# One\nz ^b\n")
-    desk.data("edit_note", name="[[A#One]]", op="append", heading="Two", content="last")
-    assert desk.files()["A.md"].endswith(b"# Two\ny\nlast\n")
-    desk.data("edit_note", name="[[A#Two]]", op="rename_heading", to="Three")
-    assert b"# Three\n" in desk.files()["A.md"]
+    harness = small({"A.md": "# One\nx ^b\n\n# Two\ny\n"})
+    harness.data("edit_note", name="[[A#One]]", op="append", content="new")
+    assert harness.files()["A.md"] == b"# One\nx ^b\n\nnew\n\n# Two\ny\n"
+    harness.data("edit_note", name="[[A#^b|x]]", op="replace_section", content="z")
+    assert harness.files()["A.md"].startswith(b"# One\nz ^b\n")
+    harness.data("edit_note", name="[[A#One]]", op="append", heading="Two", content="last")
+    assert harness.files()["A.md"].endswith(b"# Two\ny\nlast\n")
+    harness.data("edit_note", name="[[A#Two]]", op="rename_heading", to="Three")
+    assert b"# Three\n" in harness.files()["A.md"]
 
 
 @pytest.mark.parametrize(
@@ -169,18 +169,18 @@ def test_a_link_as_name_says_where_in_the_note(small: Small) -> None:
 def test_a_link_to_a_part_is_refused_by_what_concerns_the_whole_note(
     small: Small, edit: dict[str, object]
 ) -> None:
-    desk = small({"A.md": "# One\nx\n"})
-    assert desk.refused(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
-    named = desk.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
+    harness = small({"A.md": "# One\nx\n"})
+    assert harness.refused(InvalidArgument, "edit_note", name="[[A#One]]", **edit).argument == "name"
+    named = harness.refused(InvalidArgument, "batch", operations=[{"name": "[[A#One]]", **edit}]).argument
     assert named == "operations[0].name"
-    assert desk.files() == {"A.md": b"# One\nx\n"}
+    assert harness.files() == {"A.md": b"# One\nx\n"}
 
 
 def test_what_is_no_tag_is_refused_whether_the_vault_has_types_or_not(small: Small) -> None:
-    desk = small({"A.md": "x\n"})
+    harness = small({"A.md": "x\n"})
     wrong = {"op": "set_property", "property": "tags", "value": ["a b"]}
-    assert "a b" in str(desk.refused(InvalidArgument, "edit_note", name="A", **wrong))
-    desk.refused(InvalidArgument, "create_note", name="B", properties={"tags": "a, b"})
-    assert desk.files() == {"A.md": b"x\n"}
-    desk.data("edit_note", name="A", op="set_property", property="tags", value="#one")
-    assert desk.read("A.md") == "---\ntags:\n  - one\n---\nx\n"
+    assert "a b" in str(harness.refused(InvalidArgument, "edit_note", name="A", **wrong))
+    harness.refused(InvalidArgument, "create_note", name="B", properties={"tags": "a, b"})
+    assert harness.files() == {"A.md": b"x\n"}
+    harness.data("edit_note", name="A", op="set_property", property="tags", value="#one")
+    assert harness.read("A.md") == "---\ntags:\n  - one\n---\nx\n"

@@ -12,74 +12,74 @@ Small = Callable[..., ToolHarness]
 
 
 def changed(small: Small) -> ToolHarness:
-    desk = small({"A.md": "a\n", "B.md": "[[A]]\n"})
-    desk.data("edit_note", name="A", op="append", content="one")
-    desk.data("move_note", name="A", to="Z")
-    desk.data("create_note", name="N", content="n")
-    return desk
+    harness = small({"A.md": "a\n", "B.md": "[[A]]\n"})
+    harness.data("edit_note", name="A", op="append", content="one")
+    harness.data("move_note", name="A", to="Z")
+    harness.data("create_note", name="N", content="n")
+    return harness
 
 
 def test_changes_are_listed_newest_first_and_in_pages(small: Small) -> None:
-    desk = changed(small)
-    rows = desk.rows("history")
+    harness = changed(small)
+    rows = harness.rows("history")
     assert [row.split("  ")[0] for row in rows[:-1]] == ["3", "2", "1"]
     assert rows[0] == "3  2026-03-15 21:15:00  test: create  N.md"
     assert rows[-1] == "(that is all)"
-    first = desk.rows("history", limit=2)
+    first = harness.rows("history", limit=2)
     assert first[-1] == "(older ones: before=2)"
-    assert desk.rows("history", limit=2, before=2) == [rows[2], "(that is all)"]
-    assert desk.rows("history", before=1) == ["(no changes)"]
+    assert harness.rows("history", limit=2, before=2) == [rows[2], "(that is all)"]
+    assert harness.rows("history", before=1) == ["(no changes)"]
 
 
 def test_one_notes_story_is_followed_through_its_names(small: Small) -> None:
-    desk = changed(small)
-    assert [row.split("  ")[0] for row in desk.rows("history", name="Z")[:-1]] == ["2", "1"]
-    assert desk.rows("history", name="Z", limit=1)[-1] == "(older ones: before=2)"
-    assert desk.rows("history", path="Z", before=2)[0].startswith("1  ")
+    harness = changed(small)
+    assert [row.split("  ")[0] for row in harness.rows("history", name="Z")[:-1]] == ["2", "1"]
+    assert harness.rows("history", name="Z", limit=1)[-1] == "(older ones: before=2)"
+    assert harness.rows("history", path="Z", before=2)[0].startswith("1  ")
 
 
 def test_a_diff_and_its_pieces(small: Small) -> None:
-    desk = changed(small)
-    diff = desk.text("history", id=1)
+    harness = changed(small)
+    diff = harness.text("history", id=1)
     assert "+one\n" in diff
-    assert "[cut; go on with start=" in desk.text("history", id=1, max_chars=20)
-    assert desk.text("history", id=1, start=12) == diff[12:]
+    assert "[cut; go on with start=" in harness.text("history", id=1, max_chars=20)
+    assert harness.text("history", id=1, start=12) == diff[12:]
 
 
 def test_undo_takes_the_last_change_or_the_one_named(small: Small) -> None:
-    desk = changed(small)
-    answer = desk.call("undo")
+    harness = changed(small)
+    answer = harness.call("undo")
     assert answer.changed
     assert answer.data is not None
     assert answer.data["data"]["undone"] == 3
-    assert "(undone by 4)" in desk.rows("history")[1]
-    assert "(undid 3)" in desk.rows("history")[0]
-    assert desk.data("undo", id=2)["undone"] == 2
-    assert desk.read("B.md") == "[[A]]\n"
+    assert "(undone by 4)" in harness.rows("history")[1]
+    assert "(undid 3)" in harness.rows("history")[0]
+    assert harness.data("undo", id=2)["undone"] == 2
+    assert harness.read("B.md") == "[[A]]\n"
 
 
 def test_what_changed_since_is_not_undone_unless_forced(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
-    desk.data("edit_note", name="A", op="append", content="one")
-    (desk.folder / "A.md").write_text("by hand\n")
-    desk.refused(EditRefused, "undo", id=1)
-    desk.data("undo", id=1, force=True)
-    assert desk.read("A.md") == "a\n"
+    harness = small({"A.md": "a\n"})
+    harness.data("edit_note", name="A", op="append", content="one")
+    (harness.folder / "A.md").write_text("by hand\n")
+    harness.refused(EditRefused, "undo", id=1)
+    harness.data("undo", id=1, force=True)
+    assert harness.read("A.md") == "a\n"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
-    assert desk.refused(InvalidArgument, "history", id=9).argument == "id"
-    assert desk.refused(InvalidArgument, "undo", id=9).argument == "id"
-    assert desk.refused(InvalidArgument, "history", action="redo").argument == "action"
-    assert "no change to undo" in str(desk.refused(EditRefused, "undo"))
-    assert desk.rows("history") == ["(no changes)"]
-    assert desk.rows("history", name="Gone.md") == ["(no changes)"]
+    harness = small({"A.md": "a\n"})
+    assert harness.refused(InvalidArgument, "history", id=9).argument == "id"
+    assert harness.refused(InvalidArgument, "undo", id=9).argument == "id"
+    assert harness.refused(InvalidArgument, "history", action="redo").argument == "action"
+    assert "no change to undo" in str(harness.refused(EditRefused, "undo"))
+    assert harness.rows("history") == ["(no changes)"]
+    assert harness.rows("history", name="Gone.md") == ["(no changes)"]
 
 
 def test_what_happened_to_hidden_files_is_told_to_nobody(small: Small) -> None:
-    desk = changed(small)
-    desk.data("edit_note", name="B", op="append", content="secret")
+    harness = changed(small)
+    harness.data("edit_note", name="B", op="append", content="secret")
     narrow = small({}, scope=Scope(deny=("B.md",)))
     text = narrow.text("history")
     assert "B.md" not in text

@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.arguments import Named, is_link, must_be_whole, taken_apart
+from vaultbridge.tools.base.arguments import NoteReference, is_link, parse_reference, require_whole_note
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Note", Named("Note")),
-        ("Folder/Note.md", Named("Folder/Note.md")),
-        ("Note#Heading", Named("Note", heading="Heading")),
-        ("Note#A#B", Named("Note", heading="A#B")),
-        ("Note#^id", Named("Note", block="id")),
-        ("[[Note]]", Named("Note")),
-        (" [[Note|shown]] ", Named("Note")),
-        ("[[Note#Heading|shown]]", Named("Note", heading="Heading")),
-        ("![[Note#^id]]", Named("Note", block="id")),
-        ("[[#Heading]]", Named("", heading="Heading")),
-        ("Note#", Named("Note")),
-        ("Note|shown", Named("Note|shown")),
+        ("Note", NoteReference("Note")),
+        ("Folder/Note.md", NoteReference("Folder/Note.md")),
+        ("Note#Heading", NoteReference("Note", heading="Heading")),
+        ("Note#A#B", NoteReference("Note", heading="A#B")),
+        ("Note#^id", NoteReference("Note", block="id")),
+        ("[[Note]]", NoteReference("Note")),
+        (" [[Note|shown]] ", NoteReference("Note")),
+        ("[[Note#Heading|shown]]", NoteReference("Note", heading="Heading")),
+        ("![[Note#^id]]", NoteReference("Note", block="id")),
+        ("[[#Heading]]", NoteReference("", heading="Heading")),
+        ("Note#", NoteReference("Note")),
+        ("Note|shown", NoteReference("Note|shown")),
     ],
 )
-def test_a_name_and_the_part_it_points_to_are_told_apart(text: str, expected: Named) -> None:
-    assert taken_apart(text) == expected
+def test_a_name_and_the_part_it_points_to_are_told_apart(text: str, expected: NoteReference) -> None:
+    assert parse_reference(text) == expected
 
 
 def test_only_brackets_make_a_link() -> None:
@@ -37,8 +37,8 @@ def test_only_brackets_make_a_link() -> None:
 
 
 def test_a_link_to_a_part_is_refused_where_a_whole_note_is_meant() -> None:
-    must_be_whole("[[Note]]")
-    must_be_whole("C# notes")
+    require_whole_note("[[Note]]")
+    require_whole_note("C# notes")
     with pytest.raises(InvalidArgument, match="Name the note alone") as refused:
-        must_be_whole("[[Note#H]]", "operations[0].name")
+        require_whole_note("[[Note#H]]", "operations[0].name")
     assert refused.value.argument == "operations[0].name"

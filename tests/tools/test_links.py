@@ -57,21 +57,23 @@ def test_each_question_is_answered(small: Small, arguments: dict[str, object], r
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     for kind in ("backlinks", "outgoing", "neighbourhood", "path"):
-        assert desk.refused(InvalidArgument, "links", kind=kind).argument == "name"
-    assert desk.refused(InvalidArgument, "links", kind="path", name="A").argument == "to"
-    assert desk.refused(InvalidArgument, "links", kind="friends").argument == "kind"
-    assert desk.refused(InvalidArgument, "links", kind="neighbourhood", name="A", depth=6).argument == "depth"
-    assert desk.refused(NoteNotFound, "links", name="Nowhere").name == "Nowhere"
-    desk.refused(NoteNotFound, "links", kind="path", name="A", to="QQ")
+        assert harness.refused(InvalidArgument, "links", kind=kind).argument == "name"
+    assert harness.refused(InvalidArgument, "links", kind="path", name="A").argument == "to"
+    assert harness.refused(InvalidArgument, "links", kind="friends").argument == "kind"
+    assert (
+        harness.refused(InvalidArgument, "links", kind="neighbourhood", name="A", depth=6).argument == "depth"
+    )
+    assert harness.refused(NoteNotFound, "links", name="Nowhere").name == "Nowhere"
+    harness.refused(NoteNotFound, "links", kind="path", name="A", to="QQ")
 
 
 def test_hidden_notes_link_nowhere_and_nothing_leads_to_them(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("B.md", "y/")))
-    assert desk.rows("links", name="C") == ["[to C.md]", "(backlinks: none)"]
-    assert desk.rows("links", kind="outgoing", name="A")[1] == "1: [[B]] -> (nothing)"
-    assert desk.rows("links", kind="outgoing", name="D")[2] == "1: [[X]] -> x/X.md"
-    assert desk.rows("links", kind="neighbourhood", name="C") == ["[steps from C.md]", "(notes: none)"]
-    assert "B.md" not in desk.text("links", kind="orphans")
-    assert desk.text("links", kind="path", name="A", to="C").startswith("(no path")
+    harness = small(FILES, scope=Scope(deny=("B.md", "y/")))
+    assert harness.rows("links", name="C") == ["[to C.md]", "(backlinks: none)"]
+    assert harness.rows("links", kind="outgoing", name="A")[1] == "1: [[B]] -> (nothing)"
+    assert harness.rows("links", kind="outgoing", name="D")[2] == "1: [[X]] -> x/X.md"
+    assert harness.rows("links", kind="neighbourhood", name="C") == ["[steps from C.md]", "(notes: none)"]
+    assert "B.md" not in harness.text("links", kind="orphans")
+    assert harness.text("links", kind="path", name="A", to="C").startswith("(no path")

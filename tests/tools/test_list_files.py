@@ -49,49 +49,49 @@ def test_files_of_a_kind(small: Small, kind: str, rows: list[str]) -> None:
 
 
 def test_a_folder_and_its_levels(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("list_files", folder="f")[:-1] == ["f/B.md", "f/g/C.canvas", "f/g/p.png"]
-    assert desk.rows("list_files", folder="/f/", depth=1) == ["f/B.md", "f/g/  files 2", "(entries: 2)"]
-    assert desk.rows("list_files", kind="folder", depth=1)[:-1] == ["f/  files 3"]
-    assert desk.rows("list_files", kind="folder", folder="f")[:-1] == ["f/g/  files 2"]
+    harness = small(FILES)
+    assert harness.rows("list_files", folder="f")[:-1] == ["f/B.md", "f/g/C.canvas", "f/g/p.png"]
+    assert harness.rows("list_files", folder="/f/", depth=1) == ["f/B.md", "f/g/  files 2", "(entries: 2)"]
+    assert harness.rows("list_files", kind="folder", depth=1)[:-1] == ["f/  files 3"]
+    assert harness.rows("list_files", kind="folder", folder="f")[:-1] == ["f/g/  files 2"]
 
 
 def test_globs(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("list_files", pattern="*.md")[:-1] == ["A.md", "f/B.md"]
-    assert desk.rows("list_files", pattern="f/**/*.png")[:-1] == ["f/g/p.png"]
-    assert desk.rows("list_files", pattern="B.md")[:-1] == ["f/B.md"]
-    assert desk.rows("list_files", pattern="/*.md")[:-1] == ["A.md"]
-    assert desk.rows("list_files", pattern="f/*")[:-1] == ["f/B.md"]
-    assert desk.rows("list_files", pattern="*.none") == ["(files: none)"]
-    assert desk.refused(InvalidArgument, "list_files", pattern="*" * 40).argument == "pattern"
+    harness = small(FILES)
+    assert harness.rows("list_files", pattern="*.md")[:-1] == ["A.md", "f/B.md"]
+    assert harness.rows("list_files", pattern="f/**/*.png")[:-1] == ["f/g/p.png"]
+    assert harness.rows("list_files", pattern="B.md")[:-1] == ["f/B.md"]
+    assert harness.rows("list_files", pattern="/*.md")[:-1] == ["A.md"]
+    assert harness.rows("list_files", pattern="f/*")[:-1] == ["f/B.md"]
+    assert harness.rows("list_files", pattern="*.none") == ["(files: none)"]
+    assert harness.refused(InvalidArgument, "list_files", pattern="*" * 40).argument == "pattern"
 
 
 def test_the_most_recent_and_the_largest_first(small: Small) -> None:
-    desk = small({"A.md": "a", "B.md": "bbb", "C.md": "cc"})
+    harness = small({"A.md": "a", "B.md": "bbb", "C.md": "cc"})
     for name, time in (("A", 300), ("B", 100), ("C", 200)):
-        os.utime(desk.folder / f"{name}.md", (time, time))
-    assert [row.split()[0] for row in desk.rows("list_files", sort="modified")[:-1]] == [
+        os.utime(harness.folder / f"{name}.md", (time, time))
+    assert [row.split()[0] for row in harness.rows("list_files", sort="modified")[:-1]] == [
         "A.md",
         "C.md",
         "B.md",
     ]
-    assert desk.rows("list_files", sort="size", limit=1)[0] == "B.md  3 bytes"
+    assert harness.rows("list_files", sort="size", limit=1)[0] == "B.md  3 bytes"
 
 
 def test_pages_join_to_the_whole(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("list_files", limit=5)[-1] == "(files 1-5 of 9; go on with offset=5)"
-    assert desk.rows("list_files", limit=5, offset=5) == [
+    harness = small(FILES)
+    assert harness.rows("list_files", limit=5)[-1] == "(files 1-5 of 9; go on with offset=5)"
+    assert harness.rows("list_files", limit=5, offset=5) == [
         *sorted(FILES)[5:],
         "(files 6-9 of 9; that is all)",
     ]
-    assert desk.rows("list_files", offset=50) == ["(files: 9, none from offset 50 on)"]
+    assert harness.rows("list_files", offset=50) == ["(files: 9, none from offset 50 on)"]
 
 
 def test_a_page_never_fills_a_conversation(small: Small) -> None:
-    desk = small({f"{'long name ' * 12}{number}.md": "" for number in range(400)})
-    text = desk.text("list_files", limit=500)
+    harness = small({f"{'long name ' * 12}{number}.md": "" for number in range(400)})
+    text = harness.text("list_files", limit=500)
     assert len(text) < 32_000
     assert "go on with offset=" in text
 
@@ -107,9 +107,9 @@ def test_a_missing_folder_is_told_with_the_closest(sample: ToolHarness) -> None:
 
 
 def test_hidden_files_are_in_no_row_and_no_count(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("f/g/",)))
-    assert desk.rows("list_files", kind="folder")[:-1] == ["f/  files 1"]
-    assert desk.rows("list_files", depth=1)[-1] == "(entries: 7)"
-    hidden = desk.refused(NoteNotFound, "list_files", folder="f/g")
-    missing = desk.refused(NoteNotFound, "list_files", folder="f/q")
+    harness = small(FILES, scope=Scope(deny=("f/g/",)))
+    assert harness.rows("list_files", kind="folder")[:-1] == ["f/  files 1"]
+    assert harness.rows("list_files", depth=1)[-1] == "(entries: 7)"
+    hidden = harness.refused(NoteNotFound, "list_files", folder="f/g")
+    missing = harness.refused(NoteNotFound, "list_files", folder="f/q")
     assert str(hidden).replace("/g", "/q") == str(missing)

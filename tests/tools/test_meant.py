@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from vaultbridge.tools.base.arguments import meant
+from vaultbridge.tools.base.arguments import coerce
 
 
 class Inner(Struct, frozen=True):
@@ -44,7 +44,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     ],
 )
 def test_a_value_with_one_reading_is_read(field: str, came: Any, read: Any) -> None:
-    found = meant({field: came}, Wanted)[field]
+    found = coerce({field: came}, Wanted)[field]
     assert found == read
     assert type(found) is type(read)
 
@@ -81,6 +81,6 @@ def test_a_value_with_one_reading_is_read(field: str, came: Any, read: Any) -> N
     ],
 )
 def test_what_has_no_or_several_readings_stays_as_it_came(field: str, came: Any) -> None:
-    found = meant({field: came}, Wanted)[field]
+    found = coerce({field: came}, Wanted)[field]
     assert found is came or found == came
     assert type(found) is type(came)

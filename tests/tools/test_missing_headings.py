@@ -18,17 +18,17 @@ Small = Callable[..., ToolHarness]
     "before", ["", "text", "text\n", "---\na: 1\n---\n", "# Top\r\n\r\ntext\r\n", "text\n\n"]
 )
 def test_a_missing_heading_is_made_at_the_end(small: Small, op: str, before: str) -> None:
-    desk = small({"A.md": before})
-    desk.refused(EditRefused, "edit_note", name="A", op=op, content="x", heading="Log")
-    desk.data("edit_note", name="A", op=op, content="first", heading="Log", create=True)
-    after = desk.files()["A.md"].decode()
+    harness = small({"A.md": before})
+    harness.refused(EditRefused, "edit_note", name="A", op=op, content="x", heading="Log")
+    harness.data("edit_note", name="A", op=op, content="first", heading="Log", create=True)
+    after = harness.files()["A.md"].decode()
     assert after.startswith(before)
     assert [(one.level, one.text) for one in parse(after).headings][-1] == (2, "Log")
     if "\r\n" in before:
         assert after.count("\n") == after.count("\r\n")
-    desk.data("edit_note", name="A", op="append", content="second", heading="Log", create=True)
-    assert desk.read("A.md").count("Log") == 1
-    assert desk.text("read_note", name="A", heading="Log", raw=True).split() == [
+    harness.data("edit_note", name="A", op="append", content="second", heading="Log", create=True)
+    assert harness.read("A.md").count("Log") == 1
+    assert harness.text("read_note", name="A", heading="Log", raw=True).split() == [
         "##",
         "Log",
         "first",
@@ -37,23 +37,25 @@ def test_a_missing_heading_is_made_at_the_end(small: Small, op: str, before: str
 
 
 def test_the_level_is_as_written_and_a_path_is_not_guessed(small: Small) -> None:
-    desk = small({"A.md": "text\n"})
-    desk.data("edit_note", name="A", op="append", content="x", heading="### Deep", create=True)
-    assert desk.read("A.md") == "text\n\n### Deep\n\nx\n"
-    desk.refused(EditRefused, "edit_note", name="A", op="append", content="x", heading="No#Such", create=True)
+    harness = small({"A.md": "text\n"})
+    harness.data("edit_note", name="A", op="append", content="x", heading="### Deep", create=True)
+    assert harness.read("A.md") == "text\n\n### Deep\n\nx\n"
+    harness.refused(
+        EditRefused, "edit_note", name="A", op="append", content="x", heading="No#Such", create=True
+    )
 
 
 def test_a_daily_note_gets_the_heading_it_lacks(small: Small) -> None:
-    desk = small({})
-    desk.refused(EditRefused, "write_daily_note", content="- tea", heading="Log")
-    data = desk.data("write_daily_note", content="- tea", heading="Log", create=True)
+    harness = small({})
+    harness.refused(EditRefused, "write_daily_note", content="- tea", heading="Log")
+    data = harness.data("write_daily_note", content="- tea", heading="Log", create=True)
     assert data["created"] is True
-    desk.data("write_daily_note", content="- cake", heading="Log", create=True)
-    assert desk.read("2026-03-15.md").split() == ["##", "Log", "-", "tea", "-", "cake"]
+    harness.data("write_daily_note", content="- cake", heading="Log", create=True)
+    assert harness.read("2026-03-15.md").split() == ["##", "Log", "-", "tea", "-", "cake"]
 
 
 def test_a_batch_makes_it_too(small: Small) -> None:
-    desk = small({"A.md": "a\n"})
+    harness = small({"A.md": "a\n"})
     operation = {"op": "append", "name": "A", "content": "x", "heading": "Log", "create": True}
-    desk.data("batch", operations=[operation])
-    assert desk.read("A.md") == "a\n\n## Log\n\nx\n"
+    harness.data("batch", operations=[operation])
+    assert harness.read("A.md") == "a\n\n## Log\n\nx\n"

@@ -14,20 +14,20 @@ from vaultbridge.engine.index_sync import IndexSync
 from vaultbridge.engine.queries import Queries
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.index.store.database import Index
-from vaultbridge.tools.base.answer import PAGE_CHARS, ROW_CHARS, building, cut, page
+from vaultbridge.tools.base.answer import PAGE_CHARS, ROW_CHARS, cut_text, render_page, wait_for_index
 
 Small = Callable[..., ToolHarness]
 BUILDING = "The index is still being built: 0 of 0 notes so far; these results are incomplete."
 
 
 def test_a_row_that_is_too_long_is_cut() -> None:
-    text = page(["x" * 5000], total=1, offset=0, what="rows")
+    text = render_page(["x" * 5000], total=1, offset=0, what="rows")
     assert text == "x" * (ROW_CHARS - 1) + "…\n(rows: 1)"
 
 
 def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
     rows = ["y" * 1000] * 100
-    text = page(rows, total=100, offset=0, what="rows", head="head", notes=["note"])
+    text = render_page(rows, total=100, offset=0, what="rows", head="head", notes=["note"])
     shown = text.count("\n" + "y" * 1000)
     assert text.startswith("note\nhead\ny")
     assert text.endswith(f"(rows 1-{shown} of 100; go on with offset={shown})")
@@ -35,14 +35,14 @@ def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
 
 
 def test_lone_surrogates_never_leave() -> None:
-    assert page(["a\udce9"], total=1, offset=0, what="rows").startswith("a\ufffd")
+    assert render_page(["a\udce9"], total=1, offset=0, what="rows").startswith("a\ufffd")
 
 
 @given(st.text(st.sampled_from("ab\n"), max_size=60), st.integers(1, 20))
 def test_pieces_of_a_text_join_to_the_whole(text: str, size: int) -> None:
     pieces, start = [], 0
     while True:
-        piece = cut(text, start=start, max_chars=size)
+        piece = cut_text(text, start=start, max_chars=size)
         head, mark, after = piece.rpartition("[cut; go on with start=")
         if not mark:
             pieces.append(piece)
@@ -56,42 +56,42 @@ def test_pieces_of_a_text_join_to_the_whole(text: str, size: int) -> None:
 
 def test_a_start_beyond_the_text_is_refused() -> None:
     with pytest.raises(InvalidArgument) as caught:
-        cut("abc", start=4, max_chars=5)
+        cut_text("abc", start=4, max_chars=5)
     assert caught.value.argument == "start"
 
 
 def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """As it is before the first comparison with the disk."""
-    desk = small({"A.md": "needle"})
+    harness = small({"A.md": "needle"})
     with monkeypatch.context() as nobody_compares:
         nobody_compares.setattr(IndexSync, "settle", lambda self: None)
-        assert building(desk.shop.bench()) == [BUILDING]
-    assert desk.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
-    assert building(desk.shop.bench()) == []
+        assert wait_for_index(harness.context.for_vault()) == [BUILDING]
+    assert harness.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
+    assert wait_for_index(harness.context.for_vault()) == []
 
 
 @pytest.mark.parametrize(
-    ("patience", "rows"),
+    ("index_wait", "rows"),
     [
         (60.0, ["A.md", "(files: 1)"]),
         (0.01, [BUILDING, "(files: none)"]),
     ],
 )
 def test_a_question_waits_for_a_first_build_as_long_as_it_may(
-    small: Small, monkeypatch: pytest.MonkeyPatch, patience: float, rows: list[str]
+    small: Small, monkeypatch: pytest.MonkeyPatch, index_wait: float, rows: list[str]
 ) -> None:
-    desk = small({"A.md": "needle"}).with_shop(patience=patience)
+    harness = small({"A.md": "needle"}).with_context(index_wait=index_wait)
     monkeypatch.setattr(IndexSync, "settle", lambda self: None)
-    builder = threading.Thread(target=desk.engine.freshness.refresh)
+    builder = threading.Thread(target=harness.engine.freshness.refresh)
     asked = Queries._index
 
     def build_once_somebody_asks(self: Queries) -> Index:
-        if patience > 1 and builder.ident is None:
+        if index_wait > 1 and builder.ident is None:
             builder.start()
         return asked(self)
 
     monkeypatch.setattr(Queries, "_index", build_once_somebody_asks)
-    assert desk.rows("list_files") == rows
+    assert harness.rows("list_files") == rows
     if builder.ident is not None:
         builder.join(60)
 
@@ -115,7 +115,7 @@ def test_a_question_waits_for_a_first_build_as_long_as_it_may(
 def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
     small: Small, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
 ) -> None:
-    desk = small(
+    harness = small(
         {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'}
     )
     monkeypatch.setattr(IndexSync, "settle", lambda self: None)
@@ -124,10 +124,10 @@ def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
 
     def complete_for_the_second_question(self: Queries) -> Index:
         if questions:
-            desk.engine.freshness.refresh()
+            harness.engine.freshness.refresh()
         questions.append(None)
         return asked(self)
 
     monkeypatch.setattr(Queries, "_index", complete_for_the_second_question)
-    assert desk.rows(tool, **arguments)[0].startswith("The index is still being built: ")
-    assert desk.engine.ask.status.complete
+    assert harness.rows(tool, **arguments)[0].startswith("The index is still being built: ")
+    assert harness.engine.ask.status.complete

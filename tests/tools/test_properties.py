@@ -38,40 +38,40 @@ def test_what_each_note_says_under_one_name(small: Small) -> None:
 
 
 def test_one_notes_properties_with_its_hash(small: Small) -> None:
-    desk = small(FILES)
-    head, *rows = desk.rows("properties", name="A")
+    harness = small(FILES)
+    head, *rows = harness.rows("properties", name="A")
     assert head == f"[A.md | hash {content_hash(FILES['A.md'].encode())}]"
     assert rows == ['status: "open"', 'due: "2026-01-02"  (date)', "n: 3", "(properties: 3)"]
-    assert desk.rows("properties", name="A", property="N")[1:] == ["n: 3", "(properties: 1)"]
+    assert harness.rows("properties", name="A", property="N")[1:] == ["n: 3", "(properties: 1)"]
 
 
 def test_pages(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("properties", limit=1, offset=1) == [
+    harness = small(FILES)
+    assert harness.rows("properties", limit=1, offset=1) == [
         "n  number  notes 1  e.g. 3",
         "(properties 2-2 of 3; go on with offset=2)",
     ]
-    assert desk.rows("properties", name="A", limit=1)[-1] == "(properties 1-1 of 3; go on with offset=1)"
+    assert harness.rows("properties", name="A", limit=1)[-1] == "(properties 1-1 of 3; go on with offset=1)"
 
 
 def test_set_remove_and_rename(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     seen = content_hash(FILES["A.md"].encode())
-    data = desk.data(
+    data = harness.data(
         "edit_note", op="set_property", name="A", property="due", value="2026-02-03", expected=seen
     )
     assert data["path"] == "A.md"
-    assert data["hash"] == content_hash((desk.folder / "A.md").read_bytes())
-    desk.data("edit_note", op="remove_property", name="A", property="n")
-    desk.data("edit_note", op="rename_property", name="A", property="status", to="state")
-    assert desk.read("A.md") == "---\nstate: open\ndue: 2026-02-03\n---\n"
+    assert data["hash"] == content_hash((harness.folder / "A.md").read_bytes())
+    harness.data("edit_note", op="remove_property", name="A", property="n")
+    harness.data("edit_note", op="rename_property", name="A", property="status", to="state")
+    assert harness.read("A.md") == "---\nstate: open\ndue: 2026-02-03\n---\n"
 
 
 def test_a_dry_run_changes_nothing(small: Small) -> None:
-    desk = small(FILES)
-    data = desk.data("edit_note", op="set_property", name="A", property="n", value=4, dry_run=True)
+    harness = small(FILES)
+    data = harness.data("edit_note", op="set_property", name="A", property="n", value=4, dry_run=True)
     assert "+n: 4" in data["diff"]
-    assert desk.read("A.md") == FILES["A.md"]
+    assert harness.read("A.md") == FILES["A.md"]
 
 
 def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
@@ -82,10 +82,10 @@ def test_a_value_that_does_not_fit_the_type_is_refused(small: Small) -> None:
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "edit_note", **arguments).argument
+        named: str = harness.refused(InvalidArgument, "edit_note", **arguments).argument
         return named
 
     assert argument(op="set_property", name="A", value=1) == "property"
@@ -94,19 +94,19 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(op="rename_property", name="A", property="n", to="") == "to"
     assert argument(op="remove_property", name="A", property="n", value=1) == "value"
     assert argument(op="set_property", name="A", property="n", value=1, to="m") == "to"
-    assert desk.refused(InvalidArgument, "properties", action="set").argument == "action"
-    desk.refused(NoteNotFound, "properties", name="Q")
-    desk.refused(EditRefused, "edit_note", op="remove_property", name="B", property="n")
-    desk.refused(StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16)
+    assert harness.refused(InvalidArgument, "properties", action="set").argument == "action"
+    harness.refused(NoteNotFound, "properties", name="Q")
+    harness.refused(EditRefused, "edit_note", op="remove_property", name="B", property="n")
+    harness.refused(StaleWrite, "edit_note", op="remove_property", name="A", property="n", expected="0" * 16)
 
 
 def test_unreadable_properties_are_told_and_never_rewritten(small: Small) -> None:
-    desk = small({"A.md": "---\na: [1\n---\n"})
-    assert "cannot be read" in desk.text("properties", name="A")
-    desk.refused(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
+    harness = small({"A.md": "---\na: [1\n---\n"})
+    assert "cannot be read" in harness.text("properties", name="A")
+    harness.refused(EditRefused, "edit_note", op="set_property", name="A", property="b", value=1)
 
 
 def test_hidden_notes_count_nowhere(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("C.md",)))
-    assert desk.rows("properties")[2] == "Status  text  notes 2  e.g. done, open"
-    assert "C.md" not in desk.text("properties", property="status")
+    harness = small(FILES, scope=Scope(deny=("C.md",)))
+    assert harness.rows("properties")[2] == "Status  text  notes 2  e.g. done, open"
+    assert "C.md" not in harness.text("properties", property="status")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import ToolHarness, open_desk, write_files
+from support.tools import ToolHarness, open_harness, write_files
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
@@ -21,17 +21,17 @@ NOTE = "---\nkind: x\n---\n# One\nfirst ^b1\n\n## Two\nsecond\nthird\n"
 
 
 def test_the_first_line_gives_path_hash_and_lines(small: Small) -> None:
-    desk = small({"Folder/A.md": NOTE})
-    head, _, body = desk.text("read_note", name="A").partition("\n")
+    harness = small({"Folder/A.md": NOTE})
+    head, _, body = harness.text("read_note", name="A").partition("\n")
     assert head == f"[Folder/A.md | hash {content_hash(NOTE.encode())} | lines 1-9 of 9]"
     assert body == NOTE
 
 
 def test_the_hash_that_was_read_is_the_one_an_edit_expects(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    hash_ = re.search(r"hash (\w+)", desk.text("read_note", name="A"))
+    harness = small({"A.md": NOTE})
+    hash_ = re.search(r"hash (\w+)", harness.text("read_note", name="A"))
     assert hash_ is not None
-    desk.data("edit_note", name="A", op="append", content="x", expected=hash_[1])
+    harness.data("edit_note", name="A", op="append", content="x", expected=hash_[1])
 
 
 @pytest.mark.parametrize(
@@ -50,18 +50,18 @@ def test_the_hash_that_was_read_is_the_one_an_edit_expects(small: Small) -> None
     ],
 )
 def test_a_part_is_read_exactly(small: Small, part: dict[str, object], text: str, lines: str) -> None:
-    desk = small({"A.md": NOTE})
-    head, _, body = desk.text("read_note", name="A", **part).partition("\n")
+    harness = small({"A.md": NOTE})
+    head, _, body = harness.text("read_note", name="A", **part).partition("\n")
     assert body == text
     assert f"| lines {lines} of 9]" in head
 
 
 def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> None:
     whole = "".join(f"line {number}\n" for number in range(200)) + "x" * 300
-    desk = small({"A.md": whole})
+    harness = small({"A.md": whole})
     pieces, start = [], 0
     while True:
-        body = desk.text("read_note", name="A", max_chars=250, start=start).partition("\n")[2]
+        body = harness.text("read_note", name="A", max_chars=250, start=start).partition("\n")[2]
         more = re.search(r"\[cut; go on with start=(\d+)\]$", body)
         pieces.append(body[: more.start()] if more else body)
         if not more:
@@ -72,13 +72,13 @@ def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> N
 
 
 def test_the_default_answer_stays_far_below_what_a_client_takes(small: Small) -> None:
-    desk = small({"A.md": "word " * 100_000})
-    assert len(desk.text("read_note", name="A")) < 25_000
+    harness = small({"A.md": "word " * 100_000})
+    assert len(harness.text("read_note", name="A")) < 25_000
 
 
 def test_several_notes_share_the_budget_and_a_missing_one_does_not_stop_the_rest(small: Small) -> None:
-    desk = small({"A.md": "a" * 5000, "B.md": "bbb\n", "C.md": "ccc\n"})
-    text = desk.text("read_note", names=["A", "nope", "B", "C"], max_chars=2000)
+    harness = small({"A.md": "a" * 5000, "B.md": "bbb\n", "C.md": "ccc\n"})
+    text = harness.text("read_note", names=["A", "nope", "B", "C"], max_chars=2000)
     assert "[A.md | hash" in text
     assert "[nope: FILE_NOT_FOUND] No note named 'nope'." in text
     assert "bbb" in text
@@ -87,8 +87,8 @@ def test_several_notes_share_the_budget_and_a_missing_one_does_not_stop_the_rest
 
 
 def test_notes_without_room_are_named(small: Small) -> None:
-    desk = small({"A.md": "a" * 5000, "B.md": "b" * 5000})
-    text = desk.text("read_note", name="A", names=["B"], max_chars=150)
+    harness = small({"A.md": "a" * 5000, "B.md": "b" * 5000})
+    text = harness.text("read_note", name="A", names=["B"], max_chars=150)
     assert text.endswith("(no room for: B; read them in another call)")
 
 
@@ -104,18 +104,18 @@ def test_an_unknown_note_gives_the_closest_names(sample: ToolHarness) -> None:
 
 
 def test_a_name_of_several_notes_gives_the_candidates(small: Small) -> None:
-    desk = small({"a/X.md": "1", "b/X.md": "2"})
-    error = desk.refused(AmbiguousName, "read_note", name="X")
+    harness = small({"a/X.md": "1", "b/X.md": "2"})
+    error = harness.refused(AmbiguousName, "read_note", name="X")
     assert error.candidates == ("a/X.md", "b/X.md")
-    assert desk.text("read_note", path="b/X.md").endswith("\n2")
+    assert harness.text("read_note", path="b/X.md").endswith("\n2")
 
 
 def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
-    desk = small({"Private/S.md": "secret", "A.md": "a"}, scope=Scope(deny=("Private/",)))
-    hidden = desk.refused(NoteNotFound, "read_note", name="Private/S.md")
-    missing = desk.refused(NoteNotFound, "read_note", name="Private/T.md")
+    harness = small({"Private/S.md": "secret", "A.md": "a"}, scope=Scope(deny=("Private/",)))
+    hidden = harness.refused(NoteNotFound, "read_note", name="Private/S.md")
+    missing = harness.refused(NoteNotFound, "read_note", name="Private/T.md")
     assert str(hidden).replace("/S", "/T") == str(missing)
-    assert desk.refused(NoteNotFound, "read_note", name="S").closest == ()
+    assert harness.refused(NoteNotFound, "read_note", name="S").closest == ()
 
 
 @pytest.mark.parametrize(
@@ -140,14 +140,14 @@ def test_a_hidden_note_reads_like_a_missing_one(small: Small) -> None:
 def test_a_request_that_makes_no_sense_names_the_argument(
     small: Small, arguments: dict[str, object], argument: str
 ) -> None:
-    desk = small({"A.md": NOTE})
-    assert desk.refused(InvalidArgument, "read_note", **arguments).argument == argument
+    harness = small({"A.md": NOTE})
+    assert harness.refused(InvalidArgument, "read_note", **arguments).argument == argument
 
 
 def test_a_missing_heading_or_block_lists_what_there_is(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    assert "One" in str(desk.refused(EditRefused, "read_note", name="A", heading="Three"))
-    desk.refused(EditRefused, "read_note", name="A", block="b2")
+    harness = small({"A.md": NOTE})
+    assert "One" in str(harness.refused(EditRefused, "read_note", name="A", heading="Three"))
+    harness.refused(EditRefused, "read_note", name="A", block="b2")
 
 
 def test_what_is_not_text_is_left_to_the_attachment_tool(sample: ToolHarness) -> None:
@@ -155,13 +155,13 @@ def test_what_is_not_text_is_left_to_the_attachment_tool(sample: ToolHarness) ->
 
 
 def test_bytes_that_are_no_utf8_reach_nobody(small: Small) -> None:
-    desk = small({"A.md": b"caf\xe9\n"})
-    assert desk.text("read_note", name="A").endswith("\ncaf\ufffd\n")
+    harness = small({"A.md": b"caf\xe9\n"})
+    assert harness.text("read_note", name="A").endswith("\ncaf\ufffd\n")
 
 
 def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
-    desk = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
-    assert "100 bytes" in str(desk.refused(EngineFailure, "read_note", name="A"))
+    harness = small({"A.md": "x" * 100}, scope=Scope(max_note_bytes=10))
+    assert "100 bytes" in str(harness.refused(EngineFailure, "read_note", name="A"))
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,15 @@ def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str,
     write_files(tmp_path, {"vault/F/A.md": NOTE})
     if not is_local_filesystem((tmp_path / "vault").resolve()):
         pytest.skip("nothing is known of this file system")
-    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with desk.engine:
-        ready = desk.catalog.ready("read_note", arguments, desk.shop)
-        answer = desk.call("read_note", **arguments)
+    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with harness.engine:
+        ready = harness.catalog.ready("read_note", arguments, harness.context)
+        answer = harness.call("read_note", **arguments)
         assert ready in (None, answer)
-        assert desk.catalog.ready("obsidian_read_note", arguments, desk.shop) == answer
-        desk.data("edit_note", name="F/A.md", op="append", content="more")
-        ready = desk.catalog.ready("read_note", arguments, desk.shop)
-        assert ready in (None, desk.call("read_note", **arguments))
+        assert harness.catalog.ready("obsidian_read_note", arguments, harness.context) == answer
+        harness.data("edit_note", name="F/A.md", op="append", content="more")
+        ready = harness.catalog.ready("read_note", arguments, harness.context)
+        assert ready in (None, harness.call("read_note", **arguments))
 
 
 @pytest.mark.parametrize(
@@ -213,54 +213,54 @@ def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str,
 )
 def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments: dict[str, object]) -> None:
     write_files(tmp_path, {"vault/A.md": NOTE})
-    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with desk.engine:
-        desk.call("read_note", path="A.md")
-        assert desk.catalog.ready(tool, arguments, desk.shop) is None
+    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with harness.engine:
+        harness.call("read_note", path="A.md")
+        assert harness.catalog.ready(tool, arguments, harness.context) is None
 
 
 def test_a_tool_that_is_switched_off_has_nothing_ready(tmp_path: Path) -> None:
     write_files(tmp_path, {"vault/A.md": NOTE})
-    desk = open_desk(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
-    with desk.engine:
-        desk.call("read_note", path="A.md")
-        desk.catalog.switch("read_note", on=False)
-        assert desk.catalog.ready("read_note", {"path": "A.md"}, desk.shop) is None
+    harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
+    with harness.engine:
+        harness.call("read_note", path="A.md")
+        harness.catalog.switch("read_note", on=False)
+        assert harness.catalog.ready("read_note", {"path": "A.md"}, harness.context) is None
 
 
 @pytest.mark.parametrize("name", ["A#Two", "[[A#Two]]", "[[A#Two|shown]]", "Folder/A.md#One#Two"])
 def test_a_name_may_point_to_a_section_as_a_link_does(small: Small, name: str) -> None:
-    desk = small({"Folder/A.md": NOTE})
-    assert desk.text("read_note", name=name) == desk.text("read_note", name="A", heading="Two")
+    harness = small({"Folder/A.md": NOTE})
+    assert harness.text("read_note", name=name) == harness.text("read_note", name="A", heading="Two")
 
 
 def test_a_name_may_point_to_a_block_as_a_link_does(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    assert desk.text("read_note", name="[[A#^b1]]") == desk.text("read_note", name="A", block="b1")
-    assert desk.text("read_note", names=["A#^b1", "A#Two"]).count("| lines ") == 2
+    harness = small({"A.md": NOTE})
+    assert harness.text("read_note", name="[[A#^b1]]") == harness.text("read_note", name="A", block="b1")
+    assert harness.text("read_note", names=["A#^b1", "A#Two"]).count("| lines ") == 2
 
 
 def test_the_part_that_the_call_names_stands_above_that_of_the_link(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    assert "| lines 5-5 of 9]" in desk.text("read_note", name="[[A#Two]]", block="b1")
-    assert "| lines 8-8 of 9]" in desk.text("read_note", name="A#One", lines="8")
+    harness = small({"A.md": NOTE})
+    assert "| lines 5-5 of 9]" in harness.text("read_note", name="[[A#Two]]", block="b1")
+    assert "| lines 8-8 of 9]" in harness.text("read_note", name="A#One", lines="8")
 
 
 def test_a_file_whose_own_name_holds_the_mark_is_read_whole(small: Small) -> None:
-    desk = small({"C# notes.md": "sharp", "C.md": "# notes\nplain"})
-    assert desk.text("read_note", name="C# notes").endswith("sharp")
+    harness = small({"C# notes.md": "sharp", "C.md": "# notes\nplain"})
+    assert harness.text("read_note", name="C# notes").endswith("sharp")
 
 
 def test_a_part_that_the_note_does_not_have_is_told(small: Small) -> None:
-    desk = small({"A.md": NOTE})
-    assert "No heading 'Three'" in str(desk.refused(EditRefused, "read_note", name="A#Three"))
-    desk.refused(NoteNotFound, "read_note", name="B#Two")
-    desk.refused(NoteNotFound, "read_note", name="#Two")
+    harness = small({"A.md": NOTE})
+    assert "No heading 'Three'" in str(harness.refused(EditRefused, "read_note", name="A#Three"))
+    harness.refused(NoteNotFound, "read_note", name="B#Two")
+    harness.refused(NoteNotFound, "read_note", name="#Two")
 
 
 @pytest.mark.parametrize("lines", ["4", "4-", "9-12"])
 def test_an_error_counts_lines_as_the_answer_does(small: Small, lines: str) -> None:
-    desk = small({"A.md": "1\n2\n3\n"})
-    assert "lines 1-3 of 3]" in desk.text("read_note", name="A")
-    assert "lines 3-3 of 3]" in desk.text("read_note", name="A", lines="3-7")
-    assert "the note has 3." in str(desk.refused(InvalidArgument, "read_note", name="A", lines=lines))
+    harness = small({"A.md": "1\n2\n3\n"})
+    assert "lines 1-3 of 3]" in harness.text("read_note", name="A")
+    assert "lines 3-3 of 3]" in harness.text("read_note", name="A", lines="3-7")
+    assert "the note has 3." in str(harness.refused(InvalidArgument, "read_note", name="A", lines=lines))

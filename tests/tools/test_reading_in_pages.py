@@ -56,18 +56,18 @@ def test_pages_joined_are_the_note_a_section_or_the_lines(
 ) -> None:
     # A note that ends in our own mark cannot be told from a cut one by its text alone.
     text = text if not CUT.search(text) else text + "."
-    desk = small({})
-    (desk.folder / "N.md").write_bytes(text.encode())
+    harness = small({})
+    (harness.folder / "N.md").write_bytes(text.encode())
 
     def read(**arguments: object) -> str:
-        return desk.text("read_note", path="N.md", **arguments)
+        return harness.text("read_note", path="N.md", **arguments)
 
     assert joined(read, max_chars=size) == text
     note = parse(text)
     for heading in {one.text for one in note.headings if one.text in ("A heading", "Another")}:
         whole = exact_part(text, note, Part(heading=heading))
         assert joined(read, max_chars=size, heading=heading) == whole
-        assert desk.text("read_note", path="N.md", heading=heading, raw=True) == whole
+        assert harness.text("read_note", path="N.md", heading=heading, raw=True) == whole
     span = f"{first}-{first + count}"
     try:
         whole = exact_part(text, note, Part(lines=(first, first + count)))
@@ -75,39 +75,41 @@ def test_pages_joined_are_the_note_a_section_or_the_lines(
         return
     if not CUT.search(whole):
         assert joined(read, max_chars=size, lines=span) == whole
-    assert desk.text("read_note", path="N.md", lines=span, raw=True) == whole
+    assert harness.text("read_note", path="N.md", lines=span, raw=True) == whole
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(text=texts, bom=st.booleans())
 def test_raw_saved_again_is_the_file_byte_for_byte(small: Small, text: str, bom: bool) -> None:
-    desk = small({})
+    harness = small({})
     data = (BOM if bom else b"") + text.encode()
-    (desk.folder / "N.md").write_bytes(data)
-    assert desk.text("read_note", path="N.md", raw=True).encode() == data
+    (harness.folder / "N.md").write_bytes(data)
+    assert harness.text("read_note", path="N.md", raw=True).encode() == data
 
 
 def test_a_passage_copied_from_a_page_is_found(small: Small) -> None:
     whole = "first\n\n\n\n" + "second " * 40 + "\n\n\nlast\n"
-    desk = small({"A.md": whole})
-    page = desk.text("read_note", name="A", max_chars=9).partition("\n")[2]
+    harness = small({"A.md": whole})
+    page = harness.text("read_note", name="A", max_chars=9).partition("\n")[2]
     passage = page[: page.index("[cut;")]
     assert passage == "first\n\n\n\n"
-    desk.data("edit_note", name="A", op="replace_text", old=passage, new="new\n")
-    assert desk.read("A.md") == "new\n" + whole.removeprefix(passage)
+    harness.data("edit_note", name="A", op="replace_text", old=passage, new="new\n")
+    assert harness.read("A.md") == "new\n" + whole.removeprefix(passage)
 
 
 def test_raw_is_never_a_part_and_says_what_to_ask_for(small: Small) -> None:
     line = "x" * 999 + "\n"
-    desk = small({"Long.md": line * 1200, "B.md": b"a\xff\n", "One.md": "y" * (RAW_CHARS + 1), "A.md": "a"})
-    assert len(desk.text("read_note", name="Long", raw=True, lines="1-1000")) == RAW_CHARS
-    refused = desk.refused(InvalidArgument, "read_note", name="Long", raw=True)
+    harness = small(
+        {"Long.md": line * 1200, "B.md": b"a\xff\n", "One.md": "y" * (RAW_CHARS + 1), "A.md": "a"}
+    )
+    assert len(harness.text("read_note", name="Long", raw=True, lines="1-1000")) == RAW_CHARS
+    refused = harness.refused(InvalidArgument, "read_note", name="Long", raw=True)
     assert "lines=1-1000," in str(refused)
-    assert "One line is longer" in str(desk.refused(InvalidArgument, "read_note", name="One", raw=True))
-    assert "not UTF-8" in str(desk.refused(InvalidArgument, "read_note", name="B", raw=True))
+    assert "One line is longer" in str(harness.refused(InvalidArgument, "read_note", name="One", raw=True))
+    assert "not UTF-8" in str(harness.refused(InvalidArgument, "read_note", name="B", raw=True))
     for more in ({"start": 3}, {"outline": True}):
-        desk.refused(InvalidArgument, "read_note", name="A", raw=True, **more)
-    desk.refused(InvalidArgument, "read_note", names=["A", "B"], raw=True)
+        harness.refused(InvalidArgument, "read_note", name="A", raw=True, **more)
+    harness.refused(InvalidArgument, "read_note", names=["A", "B"], raw=True)
 
 
 @pytest.mark.parametrize("size", [700, 24_000])

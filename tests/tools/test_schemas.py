@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from support.model_apis import nodes, refused_by_gemini, refused_by_openai, undescribed, untyped
 from support.vault import small_vault, vault_wire
 from support.wire import EVERY_VERSION
-from vaultbridge.plugins.decorator import MARK, made, tool
+from vaultbridge.plugins.decorator import MARK, build_tool, tool
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.claude_ide.tools import TOOLS as IDE_TOOLS
 from vaultbridge.protocols.mcp.vault.listing import at_hand
-from vaultbridge.tools.base.schema import derived_schema, with_types
+from vaultbridge.tools.base.schema import add_types, derive_schema
 from vaultbridge.tools.base.tool import Profile
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
@@ -46,7 +46,7 @@ def problems(schema: dict[str, Any]) -> list[str]:
 def test_every_node_has_a_type_and_every_property_a_description(
     profile: Profile, read_only: bool, vaults: tuple[str, ...]
 ) -> None:
-    listed = standard_catalog().listing(profile=profile, read_only=read_only, vaults=vaults)
+    listed = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)
     assert listed
     for one in listed:
         assert problems(one.input_schema) == [], one.name
@@ -73,7 +73,7 @@ def test_the_editors_tools_are_typed_and_described() -> None:
 
 def test_bounds_and_defaults_stand_in_the_schema() -> None:
     for one in STANDARD_TOOLS:
-        schema = derived_schema(one.arguments)
+        schema = derive_schema(one.arguments)
         whole = msgspec.json.schema(one.arguments)["$defs"][one.arguments.__name__]["properties"]
         for name, shown in schema["properties"].items():
             for key in ("minimum", "maximum", "maxItems"):
@@ -87,7 +87,7 @@ def test_arguments_that_are_not_listed_are_taken_and_explained() -> None:
     for one in STANDARD_TOOLS:
         for name in getattr(one.arguments, "UNLISTED", ()):
             assert name in one.arguments.__struct_fields__
-            assert name not in derived_schema(one.arguments)["properties"]
+            assert name not in derive_schema(one.arguments)["properties"]
             assert f"| `{name}` |" in page.partition(f"### {one.name}\n")[2].partition("### ")[0]
 
 
@@ -107,7 +107,7 @@ def test_a_plugins_schema_has_types_whatever_its_hints_are() -> None:
         """Draw."""
         return ""
 
-    schema = made(getattr(draw, MARK), group="mine").input_schema
+    schema = build_tool(getattr(draw, MARK), group="mine").input_schema
     jsonschema.Draft202012Validator.check_schema(schema)
     assert untyped(schema) == []
     given_ = {
@@ -138,6 +138,6 @@ hints = st.recursive(
 @given(hints)
 def test_any_kind_of_argument_gets_types_at_every_depth(hint: Any) -> None:
     kind = msgspec.defstruct("Drawn", [("argument", hint)])
-    schema = with_types(msgspec.json.schema(kind)["$defs"]["Drawn"])
+    schema = add_types(msgspec.json.schema(kind)["$defs"]["Drawn"])
     assert untyped(schema) == []
     jsonschema.Draft202012Validator.check_schema(schema)

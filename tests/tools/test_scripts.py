@@ -99,37 +99,37 @@ def questions(number: int, word: str) -> Iterator[str]:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_way_of_asking_for_a_word_finds_its_note(small: Small, seed: int) -> None:
     words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    desk = small(vault_of(words))
+    harness = small(vault_of(words))
     for number, word in enumerate(words):
         for question in questions(number, word):
-            found = desk.text("search", query=question, limit=500, matches=0).splitlines()
+            found = harness.text("search", query=question, limit=500, matches=0).splitlines()
             assert composed(f"N{number}/{word}.md") in found, (ascii(word), ascii(question))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_lines_that_hold_a_word_are_shown(small: Small, seed: int) -> None:
     words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    desk = small(vault_of(words))
+    harness = small(vault_of(words))
     for number, word in enumerate(words):
         for one in (*spellings(word), f"match-case:{unicodedata.normalize('NFC', word)}"):
-            shown = desk.text("search", query=f"path:N{number}/ {one}", matches=100)
+            shown = harness.text("search", query=f"path:N{number}/ {one}", matches=100)
             assert f"{composed(word)}.md:5: # {word}" in shown, (ascii(word), ascii(one))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_names_tags_properties_and_links_of_every_script(small: Small, seed: int) -> None:
     words = distinct(drawn_words(seed, WORDS_AT_ONCE))
-    desk = small(vault_of(words))
-    tags = desk.text("tags", limit=500)
-    properties = desk.text("properties", limit=500)
+    harness = small(vault_of(words))
+    tags = harness.text("tags", limit=500)
+    properties = harness.text("properties", limit=500)
     for number, word in enumerate(words):
         path = composed(f"N{number}/{word}.md")
         for form in ("NFC", "NFD"):
             one = unicodedata.normalize(form, word)
             for name in (one, f"[[{one}]]", f"aka {one}", f"N{number}/{one}"):
-                assert desk.engine.find(name.strip("[]")) == path, ascii(name)
-            assert word in desk.text("read_note", name=one)
-        links = desk.text("links", name=word)
+                assert harness.engine.find(name.strip("[]")) == path, ascii(name)
+            assert word in harness.text("read_note", name=one)
+        links = harness.text("links", name=word)
         assert "Wiki.md" in links and "Markdown.md" in links, ascii(word)
         assert word in properties, ascii(word)
         if is_tag_name(word):
@@ -141,30 +141,30 @@ def test_notes_of_every_script_are_edited_and_renamed_and_links_follow(small: Sm
     words = distinct(drawn_words(seed, WORDS_AT_ONCE))
     half = len(words) // 2
     words, targets = words[:half], words[half : 2 * half]
-    desk = small(vault_of(words))
+    harness = small(vault_of(words))
     for number, (word, target) in enumerate(zip(words, targets, strict=True)):
         path = f"N{number}/{word}.md"
         new = composed(f"N{number}/{target}.md")
-        desk.call("edit_note", op="append", name=word, heading=word, content=f"under {target}")
-        desk.call(
+        harness.call("edit_note", op="append", name=word, heading=word, content=f"under {target}")
+        harness.call(
             "edit_note",
             op="replace_text",
             name=path,
             old=f"begin{number} {word}",
             new=f"begin{number} {target}",
         )
-        desk.call("edit_note", op="set_property", name=word, property=target, value=target)
-        assert f"begin{number} {target} end{number}" in desk.read(path)
-        assert f"under {target}" in desk.read(path)
-        assert target in desk.text("read_note", name=word, heading=word)
-        desk.call("move_note", name=word, to=target)
-        assert desk.engine.find(target) == new
-        found = desk.text("search", query=f'"under {target}"', matches=0).splitlines()
+        harness.call("edit_note", op="set_property", name=word, property=target, value=target)
+        assert f"begin{number} {target} end{number}" in harness.read(path)
+        assert f"under {target}" in harness.read(path)
+        assert target in harness.text("read_note", name=word, heading=word)
+        harness.call("move_note", name=word, to=target)
+        assert harness.engine.find(target) == new
+        found = harness.text("search", query=f'"under {target}"', matches=0).splitlines()
         assert new in found, ascii(target)
-    assert desk.read("Wiki.md").splitlines() == [f"[[{composed(target)}]]" for target in targets]
+    assert harness.read("Wiki.md").splitlines() == [f"[[{composed(target)}]]" for target in targets]
     for number, (word, target) in enumerate(zip(words, targets, strict=True)):
-        assert desk.text("links", name=target).count("Wiki.md") == 1, (ascii(word), ascii(target))
-        assert desk.engine.ask.backlinks(desk.engine.find(target)), number
+        assert harness.text("links", name=target).count("Wiki.md") == 1, (ascii(word), ascii(target))
+        assert harness.engine.ask.backlinks(harness.engine.find(target)), number
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -40,22 +40,22 @@ def test_context_lines_are_marked_and_told_once(small: Small) -> None:
 
 
 def test_lines_per_note_and_paths_only(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("search", query="needle", matches=0, sort="path")[:-1] == [
+    harness = small(FILES)
+    assert harness.rows("search", query="needle", matches=0, sort="path")[:-1] == [
         "A.md",
         "B.md",
         "Needle case.md",
     ]
-    assert desk.rows("search", query="file:A.md needle", matches=1)[:-1] == ["A.md:2: needle"]
+    assert harness.rows("search", query="file:A.md needle", matches=1)[:-1] == ["A.md:2: needle"]
 
 
 def test_pages(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
     assert (
-        desk.rows("search", query="needle", sort="name", limit=1)[-1]
+        harness.rows("search", query="needle", sort="name", limit=1)[-1]
         == "(notes 1-1 of 3; go on with offset=1)"
     )
-    assert desk.rows("search", query="needle", sort="name", limit=1, offset=2) == [
+    assert harness.rows("search", query="needle", sort="name", limit=1, offset=2) == [
         "Needle case.md",
         "(notes 3-3 of 3; that is all)",
     ]
@@ -71,22 +71,22 @@ def test_nothing_found_is_an_answer(small: Small) -> None:
 
 
 def test_wrong_queries_and_arguments_are_named(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.refused(InvalidQuery, "search", query="(a").position == 0
-    assert desk.refused(InvalidArgument, "search").argument == "query"
+    harness = small(FILES)
+    assert harness.refused(InvalidQuery, "search", query="(a").position == 0
+    assert harness.refused(InvalidArgument, "search").argument == "query"
     for argument, value in (("context", 21), ("matches", 101), ("limit", 501), ("offset", -1), ("sort", "x")):
-        assert desk.refused(InvalidArgument, "search", query="a", **{argument: value}).argument == argument
+        assert harness.refused(InvalidArgument, "search", query="a", **{argument: value}).argument == argument
 
 
 def test_hidden_notes_are_neither_found_nor_counted(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("B.md",)))
-    text = desk.text("search", query="needle")
+    harness = small(FILES, scope=Scope(deny=("B.md",)))
+    text = harness.text("search", query="needle")
     assert "B.md" not in text
     assert text.endswith("(notes: 2)")
 
 
 def test_a_page_of_long_hits_stays_within_its_size(small: Small) -> None:
-    desk = small({f"N{number}.md": "needle word\n" * 300 for number in range(40)})
-    text = desk.text("search", query="needle", limit=40, matches=100, context=5)
+    harness = small({f"N{number}.md": "needle word\n" * 300 for number in range(40)})
+    text = harness.text("search", query="needle", limit=40, matches=100, context=5)
     assert len(text) < 62_000
     assert "go on with offset=" in text

@@ -10,8 +10,8 @@ import jsonschema
 import msgspec
 import pytest
 
-from vaultbridge.tools.base.schema import KEPT, derived_schema, input_schema
-from vaultbridge.tools.generate import END, schemas, with_reference
+from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema, load_schema
+from vaultbridge.tools.generate import END, insert_reference, render_schemas
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
 LISTING_BYTES = 16_000
@@ -21,13 +21,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "tools.md"
 
 
 def test_the_listing_of_all_tools_stays_within_its_bytes() -> None:
-    listing = msgspec.json.encode({"tools": [tool.wire() for tool in standard_catalog().listing()]})
+    listing = msgspec.json.encode({"tools": [tool.wire() for tool in standard_catalog().list_tools()]})
     assert len(listing) <= LISTING_BYTES
 
 
 def test_create_note_shows_the_seeds_schema_and_two_more() -> None:
     """Seed 004, "Response: tools/list"."""
-    tool = standard_catalog().listing()[0].wire()
+    tool = standard_catalog().list_tools()[0].wire()
     assert tool["name"] == "obsidian_create_note"
     assert tool["description"] == "Create a new note in the vault"
     properties = tool["inputSchema"]["properties"]
@@ -43,7 +43,7 @@ def test_create_note_shows_the_seeds_schema_and_two_more() -> None:
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_every_schema_is_one_that_clients_can_read(read_only: bool) -> None:
-    for tool in standard_catalog().listing(read_only=read_only, vaults=("a", "b")):
+    for tool in standard_catalog().list_tools(read_only=read_only, vaults=("a", "b")):
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema["type"] == "object"
         assert "$ref" not in str(tool.input_schema)
@@ -69,15 +69,15 @@ def test_every_reading_tool_has_a_size_and_a_way_to_go_on() -> None:
 
 
 def test_the_kept_schemas_are_those_of_the_code() -> None:
-    assert KEPT.read_bytes() == schemas(), "run: python -m vaultbridge.tools.generate"
+    assert STORED_SCHEMAS.read_bytes() == render_schemas(), "run: python -m vaultbridge.tools.generate"
     for tool in STANDARD_TOOLS:
-        assert input_schema(tool.arguments) == derived_schema(tool.arguments)
+        assert load_schema(tool.arguments) == derive_schema(tool.arguments)
 
 
 def test_the_page_about_tools_holds_the_reference_of_the_code() -> None:
     page = PAGE.read_text("utf-8")
     assert END in page
-    assert page == with_reference(page), "run: python -m vaultbridge.tools.generate docs/tools.md"
+    assert page == insert_reference(page), "run: python -m vaultbridge.tools.generate docs/tools.md"
 
 
 def test_the_page_explains_every_tool_op_and_profile() -> None:
@@ -100,7 +100,8 @@ def test_importing_the_catalog_loads_nothing_heavy() -> None:
     heavy = ("yaml", "sqlite3", "watchfiles", "aiohttp", "multiprocessing", "difflib")
     ours = tuple(f"vaultbridge.{part}" for part in ("engine", "index", "bases", "vault"))
     code = (
-        "import sys; from vaultbridge.tools.standard import standard_catalog; standard_catalog().listing();"
+        "import sys; from vaultbridge.tools.standard import standard_catalog"
+        "; standard_catalog().list_tools();"
         f"print(*[m for m in sys.modules if m.split('.')[0] in {heavy} or m.startswith({ours})])"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -41,33 +41,35 @@ def filled(value: Any, folder: str) -> Any:
 def test_a_new_file_is_told_by_the_folder_that_is_there(
     small: Small, stored: str, asked: str, tool: str, arguments: dict[str, Any], name: str
 ) -> None:
-    desk = small({f"{stored}/First.md": "first", "zebra.md": "zebra", "Old/Kept.md": "kept"})
+    harness = small({f"{stored}/First.md": "first", "zebra.md": "zebra", "Old/Kept.md": "kept"})
     path = f"{unicodedata.normalize('NFC', stored)}/{name}"
-    desk.call(tool, **filled(arguments, asked))
-    on_disk = {unicodedata.normalize("NFC", file) for file in desk.files()}
+    harness.call(tool, **filled(arguments, asked))
+    on_disk = {unicodedata.normalize("NFC", file) for file in harness.files()}
     assert path in on_disk
-    (told,) = (change.paths[-1] for change in desk.engine.history(limit=1))
+    (told,) = (change.paths[-1] for change in harness.engine.history(limit=1))
     assert path == told or path.startswith(told + "/"), "the folder, when a folder was moved"
-    listed = [file.path for file in desk.engine.ask.files()]
+    listed = [file.path for file in harness.engine.ask.files()]
     assert sorted(listed) == sorted(on_disk), "the index knows it by that path, and by no other"
     if name == "Second.md":
-        assert path in desk.text("search", query="zebra")
+        assert path in harness.text("search", query="zebra")
 
 
 def test_the_answer_of_create_note_names_the_real_path(small: Small) -> None:
-    desk = small({"sub/First.md": "first"})
-    assert desk.data("create_note", name="SUB/Second", content="x")["path"] == "sub/Second.md"
-    assert desk.data("create_note", name="Sub/SECOND", content="y", overwrite=True)["path"] == "sub/Second.md"
-    assert desk.read("sub/Second.md") == "y"
+    harness = small({"sub/First.md": "first"})
+    assert harness.data("create_note", name="SUB/Second", content="x")["path"] == "sub/Second.md"
+    assert (
+        harness.data("create_note", name="Sub/SECOND", content="y", overwrite=True)["path"] == "sub/Second.md"
+    )
+    assert harness.read("sub/Second.md") == "y"
 
 
 def test_folders_made_in_one_batch_are_one(small: Small) -> None:
-    desk = small({})
+    harness = small({})
     names = ("New/Deep/A", "NEW/B", "new/DEEP/C")
-    desk.call("batch", operations=[{"op": "create", "name": name, "content": "x"} for name in names])
+    harness.call("batch", operations=[{"op": "create", "name": name, "content": "x"} for name in names])
     made = ["New/B.md", "New/Deep/A.md", "New/Deep/C.md"]
-    assert sorted(desk.files()) == made
-    assert [file.path for file in desk.engine.ask.files()] == made
+    assert sorted(harness.files()) == made
+    assert [file.path for file in harness.engine.ask.files()] == made
 
 
 async def test_over_stdio_a_note_in_another_spelling_is_found_at_once(tmp_path: Path) -> None:

@@ -140,8 +140,8 @@ async def test_over_stdio_and_bridge_v1_a_foreign_name_is_answered_with_ours(tmp
 
 
 def test_a_reading_tool_that_is_asked_to_change_says_which_one_does(small: Small) -> None:
-    desk = small({"A.md": "a"})
+    harness = small({"A.md": "a"})
     for tool in ("tags", "properties", "tasks", "template", "daily_note", "canvas", "attachment", "history"):
         arguments = {"name": "A", "action": "add"} if tool in ("canvas", "attachment") else {"action": "add"}
-        assert f"{tool} only reads; " in str(desk.refused(InvalidArgument, tool, **arguments))
+        assert f"{tool} only reads; " in str(harness.refused(InvalidArgument, tool, **arguments))
     assert set(CHANGED_BY) < set(BARE)

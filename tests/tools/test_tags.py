@@ -19,49 +19,52 @@ FILES = {
 
 
 def test_tags_with_counts_by_name_or_by_count(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("tags") == [
+    harness = small(FILES)
+    assert harness.rows("tags") == [
         "#home  notes 1, places 1",
         "#work  notes 2, places 4",
         "#work/now  notes 1, places 2",
         "(tags: 3)",
     ]
-    assert desk.rows("tags", sort="count", limit=1)[0] == "#work  notes 2, places 4"
-    assert desk.rows("tags", tag="#Work")[:-1] == ["#work  notes 2, places 4", "#work/now  notes 1, places 2"]
-    assert desk.rows("tags", limit=1, offset=2)[-1] == "(tags 3-3 of 3; that is all)"
+    assert harness.rows("tags", sort="count", limit=1)[0] == "#work  notes 2, places 4"
+    assert harness.rows("tags", tag="#Work")[:-1] == [
+        "#work  notes 2, places 4",
+        "#work/now  notes 1, places 2",
+    ]
+    assert harness.rows("tags", limit=1, offset=2)[-1] == "(tags 3-3 of 3; that is all)"
 
 
 def test_the_tags_of_a_note_and_the_notes_of_a_tag(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.rows("tags", name="A") == ["#work", "#work/now", "(tags: 2)"]
-    assert desk.rows("tags", action="notes", tag="work") == ["A.md", "B.md", "(notes: 2)"]
-    assert desk.rows("tags", action="notes", tag="#work/now")[:-1] == ["A.md"]
+    harness = small(FILES)
+    assert harness.rows("tags", name="A") == ["#work", "#work/now", "(tags: 2)"]
+    assert harness.rows("tags", action="notes", tag="work") == ["A.md", "B.md", "(notes: 2)"]
+    assert harness.rows("tags", action="notes", tag="#work/now")[:-1] == ["A.md"]
 
 
 def test_add_and_remove(small: Small) -> None:
-    desk = small(FILES)
-    desk.data("edit_note", op="add_tag", name="B", tag="#new")
-    assert desk.rows("tags", name="B")[:-1] == ["#new", "#home", "#work"]
-    desk.data("edit_note", op="remove_tag", name="B", tag="home")
-    assert "#home" not in desk.read("B.md")
+    harness = small(FILES)
+    harness.data("edit_note", op="add_tag", name="B", tag="#new")
+    assert harness.rows("tags", name="B")[:-1] == ["#new", "#home", "#work"]
+    harness.data("edit_note", op="remove_tag", name="B", tag="home")
+    assert "#home" not in harness.read("B.md")
 
 
 def test_rename_in_one_note_or_everywhere(small: Small) -> None:
-    desk = small(FILES)
-    assert desk.data("edit_note", op="rename_tag", name="B", tag="work", to="job")["path"] == "B.md"
-    assert desk.read("B.md") == "#home #job\n"
-    dry = desk.data("edit_note", op="rename_tag", name="", tag="work", to="job", dry_run=True)
+    harness = small(FILES)
+    assert harness.data("edit_note", op="rename_tag", name="B", tag="work", to="job")["path"] == "B.md"
+    assert harness.read("B.md") == "#home #job\n"
+    dry = harness.data("edit_note", op="rename_tag", name="", tag="work", to="job", dry_run=True)
     assert "+#job/now #job/now" in dry["diff"]
-    data = desk.data("edit_note", op="rename_tag", name="", tag="work", to="job")
+    data = harness.data("edit_note", op="rename_tag", name="", tag="work", to="job")
     assert [file["path"] for file in data["files"]] == ["A.md", "Templates/T.md"]
-    assert desk.read("A.md") == "---\ntags: [job]\n---\n#job/now #job/now\n"
+    assert harness.read("A.md") == "---\ntags: [job]\n---\n#job/now #job/now\n"
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "tags", **arguments).argument
+        named: str = harness.refused(InvalidArgument, "tags", **arguments).argument
         return named
 
     assert argument(action="notes") == "tag"
@@ -69,7 +72,8 @@ def test_wrong_calls_are_named(small: Small) -> None:
     assert argument(action="nothing") == "action"
     assert argument(sort="size") == "sort"
     assert (
-        desk.refused(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name == "nope"
+        harness.refused(NoteNotFound, "edit_note", op="rename_tag", name="", tag="nope", to="x").name
+        == "nope"
     )
     for wrong, named in (
         ({"op": "add_tag", "name": "A"}, "tag"),
@@ -77,13 +81,13 @@ def test_wrong_calls_are_named(small: Small) -> None:
         ({"op": "rename_tag", "name": "", "tag": "work"}, "to"),
         ({"op": "add_tag", "name": "A", "tag": "two words"}, "tag"),
     ):
-        assert desk.refused(InvalidArgument, "edit_note", **wrong).argument == named
-    desk.refused(StaleWrite, "edit_note", op="add_tag", name="A", tag="x", expected="0" * 16)
+        assert harness.refused(InvalidArgument, "edit_note", **wrong).argument == named
+    harness.refused(StaleWrite, "edit_note", op="add_tag", name="A", tag="x", expected="0" * 16)
 
 
 def test_hidden_notes_have_no_tags(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("B.md",)))
-    assert "#home" not in desk.text("tags")
-    assert desk.rows("tags", action="notes", tag="work")[:-1] == ["A.md"]
-    desk.data("edit_note", op="rename_tag", name="", tag="work", to="job")
-    assert desk.read("B.md") == FILES["B.md"]
+    harness = small(FILES, scope=Scope(deny=("B.md",)))
+    assert "#home" not in harness.text("tags")
+    assert harness.rows("tags", action="notes", tag="work")[:-1] == ["A.md"]
+    harness.data("edit_note", op="rename_tag", name="", tag="work", to="job")
+    assert harness.read("B.md") == FILES["B.md"]

@@ -51,49 +51,49 @@ def test_pages(small: Small) -> None:
 
 
 def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> None:
-    desk = small(FILES)
-    data = desk.data("edit_note", op="set_task", name="f/A.md:1")
+    harness = small(FILES)
+    data = harness.data("edit_note", op="set_task", name="f/A.md:1")
     assert data["path"] == "f/A.md"
-    assert desk.rows("tasks", status="open")[:-1] == [SOON]
+    assert harness.rows("tasks", status="open")[:-1] == [SOON]
 
 
 @pytest.mark.parametrize(
     ("status", "mark"), [("", "x"), ("toggle", "x"), ("done", "x"), ("-", "-"), ("open", " "), ("todo", " ")]
 )
 def test_a_status_is_a_word_or_a_character(small: Small, status: str, mark: str) -> None:
-    desk = small(FILES)
-    desk.data("edit_note", op="set_task", name="A", text="late", status=status)
-    assert desk.read("f/A.md").startswith(f"- [{mark}] late")
+    harness = small(FILES)
+    harness.data("edit_note", op="set_task", name="A", text="late", status=status)
+    assert harness.read("f/A.md").startswith(f"- [{mark}] late")
 
 
 def test_by_line_and_dry(small: Small) -> None:
-    desk = small(FILES)
-    assert "+- [x] late" in desk.data("edit_note", op="set_task", name="A", line=1, dry_run=True)["diff"]
-    assert desk.read("f/A.md") == FILES["f/A.md"]
+    harness = small(FILES)
+    assert "+- [x] late" in harness.data("edit_note", op="set_task", name="A", line=1, dry_run=True)["diff"]
+    assert harness.read("f/A.md") == FILES["f/A.md"]
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
-    desk = small(FILES)
+    harness = small(FILES)
 
     def argument(**arguments: object) -> str:
-        named: str = desk.refused(InvalidArgument, "tasks", **arguments).argument
+        named: str = harness.refused(InvalidArgument, "tasks", **arguments).argument
         return named
 
     assert argument(status="almost") == "status"
     assert argument(due_before="tomorrow") == "due_before"
     assert argument(due_after="2026-1-1") == "due_after"
     assert argument(action="set") == "action"
-    assert desk.refused(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
+    assert harness.refused(InvalidArgument, "edit_note", op="set_task", name="A").argument == "line"
     wrong = {"op": "set_task", "name": "A", "line": 1, "status": "xx"}
-    assert desk.refused(InvalidArgument, "edit_note", **wrong).argument == "status"
-    desk.refused(NoteNotFound, "tasks", name="Q")
-    desk.refused(NoteNotFound, "tasks", name="q/")
-    desk.refused(EditRefused, "edit_note", op="set_task", name="A", line=9)
-    desk.refused(EditRefused, "edit_note", op="set_task", name="A", text="nothing like it")
-    desk.refused(StaleWrite, "edit_note", op="set_task", name="A", line=1, expected="0" * 16)
+    assert harness.refused(InvalidArgument, "edit_note", **wrong).argument == "status"
+    harness.refused(NoteNotFound, "tasks", name="Q")
+    harness.refused(NoteNotFound, "tasks", name="q/")
+    harness.refused(EditRefused, "edit_note", op="set_task", name="A", line=9)
+    harness.refused(EditRefused, "edit_note", op="set_task", name="A", text="nothing like it")
+    harness.refused(StaleWrite, "edit_note", op="set_task", name="A", line=1, expected="0" * 16)
 
 
 def test_hidden_tasks_are_not_counted(small: Small) -> None:
-    desk = small(FILES, scope=Scope(deny=("f/",)))
-    assert desk.rows("tasks") == [SOON, "(tasks: 1)"]
-    desk.refused(NoteNotFound, "tasks", name="f/")
+    harness = small(FILES, scope=Scope(deny=("f/",)))
+    assert harness.rows("tasks") == [SOON, "(tasks: 1)"]
+    harness.refused(NoteNotFound, "tasks", name="f/")

@@ -42,36 +42,36 @@ def test_the_summary_of_a_healthy_vault(sample: ToolHarness) -> None:
 
 
 def test_each_section_of_a_sick_one(small: Small) -> None:
-    desk = small(SICK, scope=Scope(deny=("Private/",)))
-    summary = desk.text("vault_info")
+    harness = small(SICK, scope=Scope(deny=("Private/",)))
+    summary = harness.text("vault_info")
     assert "3 broken links to 2 names" in summary
     assert "2 notes with unreadable properties" in summary
     assert "1 duplicate block ids" in summary
     assert "1 other problems" in summary
     assert "1 duplicate names, 1 conflict copies" in summary
-    assert desk.rows("vault_info", section="links") == [
+    assert harness.rows("vault_info", section="links") == [
         "A.md: [[Gone]]",
         "A.md: [[Lost]]",
         "(broken links: 2)",
     ]
-    problems = desk.rows("vault_info", section="problems")
+    problems = harness.rows("vault_info", section="problems")
     assert [row.split(":")[0] for row in problems[:-1]] == ["B.md", "C.canvas", "f/A.md", "g/A.md"]
     assert ": duplicate-key: " in problems[0]
-    assert desk.rows("vault_info", section="duplicates") == [
+    assert harness.rows("vault_info", section="duplicates") == [
         "A.md | f/A.md | g/A.md",
         "(names that stand twice: 1)",
     ]
-    assert desk.rows("vault_info", section="conflicts")[0] == (
+    assert harness.rows("vault_info", section="conflicts")[0] == (
         "B (conflicted copy 2026-01-02 101010).md  a copy of B.md, by nextcloud"
     )
-    assert desk.rows("vault_info", section="problems", limit=1, offset=1)[-1] == (
+    assert harness.rows("vault_info", section="problems", limit=1, offset=1)[-1] == (
         "(problems 2-2 of 4; go on with offset=2)"
     )
 
 
 def test_settings_name_no_hidden_note(small: Small) -> None:
-    desk = small(SICK, scope=Scope(deny=("Private/",)))
-    text = desk.text("vault_info", section="settings") + desk.text("vault_info")
+    harness = small(SICK, scope=Scope(deny=("Private/",)))
+    text = harness.text("vault_info", section="settings") + harness.text("vault_info")
     assert "Bookmark: A.md (file)" in text
     assert "Excluded from search: Old/" in text
     assert "Links: shortest, Markdown" in text
@@ -79,9 +79,9 @@ def test_settings_name_no_hidden_note(small: Small) -> None:
 
 
 def test_hidden_notes_count_nowhere(small: Small) -> None:
-    desk = small(SICK, scope=Scope(deny=("Private/",)))
+    harness = small(SICK, scope=Scope(deny=("Private/",)))
     everything = "".join(
-        desk.text("vault_info", section=section)
+        harness.text("vault_info", section=section)
         for section in ("summary", "links", "problems", "duplicates", "conflicts", "settings")
     )
     assert "Secret" not in everything
@@ -90,7 +90,7 @@ def test_hidden_notes_count_nowhere(small: Small) -> None:
 
 def test_read_only_is_told(small: Small) -> None:
     assert "Open read-only" in small({}, scope=Scope(read_only=True)).text("vault_info")
-    assert "Open read-only" in small({}, name="v2").with_shop(read_only=True).text("vault_info")
+    assert "Open read-only" in small({}, name="v2").with_context(read_only=True).text("vault_info")
 
 
 def test_wrong_calls_are_named(small: Small) -> None:
@@ -124,18 +124,18 @@ def test_wrong_calls_are_named(small: Small) -> None:
     ],
 )
 def test_settings_are_told_in_words(small: Small, app: str, rows: list[str]) -> None:
-    desk = small({"A.md": "", ".obsidian/app.json": app})
-    assert set(rows) <= set(desk.rows("vault_info", section="settings"))
+    harness = small({"A.md": "", ".obsidian/app.json": app})
+    assert set(rows) <= set(harness.rows("vault_info", section="settings"))
 
 
 def test_the_summary_tells_of_names_that_no_path_can_hold(small: Small) -> None:
-    desk = small({"A.md": "x"})
+    harness = small({"A.md": "x"})
     for number in range(7):
-        place = desk.folder / os.fsdecode(b"odd %d \xff.md" % number)
+        place = harness.folder / os.fsdecode(b"odd %d \xff.md" % number)
         try:
             place.touch()
         except OSError:
             pytest.skip("this file system takes UTF-8 only")
-    summary = desk.text("vault_info")
+    summary = harness.text("vault_info")
     assert "not UTF-8 or hold control characters: 7 (odd 0 \\xff.md, " in summary
     assert "odd 4 \\xff.md, …)" in summary

@@ -35,34 +35,34 @@ import msgspec
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, VaultbridgeError
 from vaultbridge.limits import MIB
-from vaultbridge.tools.base.answer import Answer, TextPart, read
-from vaultbridge.tools.base.arguments import converted
+from vaultbridge.tools.base.answer import Answer, TextPart, answer_text
+from vaultbridge.tools.base.arguments import convert
 from vaultbridge.tools.base.catalog import PREFIX
-from vaultbridge.tools.base.schema import with_types
+from vaultbridge.tools.base.schema import add_types
 from vaultbridge.tools.base.tool import Effect, ForeignTool, ToolContext
 
 _REFERENCE: Final = "#/$defs/"
 
 
-def plugin_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def build_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """`defaults` by argument: those that can be JSON are told. Raises TypeError for a kind that cannot."""
     whole = msgspec.json.schema(arguments)
-    writer = _Writer(whole["$defs"])
+    writer = _SchemaWriter(whole["$defs"])
     schema: dict[str, Any] = writer.written(whole)
     # That no other arguments are taken is told by the error that meets them.
     schema.pop("additionalProperties", None)
     required = schema.pop("required", [])
     properties = schema.pop("properties", {})
     for name, default in defaults.items():
-        properties[name] |= _told(default)
+        properties[name] |= _default_entry(default)
     # What a call cannot do without comes first: that is how a reader meets it.
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
     if required:
         schema["required"] = required
-    return with_types({**schema, "$defs": writer.circular} if writer.circular else schema)
+    return add_types({**schema, "$defs": writer.circular} if writer.circular else schema)
 
 
-class _Writer:
+class _SchemaWriter:
     """`circular` are the kinds that contain themselves, as far as they were met."""
 
     def __init__(self, definitions: dict[str, Any]) -> None:
@@ -109,7 +109,7 @@ class _Writer:
         return found
 
 
-def _told(default: Any) -> dict[str, Any]:
+def _default_entry(default: Any) -> dict[str, Any]:
     """None says no more than that the argument may be left out."""
     if default is None:
         return {}
@@ -135,7 +135,7 @@ log = logging.getLogger("vaultbridge.plugins")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Marked(msgspec.Struct, frozen=True, kw_only=True):
+class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True):
     """What the decorator leaves on a function; a loader makes the tool of it, because only it knows the
     group."""
 
@@ -177,7 +177,7 @@ def tool(
     given."""
 
     def mark(function: F) -> F:
-        marked = Marked(
+        marked = ToolDeclaration(
             function=function,
             name=name or function.__name__,
             title=title,
@@ -191,7 +191,7 @@ def tool(
     return mark if function is None else mark(function)
 
 
-def made(marked: Marked, *, group: str) -> ForeignTool:
+def build_tool(marked: ToolDeclaration, *, group: str) -> ForeignTool:
     """The tool of a marked function. Raises InvalidArgument saying what is wrong with it."""
     if not NAME.fullmatch(marked.name):
         raise InvalidArgument(
@@ -211,9 +211,9 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
     description = inspect.getdoc(marked.function) or ""
     if not description:
         raise InvalidArgument(f"{marked.name} has no docstring.", hint="It is what an assistant reads.")
-    arguments, given, defaults = _signature(marked)
+    arguments, given, defaults = _read_signature(marked)
     try:
-        schema = plugin_schema(arguments, defaults)
+        schema = build_schema(arguments, defaults)
     except (TypeError, ValueError) as error:
         # The last line names the kind, those before are for who calls the library.
         why = str(error).strip().rpartition("\n")[2].rstrip(".")
@@ -222,15 +222,15 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
         vault = {"type": "string", "description": "needed when several vaults are open"}
         schema = {**schema, "properties": {**schema["properties"], "vault": vault}}
 
-    def run(shop: ToolContext, raw: dict[str, Any]) -> Answer:
+    def run(context: ToolContext, raw: dict[str, Any]) -> Answer:
         raw = dict(raw)
         own: dict[str, Any] = {}
         if Engine in given.values():
             chosen = raw.pop("vault", None) or ""
-            engine = shop.bench(chosen if isinstance(chosen, str) else "?").engine
+            engine = context.for_vault(chosen if isinstance(chosen, str) else "?").engine
             own = {key: engine for key, kind in given.items() if kind is Engine}
-        own |= {key: shop for key, kind in given.items() if kind is ToolContext}
-        filled = converted(raw, arguments)
+        own |= {key: context for key, kind in given.items() if kind is ToolContext}
+        filled = convert(raw, arguments)
         values = {field: getattr(filled, field) for field in arguments.__struct_fields__}
         return _run(marked, {**own, **values})
 
@@ -246,7 +246,7 @@ def made(marked: Marked, *, group: str) -> ForeignTool:
     )
 
 
-def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
+def _read_signature(marked: ToolDeclaration) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
     """The arguments as a Struct, the parameters that we fill in ourselves, and the defaults of the others."""
     try:
         hints = get_type_hints(marked.function, include_extras=True)
@@ -281,11 +281,11 @@ def _signature(marked: Marked) -> tuple[type[msgspec.Struct], dict[str, type], d
     return arguments, given, defaults
 
 
-def _run(marked: Marked, values: dict[str, Any]) -> Answer:
+def _run(marked: ToolDeclaration, values: dict[str, Any]) -> Answer:
     """Somebody else's code: whatever goes wrong in it is told without its innards."""
     try:
         result = marked.function(**values)
-        answer = _answer(asyncio.run(result) if inspect.iscoroutine(result) else result)
+        answer = _build_answer(asyncio.run(result) if inspect.iscoroutine(result) else result)
         size = sum(len(part.text.encode()) for part in answer.content if isinstance(part, TextPart))
     except VaultbridgeError:
         raise
@@ -299,18 +299,18 @@ def _run(marked: Marked, values: dict[str, Any]) -> Answer:
     return answer
 
 
-def _answer(result: Any) -> Answer:
+def _build_answer(result: Any) -> Answer:
     """Raises what cannot be made JSON of."""
     match result:
         case Answer():
             return result
         case None:
-            return read("Done.")
+            return answer_text("Done.")
         case str():
-            return read(result)
+            return answer_text(result)
         case dict():
             text = msgspec.json.encode(result)
             # Decoded again: every protocol then says the same, whatever the values were in Python.
             return Answer((TextPart(text.decode()),), msgspec.json.decode(text))
         case _:
-            return read(msgspec.json.encode(result).decode())
+            return answer_text(msgspec.json.encode(result).decode())

@@ -26,19 +26,19 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.errors import InvalidArgument, TimedOut
-from vaultbridge.plugins.decorator import MARK, Marked, made
+from vaultbridge.plugins.decorator import MARK, ToolDeclaration, build_tool
 from vaultbridge.system import Stamp, stamp_of
 from vaultbridge.tools.base.tool import ForeignTool
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-ASKED: Final = 1000
+MAX_REQUESTED: Final = 1000
 """How many names are remembered. Libraries ask for dozens of modules with an underscore that are nowhere;
 a program that asks for ever new ones is not followed for ever."""
 
 
-class Siblings(MetaPathFinder):
+class SiblingFinder(MetaPathFinder):
     """`fault` says why a file may not be run, "" when it may. Python asks from any thread."""
 
     def __init__(self, folder: Path, fault: Callable[[Path], str]) -> None:
@@ -76,7 +76,7 @@ class Siblings(MetaPathFinder):
             return None
         file = self._file(fullname)
         stamp = stamp_of(file)
-        if len(self._asked) < ASKED:
+        if len(self._asked) < MAX_REQUESTED:
             self._asked[fullname] = stamp
         if stamp is None:
             return None
@@ -107,7 +107,7 @@ FOUND_DEPTH: Final = 8
 """How deep lists of tools may lie in lists: one level is usual."""
 
 
-def file_tools(file: Path) -> list[ForeignTool]:
+def load_file(file: Path) -> list[ForeignTool]:
     """Run the file and collect its tools; the module stands in `sys.modules` as any other. Raises whatever
     the file raises."""
     name = module_name(file.name)
@@ -120,7 +120,7 @@ def file_tools(file: Path) -> list[ForeignTool]:
     try:
         # Compiled here rather than imported: a cached bytecode file knows changes only to the second.
         exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
-        return _tools_in(module, file.stem)
+        return _collect_tools(module, file.stem)
     except BaseException:
         if before is not None:
             sys.modules[name] = before
@@ -129,16 +129,16 @@ def file_tools(file: Path) -> list[ForeignTool]:
         raise
 
 
-def package_tools(point: EntryPoint) -> list[ForeignTool]:
+def load_entry_point(point: EntryPoint) -> list[ForeignTool]:
     """Raises whatever the package raises."""
-    return _tools_in(point.load(), point.name)
+    return _collect_tools(point.load(), point.name)
 
 
 def module_name(file_name: str) -> str:
     return f"vaultbridge_plugin_{file_name.removesuffix('.py')}"
 
 
-def within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[ForeignTool]:
+def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[ForeignTool]:
     """What `load` gives or raises. Raises TimedOut when it has not ended by then; it is left to itself, in a
     thread that does not keep the process alive."""
     outcome: queue.SimpleQueue[list[ForeignTool] | BaseException] = queue.SimpleQueue()
@@ -165,7 +165,7 @@ def within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Foreig
     return found
 
 
-def described(error: BaseException, file: Path) -> str:
+def describe_failure(error: BaseException, file: Path) -> str:
     """The fault and its line, in one line. Of the places on the way to it, the innermost in the file or
     beside it counts: nobody looks for their mistake in a library. A file that is not this one is named."""
     if isinstance(error, SyntaxError):
@@ -190,25 +190,25 @@ def _place(name: str | None, line: int | None, file: Path) -> str:
     return f"line {line}: " if found == file else f"{found.name}, line {line}: "
 
 
-def _tools_in(value: Any, group: str) -> list[ForeignTool]:
+def _collect_tools(value: Any, group: str) -> list[ForeignTool]:
     """The tools of a module, a marked function, or a list of those."""
-    found = _found(value, FOUND_DEPTH)
-    return [tool if isinstance(tool, ForeignTool) else made(tool, group=group) for tool in found]
+    found = _find_declarations(value, FOUND_DEPTH)
+    return [tool if isinstance(tool, ForeignTool) else build_tool(tool, group=group) for tool in found]
 
 
-def _found(value: Any, depth: int) -> Iterator[Marked | ForeignTool]:
+def _find_declarations(value: Any, depth: int) -> Iterator[ToolDeclaration | ForeignTool]:
     if isinstance(value, ModuleType):
         for member in list(vars(value).values()):
             marked = getattr(member, MARK, None)
             # A function that was imported from another file is that file's tool.
-            if isinstance(marked, Marked) and marked.function.__module__ == value.__name__:
+            if isinstance(marked, ToolDeclaration) and marked.function.__module__ == value.__name__:
                 yield marked
     elif isinstance(value, ForeignTool):
         yield value
-    elif isinstance(getattr(value, MARK, None), Marked):
+    elif isinstance(getattr(value, MARK, None), ToolDeclaration):
         yield getattr(value, MARK)
     elif isinstance(value, list | tuple) and depth:
         for member in value:
-            yield from _found(member, depth - 1)
+            yield from _find_declarations(member, depth - 1)
     else:
         raise InvalidArgument("It is neither a module, a tool nor a list of tools.")

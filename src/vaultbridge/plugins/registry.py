@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Final
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.plugins.loading import (
     LOAD_SECONDS,
-    Siblings,
-    described,
-    file_tools,
+    SiblingFinder,
+    describe_failure,
+    load_entry_point,
+    load_file,
     module_name,
-    package_tools,
-    within,
+    run_within,
 )
 from vaultbridge.system import Stamp, stamp_of
 from vaultbridge.tools.base.catalog import Catalog
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 FOLDER: Final = "tools"
 ENTRY_POINTS: Final = "vaultbridge.tools"
 
-FILES: Final = 100
+MAX_FILES: Final = 100
 """The most files that are loaded; they are one person's."""
 
-FILE_BYTES: Final = 1024 * 1024
+MAX_FILE_BYTES: Final = 1024 * 1024
 """The largest file that is loaded: it is source code."""
 
-MOST_TOOLS: Final = 400
+MAX_PLUGIN_TOOLS: Final = 400
 """The most tools of all files and packages together: with ours they fit into the catalog, and an assistant
 that has to choose among more chooses badly."""
 
@@ -52,7 +52,7 @@ IN_A_VAULT: Final = "it leads into a vault, where an assistant could write"
 log = logging.getLogger("vaultbridge.plugins")
 
 
-class PluginTools:
+class PluginRegistry:
     """`reserved` are the names and groups of the other tools. `switch` decides, before a tool is added,
     whether it is on."""
 
@@ -68,11 +68,11 @@ class PluginTools:
     ) -> None:
         self._catalog = catalog
         self._folder = folder
-        self._vaults = _real(vaults)
+        self._vaults = _resolve_all(vaults)
         self._reserved = reserved
         self._switch = switch
         self._load_seconds = load_seconds
-        self._siblings = Siblings(folder, self._fault)
+        self._siblings = SiblingFinder(folder, self._fault)
         self._seen: dict[str, Stamp] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
         self._waiting: dict[str, list[ForeignTool]] = {}
@@ -103,11 +103,11 @@ class PluginTools:
         from importlib.metadata import entry_points
 
         for point in entry_points(group=ENTRY_POINTS):
-            self._load(_source(point), partial(package_tools, point))
+            self._load(_name_source(point), partial(load_entry_point, point))
 
     def guard(self, vaults: Iterable[Path]) -> None:
         """These are the vaults now: whatever lies in one is no longer loaded."""
-        now = _real(vaults)
+        now = _resolve_all(vaults)
         if now != self._vaults:
             self._vaults = now
             self._look_again()
@@ -130,7 +130,7 @@ class PluginTools:
             return []
         self._siblings.offer()
         files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
-        return files[:FILES]
+        return files[:MAX_FILES]
 
     def _may_be_used(self) -> bool:
         """Whether the folder is there, and nobody else may write into it."""
@@ -143,7 +143,7 @@ class PluginTools:
         if self._is_in_a_vault(self._folder):
             self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
             return False
-        if _open_to_all(mode):
+        if _is_world_writable(mode):
             self._problem(FOLDER, "everybody on this machine may write into it")
             return False
         self.problems.pop(FOLDER, None)
@@ -156,9 +156,9 @@ class PluginTools:
             return IN_A_VAULT
         if not stat.S_ISREG(status.st_mode):
             return "it is no file"
-        if _open_to_all(status.st_mode):
+        if _is_world_writable(status.st_mode):
             return "everybody on this machine may write it"
-        return f"it has more than {FILE_BYTES} bytes" if status.st_size > FILE_BYTES else ""
+        return f"it has more than {MAX_FILE_BYTES} bytes" if status.st_size > MAX_FILE_BYTES else ""
 
     def _is_in_a_vault(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
@@ -174,7 +174,7 @@ class PluginTools:
             return
         self._seen[name] = signature
         if not (fault := self._fault(file)):
-            self._load(name, lambda: file_tools(file))
+            self._load(name, lambda: load_file(file))
             return
         if fault == IN_A_VAULT:
             self._withdraw(name)
@@ -184,12 +184,12 @@ class PluginTools:
         """Put what `load` gives in the place of what `name` gave before, or leave that."""
         self._waiting.pop(name, None)
         try:
-            fresh = within(self._load_seconds, load)
+            fresh = run_within(self._load_seconds, load)
         except VaultbridgeError as error:
             self._problem(name, str(error))
         except BaseException as error:
             # Raised in a thread of its own: even a KeyboardInterrupt is not meant for us.
-            self._problem(name, described(error, self._folder / name))
+            self._problem(name, describe_failure(error, self._folder / name))
             log.debug("loading %s failed", name, exc_info=True)
         else:
             self._admit(name, fresh)
@@ -205,14 +205,16 @@ class PluginTools:
         self.problems.pop(name, None)
         for tool in fresh:
             self._switch(tool)
-        self._catalog.exchange([tool.name for tool in self._tools.get(name, ())], fresh)
+        self._catalog.replace_tools([tool.name for tool in self._tools.get(name, ())], fresh)
         self._tools[name] = tuple(fresh)
         log.info("%s brings %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
 
     def _check(self, name: str, fresh: list[ForeignTool]) -> None:
         kept = [tool for source, tools in self._tools.items() if source != name for tool in tools]
-        if len(kept) + len(fresh) > MOST_TOOLS:
-            raise InvalidArgument(f"It has {len(fresh)} tools; all plugins together may have {MOST_TOOLS}.")
+        if len(kept) + len(fresh) > MAX_PLUGIN_TOOLS:
+            raise InvalidArgument(
+                f"It has {len(fresh)} tools; all plugins together may have {MAX_PLUGIN_TOOLS}."
+            )
         others = {tool.name for tool in kept}
         taken: set[str] = set()
         for tool in fresh:
@@ -240,7 +242,7 @@ class PluginTools:
     def _withdraw(self, name: str) -> None:
         self._waiting.pop(name, None)
         if gone := self._tools.pop(name, ()):
-            self._catalog.exchange([tool.name for tool in gone], ())
+            self._catalog.replace_tools([tool.name for tool in gone], ())
 
     def _problem(self, name: str, what: str) -> None:
         if self.problems.get(name) != what:
@@ -248,14 +250,14 @@ class PluginTools:
         self.problems[name] = what
 
 
-def _real(vaults: Iterable[Path]) -> tuple[Path, ...]:
+def _resolve_all(vaults: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(Path(os.path.realpath(vault)) for vault in vaults)
 
 
-def _open_to_all(mode: int) -> bool:
+def _is_world_writable(mode: int) -> bool:
     return os.name == "posix" and bool(mode & stat.S_IWOTH)
 
 
-def _source(point: EntryPoint) -> str:
+def _name_source(point: EntryPoint) -> str:
     """Two packages may call their entry points alike."""
     return f"{point.dist.name}:{point.name}" if point.dist is not None else point.name

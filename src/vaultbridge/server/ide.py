@@ -26,7 +26,7 @@ from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.server.config.model import IdeConfig
-from vaultbridge.tools.base.tool import Focused, Opened, Selected
+from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
 from vaultbridge.vault.obsidian import is_obsidian_running
 
 if TYPE_CHECKING:
@@ -122,24 +122,24 @@ class HubAccess:
     def desk_of(self, folder: Path, desk: EditorHub) -> None:
         self._desks = {**self._desks, folder: desk}
 
-    def focus(self, folder: Path) -> Focused | None:
+    def focus(self, folder: Path) -> ActiveNote | None:
         desk = self._desks.get(folder)
         if desk is None:
             workspace = self._workspace(folder)
-            return None if workspace is None or workspace.active is None else Focused(workspace.active)
+            return None if workspace is None or workspace.active is None else ActiveNote(workspace.active)
         found = self._ask(desk.state.focus)
         if found is None:
             return None
         selection = found.selection
-        return Focused(found.path, Selected(selection.text, selection.start.line, selection.end.line))
+        return ActiveNote(found.path, SelectedText(selection.text, selection.start.line, selection.end.line))
 
-    def open_files(self, folder: Path) -> Sequence[Opened]:
+    def open_files(self, folder: Path) -> Sequence[OpenFile]:
         desk = self._desks.get(folder)
         if desk is None:
             workspace = self._workspace(folder)
             paths = [] if workspace is None else [file.path for file in workspace.open_files]
-            return [Opened(path) for path in dict.fromkeys(paths)]
-        return [Opened(file.path, dirty=file.dirty) for file in self._ask(desk.state.open_files)]
+            return [OpenFile(path) for path in dict.fromkeys(paths)]
+        return [OpenFile(file.path, dirty=file.dirty) for file in self._ask(desk.state.open_files)]
 
     def _ask(self, question: Callable[[], T]) -> T:
         """The state belongs to the event loop."""

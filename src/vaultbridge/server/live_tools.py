@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from vaultbridge.plugins.registry import FOLDER, PluginTools
+from vaultbridge.plugins.registry import FOLDER, PluginRegistry
 from vaultbridge.server.config.model import ToolsConfig
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import AnyTool
@@ -55,7 +55,7 @@ class LiveTools:
         self._checked = False
         """Whether the names in the configuration have been compared with the tools there are."""
         self._switches = Switches(catalog, config)
-        self.plugins = PluginTools(
+        self.plugins = PluginRegistry(
             catalog,
             folder / FOLDER,
             vaults=vaults,

@@ -63,7 +63,7 @@ class StdioLive:
         """As far as what a person has open is shared."""
         from msgspec.structs import replace
 
-        return replace(shop, shares_open=self._shares)
+        return replace(shop, shares_open_files=self._shares)
 
     def load(self) -> Catalog:
         from vaultbridge.server.config.follow import FollowedConfig, warn_of_vaults

@@ -11,7 +11,16 @@ from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
-from vaultbridge.tools.base.answer import Answer, FilePart, ImagePart, building, cut, done, outcome_data, read
+from vaultbridge.tools.base.answer import (
+    Answer,
+    FilePart,
+    ImagePart,
+    answer_data,
+    answer_text,
+    cut_text,
+    describe_outcome,
+    wait_for_index,
+)
 from vaultbridge.tools.base.schema import Arguments, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -80,25 +89,25 @@ class AddAttachment(Arguments, frozen=True, kw_only=True):
     note: Annotated[str, Meta(description="Note it is for; decides the folder")] = ""
 
 
-def run(bench: VaultContext, arguments: Attachment) -> Answer:
+def run(context: VaultContext, arguments: Attachment) -> Answer:
     from vaultbridge.engine.files import size_of
 
-    path = bench.engine.find(arguments.name)
-    size, kind = size_of(bench.engine, path), media_type(path)
+    path = context.engine.find(arguments.name)
+    size, kind = size_of(context.engine, path), media_type(path)
     if arguments.action == "info":
-        notes = building(bench)
-        links = len({link.source for link in bench.engine.ask.backlinks(path)})
-        return read("\n".join((*notes, f"{path}  {kind}  {size} bytes  linked from {links} notes")))
+        notes = wait_for_index(context)
+        links = len({link.source for link in context.engine.ask.backlinks(path)})
+        return answer_text("\n".join((*notes, f"{path}  {kind}  {size} bytes  linked from {links} notes")))
     if kind.startswith("text/") or kind in _TEXTS:
-        return _text(bench, path, arguments)
+        return _text(context, path, arguments)
     if size > arguments.max_bytes:
         raise InvalidArgument(
             f"{path} has {size} bytes; max_bytes is {arguments.max_bytes}.",
             argument="max_bytes",
             hint=f"At most {FILE_BYTES} bytes can be given.",
         )
-    data = bench.engine.read_bytes(path)
-    vault = bench.engine.name
+    data = context.engine.read_bytes(path)
+    vault = context.engine.name
     return Answer(
         (ImagePart(data, kind, vault, path) if kind in SHOWN_IMAGES else FilePart(data, kind, vault, path),)
     )
@@ -107,24 +116,24 @@ def run(bench: VaultContext, arguments: Attachment) -> Answer:
 _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xml"})
 
 
-def _text(bench: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
+def _text(context: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
     from vaultbridge.markdown.text import decode
 
-    text = decode(bench.engine.read_bytes(path)).text
-    return read(f"[{path}]\n{cut(text, start=arguments.start, max_chars=arguments.max_chars)}")
+    text = decode(context.engine.read_bytes(path)).text
+    return answer_text(f"[{path}]\n{cut_text(text, start=arguments.start, max_chars=arguments.max_chars)}")
 
 
-def run_add(bench: VaultContext, arguments: AddAttachment) -> Answer:
+def run_add(context: VaultContext, arguments: AddAttachment) -> Answer:
     from vaultbridge.engine.files import link_to, place_for
     from vaultbridge.engine.operations import AddFile
 
     data = _decoded(arguments.data)
-    note = bench.engine.find(arguments.note) if arguments.note else None
-    path = place_for(bench.engine, arguments.name, note)
-    outcome = bench.engine.apply([AddFile(path=path, data=data)], actor=bench.shop.actor)
-    link = link_to(bench.engine, path, note)
-    told = outcome_data(outcome, path)
-    return done({"path": path, "link": link, "bytes": len(data), **told})
+    note = context.engine.find(arguments.note) if arguments.note else None
+    path = place_for(context.engine, arguments.name, note)
+    outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
+    link = link_to(context.engine, path, note)
+    told = describe_outcome(outcome, path)
+    return answer_data({"path": path, "link": link, "bytes": len(data), **told})
 
 
 def _decoded(text: str) -> bytes:

@@ -8,8 +8,8 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, building, read
-from vaultbridge.tools.base.arguments import taken_apart
+from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, answer_text, wait_for_index
+from vaultbridge.tools.base.arguments import parse_reference
 from vaultbridge.tools.base.schema import Arguments, Limit, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -29,23 +29,23 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: BaseQuery) -> Answer:
+def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     from vaultbridge.bases.parse import parse_base
     from vaultbridge.engine.base_query import base_of, query
 
     if bool(arguments.name) == bool(arguments.base):
         raise InvalidArgument("Give name or base, one of them.", argument="name")
-    named = taken_apart(arguments.name)
+    named = parse_reference(arguments.name)
     view = arguments.view or named.heading
     if arguments.base:
         base, text, where = parse_base(arguments.base), arguments.base, None
     else:
-        base, text, where = base_of(bench.engine, _file(bench, named.name), block=arguments.block)
-    this = bench.engine.find(arguments.this) if arguments.this else where
-    progress = bench.shop.progress
-    unfinished = building(bench)
+        base, text, where = base_of(context.engine, _file(context, named.name), block=arguments.block)
+    this = context.engine.find(arguments.this) if arguments.this else where
+    progress = context.tool_context.progress
+    unfinished = wait_for_index(context)
     result = query(
-        bench.engine,
+        context.engine,
         base,
         text,
         view or None,
@@ -56,18 +56,18 @@ def run(bench: VaultContext, arguments: BaseQuery) -> Answer:
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(one.name for one in base.views)})")
-    return read("\n".join([*unfinished, _table(result, arguments), *lines]))
+    return answer_text("\n".join([*unfinished, _table(result, arguments), *lines]))
 
 
-def _file(bench: VaultContext, name: str) -> str:
+def _file(context: VaultContext, name: str) -> str:
     """A base is named with or without its ending; a note of the name comes first, as it does in a link."""
     try:
-        return bench.engine.find(name)
+        return context.engine.find(name)
     except NoteNotFound:
         if name.lower().endswith(".base"):
             raise
         try:
-            return bench.engine.find(f"{name}.base")
+            return context.engine.find(f"{name}.base")
         except NoteNotFound:
             pass
         raise

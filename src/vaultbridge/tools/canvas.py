@@ -9,8 +9,15 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import fields, replace
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import Answer, cut, done, outcome_answer, outcome_data, read
-from vaultbridge.tools.base.arguments import given, is_blank, shown
+from vaultbridge.tools.base.answer import (
+    Answer,
+    answer_data,
+    answer_outcome,
+    answer_text,
+    cut_text,
+    describe_outcome,
+)
+from vaultbridge.tools.base.arguments import is_blank, is_given, quote_value
 from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -55,40 +62,40 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_edit(bench: VaultContext, arguments: EditCanvas) -> Answer:
+def run_edit(context: VaultContext, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.files import edit_canvas
 
     arguments = _without_blanks(arguments)
     if arguments.action == "create":
-        return _create(bench, arguments)
+        return _create(context, arguments)
     view, edited, outcome = edit_canvas(
-        bench.engine,
+        context.engine,
         arguments.name,
-        lambda text: _edit(bench, text, arguments),
+        lambda text: _edit(context, text, arguments),
         expected=arguments.expected,
         dry_run=arguments.dry_run,
-        actor=bench.shop.actor,
+        actor=context.tool_context.actor,
     )
-    return outcome_answer(outcome, view.path, path=view.path, id=edited.id)
+    return answer_outcome(outcome, view.path, path=view.path, id=edited.id)
 
 
-def run(bench: VaultContext, arguments: Canvas) -> Answer:
+def run(context: VaultContext, arguments: Canvas) -> Answer:
     from vaultbridge.canvas.outline import render_outline
     from vaultbridge.canvas.parse import read_canvas
     from vaultbridge.engine.files import canvas_view
 
-    view = canvas_view(bench.engine, arguments.name)
+    view = canvas_view(context.engine, arguments.name)
     canvas = read_canvas(view.text)
     problems = "".join(f"(problem, line {one.line}: {one.message})\n" for one in canvas.problems)
-    text = cut(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
-    return read(f"[{view.path} | hash {view.hash}]\n{text}")
+    text = cut_text(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)
+    return answer_text(f"[{view.path} | hash {view.hash}]\n{text}")
 
 
 def _without_blanks(arguments: EditCanvas) -> EditCanvas:
     """An empty text or a 0 is a value that a card may have. But no card is 0 pixels wide, and no file or url
     is empty: a caller that says so fills in every argument, and none of its blanks are meant."""
     impossible = (arguments.width, arguments.height, arguments.file, arguments.url)
-    if not any(given(value) and is_blank(value) for value in impossible):
+    if not any(is_given(value) and is_blank(value) for value in impossible):
         return arguments
     blank = [
         field.name
@@ -98,21 +105,21 @@ def _without_blanks(arguments: EditCanvas) -> EditCanvas:
     return replace(arguments, **dict.fromkeys(blank, UNSET))
 
 
-def _create(bench: VaultContext, arguments: EditCanvas) -> Answer:
+def _create(context: VaultContext, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.operations import Create
 
     name = arguments.name if arguments.name.lower().endswith(".canvas") else f"{arguments.name}.canvas"
-    outcome = bench.engine.apply(
+    outcome = context.engine.apply(
         [Create(note=name, content='{\n\t"nodes":[],\n\t"edges":[]\n}')],
         dry_run=arguments.dry_run,
-        actor=bench.shop.actor,
+        actor=context.tool_context.actor,
     )
     path = next(file.path for file in outcome.files if file.change == "created")
-    told = outcome_data(outcome, path)
-    return done({"path": path, "created": True, **told}, changed=not arguments.dry_run)
+    told = describe_outcome(outcome, path)
+    return answer_data({"path": path, "created": True, **told}, changed=not arguments.dry_run)
 
 
-def _edit(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _edit(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
     import os
 
     from vaultbridge.canvas.edit import Placement, add_card, connect
@@ -128,7 +135,7 @@ def _edit(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
                 near=arguments.near,
                 group=arguments.group,
             )
-            card = _new_card(bench, arguments)
+            card = _new_card(context, arguments)
             return add_card(text, card, random_bytes=os.urandom, placement=placement, color=color)
         case "connect":
             for argument in ("from_id", "to_id"):
@@ -139,10 +146,10 @@ def _edit(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
                 text, arguments.from_id, arguments.to_id, random_bytes=os.urandom, label=label, color=color
             )
         case _:
-            return _change(bench, text, arguments)
+            return _change(context, text, arguments)
 
 
-def _change(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _change(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
     from vaultbridge.canvas.edit import remove_card, remove_edge, update_card, update_edge
     from vaultbridge.canvas.parse import read_canvas
 
@@ -154,14 +161,14 @@ def _change(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit
     changes: dict[str, Any] = {
         key: getattr(arguments, key)
         for key in ("text", "url", "label", "color", "x", "y", "width", "height")
-        if given(getattr(arguments, key))
+        if is_given(getattr(arguments, key))
     }
     if "color" in changes:
         changes["color"] = _color(arguments) or None
     if "url" in changes:
         changes["url"] = _url(arguments)
     if isinstance(arguments.file, str):
-        path, subpath = _file(bench, arguments.file)
+        path, subpath = _file(context, arguments.file)
         changes |= {"file": path, "subpath": subpath or None}
     if is_edge:
         ends = {"fromNode": arguments.from_id, "toNode": arguments.to_id}
@@ -171,10 +178,10 @@ def _change(bench: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit
     return update_edge(text, arguments.id, changes) if is_edge else update_card(text, arguments.id, changes)
 
 
-def _new_card(bench: VaultContext, arguments: EditCanvas) -> NewCard:
+def _new_card(context: VaultContext, arguments: EditCanvas) -> NewCard:
     from vaultbridge.canvas.edit import NewFile, NewGroup, NewLink, NewText
 
-    asked = [key for key in ("text", "file", "url", "label") if given(getattr(arguments, key))]
+    asked = [key for key in ("text", "file", "url", "label") if is_given(getattr(arguments, key))]
     if len(asked) != 1:
         raise InvalidArgument(
             f"A new card is one thing; {' and '.join(asked) or 'nothing'} was given.",
@@ -185,17 +192,17 @@ def _new_card(bench: VaultContext, arguments: EditCanvas) -> NewCard:
         case "text":
             return NewText(str(arguments.text))
         case "file":
-            return NewFile(*_file(bench, str(arguments.file)))
+            return NewFile(*_file(context, str(arguments.file)))
         case "url":
             return NewLink(_url(arguments))
         case _:
             return NewGroup(str(arguments.label), arguments.around)
 
 
-def _file(bench: VaultContext, written: str) -> tuple[str, str]:
+def _file(context: VaultContext, written: str) -> tuple[str, str]:
     """The path and the subpath of a file card."""
     name, mark, sub = written.partition("#")
-    return bench.engine.find(name), mark + sub
+    return context.engine.find(name), mark + sub
 
 
 def _color(arguments: EditCanvas) -> str:
@@ -203,7 +210,9 @@ def _color(arguments: EditCanvas) -> str:
     color = arguments.color if isinstance(arguments.color, str) else ""
     if color and not _COLOR.fullmatch(color):
         raise InvalidArgument(
-            f"color is {shown(color)}.", argument="color", hint="Give 1 to 6, or #rrggbb in hexadecimal."
+            f"color is {quote_value(color)}.",
+            argument="color",
+            hint="Give 1 to 6, or #rrggbb in hexadecimal.",
         )
     return color
 
@@ -212,7 +221,9 @@ def _url(arguments: EditCanvas) -> str:
     url = str(arguments.url)
     if not _ADDRESS.match(url):
         raise InvalidArgument(
-            f"url is {shown(url)}.", argument="url", hint="Give a whole address, such as https://example.org."
+            f"url is {quote_value(url)}.",
+            argument="url",
+            hint="Give a whole address, such as https://example.org.",
         )
     return url
 

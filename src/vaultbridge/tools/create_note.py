@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, NOTICES_LISTED, Answer, done
-from vaultbridge.tools.base.arguments import is_link, must_be_whole, taken_apart
-from vaultbridge.tools.base.schema import Arguments, Values
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, NOTICES_LISTED, Answer, answer_data
+from vaultbridge.tools.base.arguments import is_link, parse_reference, require_whole_note
+from vaultbridge.tools.base.schema import Arguments, PropertyValues
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 
@@ -18,21 +18,21 @@ class CreateNote(Arguments, frozen=True, kw_only=True):
     content: Annotated[str, Meta(description="Initial note content (markdown)")] = ""
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
     template: Annotated[str, Meta(description="Template to start from; content follows it")] = ""
-    properties: Values = field(default_factory=dict)
+    properties: PropertyValues = field(default_factory=dict)
 
 
-def run(bench: VaultContext, arguments: CreateNote) -> Answer:
+def run(context: VaultContext, arguments: CreateNote) -> Answer:
     from vaultbridge.engine.operations import Create
 
-    must_be_whole(arguments.name)
-    name = taken_apart(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
+    require_whole_note(arguments.name)
+    name = parse_reference(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
     if name.endswith("/"):
         raise InvalidArgument(
             "name ends with /: that is a folder.",
             argument="name",
             hint="Name the note too, such as Folder/Note; the folder is made with it.",
         )
-    outcome = bench.engine.apply(
+    outcome = context.engine.apply(
         [
             Create(
                 note=name,
@@ -42,14 +42,14 @@ def run(bench: VaultContext, arguments: CreateNote) -> Answer:
                 properties=arguments.properties,
             )
         ],
-        actor=bench.shop.actor,
+        actor=context.tool_context.actor,
     )
     made = next((file.path for file in outcome.files if file.change == "created"), "")
     # Nothing made: the note was there. It may be unchanged, and then the outcome does not name it.
-    data: dict[str, Any] = {"path": made or bench.engine.find(name), "created": bool(made)}
+    data: dict[str, Any] = {"path": made or context.engine.find(name), "created": bool(made)}
     if outcome.notices:
         data["notices"] = list(outcome.notices[:NOTICES_LISTED])
-    return done(data, changed=bool(outcome.files))
+    return answer_data(data, changed=bool(outcome.files))
 
 
 CREATE_NOTE = Tool(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.base.answer import Answer, done, outcome_data, read
-from vaultbridge.tools.base.schema import Arguments, Create, Heading, MaxChars, Start
+from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, describe_outcome
+from vaultbridge.tools.base.schema import Arguments, CreateHeading, Heading, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -37,21 +37,21 @@ class WriteDailyNote(Arguments, frozen=True, kw_only=True):
     action: Annotated[Literal["append", "prepend", "create"], Meta(description="What to do")] = "append"
     content: Annotated[str, Meta(description="Markdown")] = ""
     heading: Heading = ""
-    create: Create = False
+    create: CreateHeading = False
     period: PeriodName = "daily"
     date: Day = "today"
 
 
-def run(bench: VaultContext, arguments: DailyNote) -> Answer:
+def run(context: VaultContext, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.templates import periodic_note
 
-    note = periodic_note(bench.engine, arguments.period, arguments.date)
+    note = periodic_note(context.engine, arguments.period, arguments.date)
     if arguments.action == "path":
-        return read(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
-    return _read(bench, note, arguments)
+        return answer_text(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
+    return _read(context, note, arguments)
 
 
-def _read(bench: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
+def _read(context: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.reading import Part
     from vaultbridge.tools.read_note import note_text
 
@@ -60,18 +60,18 @@ def _read(bench: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
         missing.hint = "It does not exist yet: write_daily_note makes it."
         raise missing
     part = Part(heading=arguments.heading, start=arguments.start, max_chars=arguments.max_chars)
-    return read(note_text(bench, note.path, part))
+    return answer_text(note_text(context, note.path, part))
 
 
-def run_write(bench: VaultContext, arguments: WriteDailyNote) -> Answer:
+def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
     from vaultbridge.engine.templates import adding, periodic_note
 
-    note = periodic_note(bench.engine, arguments.period, arguments.date)
+    note = periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:
         raise InvalidArgument("content is missing.", argument="content", hint="What should be added?")
     operations, notices = adding(
-        bench.engine,
+        context.engine,
         note,
         arguments.content,
         heading=arguments.heading,
@@ -82,12 +82,12 @@ def run_write(bench: VaultContext, arguments: WriteDailyNote) -> Answer:
         operations = []
     data = {"path": note.path, "created": not note.exists}
     if not operations:
-        return done({**data, "unchanged": True}, changed=False)
-    outcome = bench.engine.apply(operations, label=f"{note.period} note", actor=bench.shop.actor)
-    told = outcome_data(outcome, note.path)
+        return answer_data({**data, "unchanged": True}, changed=False)
+    outcome = context.engine.apply(operations, label=f"{note.period} note", actor=context.tool_context.actor)
+    told = describe_outcome(outcome, note.path)
     if notices:
         told["notices"] = [*told.get("notices", []), *notices]
-    return done({**data, **told}, changed=bool(outcome.files))
+    return answer_data({**data, **told}, changed=bool(outcome.files))
 
 
 DAILY_NOTE = Tool(

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, outcome_answer, place_of_deleted
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
-    converted,
-    given,
+    convert,
     is_blank,
+    is_given,
     is_link,
-    must_be_whole,
-    one_note_name,
-    shown,
-    taken_apart,
+    merge_path_alias,
+    parse_reference,
+    quote_value,
+    require_whole_note,
 )
-from vaultbridge.tools.base.schema import Arguments, Create, DryRun, Expected, NoteName, Values
+from vaultbridge.tools.base.schema import Arguments, CreateHeading, DryRun, Expected, NoteName, PropertyValues
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class EditFields(Arguments, frozen=True, kw_only=True):
 
     content: Annotated[str, Meta(description="Markdown")] | UnsetType = UNSET
     heading: Annotated[str, Meta(description="Heading, or A#B")] | UnsetType = UNSET
-    create: Create | UnsetType = UNSET
+    create: CreateHeading | UnsetType = UNSET
     block: Annotated[str, Meta(description="Block id")] | UnsetType = UNSET
     line: Annotated[int, Meta(description="Line number")] | UnsetType = UNSET
     old: Annotated[str, Meta(description="Must occur once, unless all")] | UnsetType = UNSET
@@ -136,7 +136,7 @@ class BatchItem(EditFields, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="Note")] | UnsetType = UNSET
     overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] | UnsetType = UNSET
     template: Annotated[str, Meta(description="Template to start from")] | UnsetType = UNSET
-    properties: Values | UnsetType = UNSET
+    properties: PropertyValues | UnsetType = UNSET
     expected: Expected | UnsetType = UNSET
 
 
@@ -144,11 +144,13 @@ def batch_item(value: Any, number: int) -> Operation:
     """One operation of a batch from JSON. Raises InvalidArgument, naming its place in the list."""
     where = f"operations[{number}]"
     if not isinstance(value, dict):
-        raise InvalidArgument(f"{where} is {shown(value)}.", argument=where, hint="It should be an object.")
-    item = converted(one_note_name(value, "name", where=where), BatchItem, where=where)
+        raise InvalidArgument(
+            f"{where} is {quote_value(value)}.", argument=where, hint="It should be an object."
+        )
+    item = convert(merge_path_alias(value, "name", where=where), BatchItem, where=where)
     if item.op not in get_args(BatchOp):
         raise InvalidArgument(
-            f"{where}.op is {shown(item.op)}.",
+            f"{where}.op is {quote_value(item.op)}.",
             argument=f"{where}.op",
             hint=f"It should be one of: {', '.join(get_args(BatchOp))}.",
         )
@@ -194,7 +196,7 @@ def op_fields(
     found: dict[str, Any] = {}
     for field in fields.__struct_fields__:
         value = getattr(fields, field)
-        if field in _COMMON or not given(value):
+        if field in _COMMON or not is_given(value):
             continue
         if is_blank(value) and (field not in needed or field in _NEVER_BLANK):
             continue
@@ -218,12 +220,12 @@ def op_fields(
 def _pointed_to(link: str, fields: Struct, op: str, argument: str) -> dict[str, str]:
     """The place in the note that a link names, unless the call itself names one. An op that takes no such
     place refuses the link: it would change more than was pointed to."""
-    named = taken_apart(link)
+    named = parse_reference(link)
     place = {key: value for key, value in (("heading", named.heading), ("block", named.block)) if value}
     if not place.keys() <= {*_FIELDS[op][0], *_FIELDS[op][1]}:
-        must_be_whole(link, argument)
+        require_whole_note(link, argument)
     values = (getattr(fields, key, UNSET) for key in _PLACE)
-    stated = any(given(value) and not is_blank(value) for value in values)
+    stated = any(is_given(value) and not is_blank(value) for value in values)
     return {} if stated else place
 
 
@@ -259,29 +261,29 @@ class EditNote(EditFields, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run(bench: VaultContext, arguments: EditNote) -> Answer:
+def run(context: VaultContext, arguments: EditNote) -> Answer:
     if arguments.op == "insert_template":
-        return _insert_template(bench, arguments)
+        return _insert_template(context, arguments)
     wanted = operation(arguments.op, arguments.name, arguments, expected=arguments.expected)
     name = task_address(arguments.name)[0] if arguments.op == "set_task" else arguments.name
     # Without a name a tag is renamed in every note.
-    path = bench.engine.find(name) if name.strip() else ""
-    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
-    return outcome_answer(outcome, path, **({"path": path} if path else {}))
+    path = context.engine.find(name) if name.strip() else ""
+    outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)
+    return answer_outcome(outcome, path, **({"path": path} if path else {}))
 
 
-def _insert_template(bench: VaultContext, arguments: EditNote) -> Answer:
+def _insert_template(context: VaultContext, arguments: EditNote) -> Answer:
     from vaultbridge.engine.templates import inserting
 
     fields = op_fields("insert_template", arguments)
     if fields.get("heading") and fields.get("line"):
         raise InvalidArgument("Give heading or line, not both.", argument="line")
-    path = bench.engine.find(arguments.name)
-    operations = inserting(bench.engine, path=path, expected=arguments.expected, **fields)
-    outcome = bench.engine.apply(
-        operations, dry_run=arguments.dry_run, label="insert template", actor=bench.shop.actor
+    path = context.engine.find(arguments.name)
+    operations = inserting(context.engine, path=path, expected=arguments.expected, **fields)
+    outcome = context.engine.apply(
+        operations, dry_run=arguments.dry_run, label="insert template", actor=context.tool_context.actor
     )
-    return outcome_answer(outcome, path, path=path)
+    return answer_outcome(outcome, path, path=path)
 
 
 EDIT_NOTE = Tool(
@@ -318,13 +320,13 @@ class Batch(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_batch(bench: VaultContext, arguments: Batch) -> Answer:
+def run_batch(context: VaultContext, arguments: Batch) -> Answer:
     if not arguments.operations:
         raise InvalidArgument("operations is empty.", argument="operations", hint="Give at least one.")
     wanted = [batch_item(item, number) for number, item in enumerate(arguments.operations)]
-    outcome = bench.engine.apply(wanted, dry_run=arguments.dry_run, actor=bench.shop.actor)
-    went = place_of_deleted(bench.engine, outcome)
-    return outcome_answer(outcome, operations=len(wanted), **went)
+    outcome = context.engine.apply(wanted, dry_run=arguments.dry_run, actor=context.tool_context.actor)
+    went = describe_trash(context.engine, outcome)
+    return answer_outcome(outcome, operations=len(wanted), **went)
 
 
 BATCH = Tool(

@@ -16,12 +16,12 @@ import msgspec
 from msgspec import NODEFAULT, UnsetType
 from msgspec.structs import FieldInfo
 
-from vaultbridge.tools.base.schema import KEPT, derived_schema
+from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema
 from vaultbridge.tools.base.tool import Tool
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
 
-def schemas() -> bytes:
+def render_schemas() -> bytes:
     """One line for each Struct of arguments, by its name."""
     kinds = [tool.arguments for tool in STANDARD_TOOLS]
     assert len({kind.__name__ for kind in kinds}) == len(kinds), "two Structs of arguments share a name"
@@ -30,7 +30,7 @@ def schemas() -> bytes:
 
 
 def _line(kind: type[msgspec.Struct]) -> str:
-    return msgspec.json.encode(derived_schema(kind)).decode()
+    return msgspec.json.encode(derive_schema(kind)).decode()
 
 
 BEGIN: Final = "<!-- reference: made by vaultbridge.tools.generate -->"
@@ -51,7 +51,7 @@ _SHARED: Final = {
 """What an assistant knows from an argument's name, and a person would like to read."""
 
 
-def reference() -> str:
+def render_reference() -> str:
     return "\n".join(line for tool in STANDARD_TOOLS for line in _section(tool))
 
 
@@ -97,18 +97,18 @@ def _default(field: FieldInfo) -> str:
     return f"`{msgspec.json.encode(value).decode()}`"
 
 
-def with_reference(page: str) -> str:
+def insert_reference(page: str) -> str:
     """The page with the part between the marks made anew."""
     head, begin, rest = page.partition(BEGIN)
     _, end, tail = rest.partition(END)
     assert begin and end, "the page has no place for the reference"
-    return f"{head}{BEGIN}\n\n{reference()}\n{END}{tail}"
+    return f"{head}{BEGIN}\n\n{render_reference()}\n{END}{tail}"
 
 
 def main(argv: list[str]) -> None:
-    KEPT.write_bytes(schemas())
+    STORED_SCHEMAS.write_bytes(render_schemas())
     page = Path(argv[0])
-    page.write_text(with_reference(page.read_text("utf-8")), "utf-8")
+    page.write_text(insert_reference(page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.markdown.text import replace_surrogates
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, cut, outcome_answer, read
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, answer_text, cut_text
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -35,26 +35,26 @@ class Undo(Arguments, frozen=True, kw_only=True):
     force: Annotated[bool, Meta(description="Even if the note changed since")] = False
 
 
-def run(bench: VaultContext, arguments: History) -> Answer:
-    engine = bench.engine
+def run(context: VaultContext, arguments: History) -> Answer:
+    engine = context.engine
     if not arguments.id:
-        return read(_list(bench, arguments))
+        return answer_text(_list(context, arguments))
     diff = engine.diff(arguments.id) or "(no text was changed)"
-    return read(cut(diff, start=arguments.start, max_chars=arguments.max_chars))
+    return answer_text(cut_text(diff, start=arguments.start, max_chars=arguments.max_chars))
 
 
-def run_undo(bench: VaultContext, arguments: Undo) -> Answer:
-    number = arguments.id or bench.engine.last_change()
-    outcome = bench.engine.undo(number, force=arguments.force, actor=bench.shop.actor)
-    return outcome_answer(outcome, undone=number)
+def run_undo(context: VaultContext, arguments: Undo) -> Answer:
+    number = arguments.id or context.engine.last_change()
+    outcome = context.engine.undo(number, force=arguments.force, actor=context.tool_context.actor)
+    return answer_outcome(outcome, undone=number)
 
 
-def _list(bench: VaultContext, arguments: History) -> str:
+def _list(context: VaultContext, arguments: History) -> str:
     """One file's story is followed back through its names, so an older page is cut out of the whole story."""
     from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
-    story = bench.engine.history(arguments.name, limit=wanted)
+    story = context.engine.history(arguments.name, limit=wanted)
     found = [change for change in story if not arguments.before or change.id < arguments.before]
     shown = found[: arguments.limit]
     if not shown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -34,26 +34,26 @@ class Links(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: Links) -> Answer:
-    ask = bench.engine.ask
-    unfinished = building(bench)
+def run(context: VaultContext, arguments: Links) -> Answer:
+    ask = context.engine.ask
+    unfinished = wait_for_index(context)
     limit, offset = arguments.limit, arguments.offset
     shown: Iterable[str]
     match arguments.kind:
         case "backlinks":
-            path = _note(bench, arguments)
+            path = _note(context, arguments)
             rows = [f"{link.source}:{link.line}: {link.raw}" for link in ask.backlinks(path)]
-            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
+            shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             what, head = "backlinks", f"[to {path}]"
         case "outgoing":
-            path = _note(bench, arguments)
+            path = _note(context, arguments)
             # That others fit as well could be told of files that the caller may not see.
-            open_to_all = bench.engine.scope.unrestricted
+            open_to_all = context.engine.scope.unrestricted
             rows = [
                 _outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
                 for link in ask.outgoing(path)
             ]
-            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
+            shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             what, head = "links", f"[from {path}]"
         case "unresolved":
             names = ask.unresolved(limit=limit, offset=offset, sources=SOURCES_SHOWN)
@@ -66,25 +66,27 @@ def run(bench: VaultContext, arguments: Links) -> Answer:
             ends = ask.dead_ends(limit=limit, offset=offset)
             shown, total, what, head = ends.rows, ends.total, "notes without links", ""
         case "neighbourhood":
-            path = _note(bench, arguments)
+            path = _note(context, arguments)
             around = ask.neighbourhood(path, arguments.depth)
             rows = [f"{steps}  {other}" for other, steps in around.distances.items() if steps]
-            shown, total = sliced(rows, limit=limit, offset=offset), len(rows)
+            shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
-            return read("\n".join([*unfinished, *_way(bench, arguments)]))
-    return read(page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished))
+            return answer_text("\n".join([*unfinished, *_way(context, arguments)]))
+    return answer_text(
+        render_page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished)
+    )
 
 
-def _note(bench: VaultContext, arguments: Links) -> VaultPath:
+def _note(context: VaultContext, arguments: Links) -> VaultPath:
     if not arguments.name:
         raise InvalidArgument(
             f"name is missing: {arguments.kind} of which note?",
             argument="name",
             hint="Only unresolved, orphans and dead_ends concern the whole vault.",
         )
-    return bench.engine.find(arguments.name)
+    return context.engine.find(arguments.name)
 
 
 def _outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> str:
@@ -97,14 +99,14 @@ def _unresolved(found: UnresolvedTarget) -> str:
     return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
 
 
-def _way(bench: VaultContext, arguments: Links) -> list[str]:
+def _way(context: VaultContext, arguments: Links) -> list[str]:
     from vaultbridge.links.graph import Path
 
-    start = _note(bench, arguments)
+    start = _note(context, arguments)
     if not arguments.to:
         raise InvalidArgument("to is missing: the path to which note?", argument="to")
-    goal = bench.engine.find(arguments.to)
-    match bench.engine.ask.path_between(start, goal):
+    goal = context.engine.find(arguments.to)
+    match context.engine.ask.path_between(start, goal):
         case Path(notes=notes):
             return [*notes, f"({len(notes) - 1} steps)"]
         case none:

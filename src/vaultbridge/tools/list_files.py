@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -34,15 +34,15 @@ class ListFiles(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: ListFiles) -> Answer:
+def run(context: VaultContext, arguments: ListFiles) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
-    notes = building(bench)
+    notes = wait_for_index(context)
     folder = vault_folder(arguments.folder)
-    rows, total, what = _page(bench.engine.ask, folder, arguments)
+    rows, total, what = _page(context.engine.ask, folder, arguments)
     if folder and not total:
-        _check_folder(bench, folder, arguments.folder)
-    return read(page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
+        _check_folder(context, folder, arguments.folder)
+    return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
 
 
 def _page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
@@ -71,12 +71,12 @@ def _page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequen
 
 
 def _cut(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str], int, str]:
-    return sliced(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
+    return slice_rows(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
 
 
-def _check_folder(bench: VaultContext, folder: VaultPath, written: str) -> None:
+def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> None:
     """An empty answer is right for a folder that is there. Raises NoteNotFound for one that is not."""
-    engine = bench.engine
+    engine = context.engine
     known = engine.ask.folders()
     if folder not in known and not (engine.scope.visible(folder) and engine.is_folder(folder)):
         raise NoteNotFound(written, what="folder", closest=_closest(folder, known))

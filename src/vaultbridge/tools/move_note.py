@@ -7,8 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, outcome_answer, place_of_deleted
-from vaultbridge.tools.base.arguments import must_be_whole
+from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, describe_trash
+from vaultbridge.tools.base.arguments import require_whole_note
 from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, FileName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -28,32 +28,32 @@ class DeleteNote(Arguments, frozen=True, kw_only=True):
     dry_run: DryRun = False
 
 
-def run_move(bench: VaultContext, arguments: MoveNote) -> Answer:
+def run_move(context: VaultContext, arguments: MoveNote) -> Answer:
     from vaultbridge.engine.operations import Move
 
-    must_be_whole(arguments.name)
+    require_whole_note(arguments.name)
     to = arguments.to.strip()
     if not to:
         raise InvalidArgument(
             "to is empty.", argument="to", hint="Give a new name, a new path, or folder/ to move into."
         )
     wanted = Move(note=arguments.name, to=to, expected=arguments.expected)
-    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
+    outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)
     moved = next((file for file in outcome.files if file.change == "moved"), None)
     if moved is None:
-        return outcome_answer(outcome)
-    return outcome_answer(outcome, moved.path, path=moved.path, was=moved.was)
+        return answer_outcome(outcome)
+    return answer_outcome(outcome, moved.path, path=moved.path, was=moved.was)
 
 
-def run_delete(bench: VaultContext, arguments: DeleteNote) -> Answer:
+def run_delete(context: VaultContext, arguments: DeleteNote) -> Answer:
     from vaultbridge.engine.operations import Delete
 
-    must_be_whole(arguments.name)
+    require_whole_note(arguments.name)
     wanted = Delete(note=arguments.name, expected=arguments.expected)
-    outcome = bench.engine.apply([wanted], dry_run=arguments.dry_run, actor=bench.shop.actor)
+    outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)
     gone = next(file.path for file in outcome.files if file.change == "deleted")
-    went = place_of_deleted(bench.engine, outcome)
-    return outcome_answer(outcome, gone, path=gone, deleted=not outcome.dry_run, **went)
+    went = describe_trash(context.engine, outcome)
+    return answer_outcome(outcome, gone, path=gone, deleted=not outcome.dry_run, **went)
 
 
 MOVE_NOTE = Tool(

@@ -26,7 +26,7 @@ class ObsidianApp:
             raise ObsidianNotRunning(
                 "Obsidian application is not running. Please start Obsidian and try again."
             )
-        address = address_of(vault, path, subpath)
+        address = build_address(vault, path, subpath)
         if self._platform == "win32":
             os.startfile(address)  # type: ignore[attr-defined,unused-ignore]
             return
@@ -54,6 +54,6 @@ class ObsidianApp:
             raise EngineFailure(f"Obsidian could not be reached: {opener} failed ({ended.returncode}).")
 
 
-def address_of(vault: str, path: str, subpath: str) -> str:
+def build_address(vault: str, path: str, subpath: str) -> str:
     """The app decodes percent signs; `file` may carry a heading or block after `#`."""
     return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path + subpath, safe='')}"

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -24,44 +24,52 @@ class Properties(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: Properties) -> Answer:
+def run(context: VaultContext, arguments: Properties) -> Answer:
     if arguments.name:
-        return _of_note(bench, arguments)
-    notes = building(bench)
+        return _of_note(context, arguments)
+    notes = wait_for_index(context)
     if arguments.property:
-        found = bench.engine.ask.property_values(
+        found = context.engine.ask.property_values(
             arguments.property, limit=arguments.limit, offset=arguments.offset
         )
         values = (f"{one.path}: {_json(one.value)}" for one in found.rows)
-        return read(page(values, total=found.total, offset=arguments.offset, what="notes", notes=notes))
-    rows = _names(bench)
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes))
+        return answer_text(
+            render_page(values, total=found.total, offset=arguments.offset, what="notes", notes=notes)
+        )
+    rows = _names(context)
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_text(
+        render_page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes)
+    )
 
 
-def _of_note(bench: VaultContext, arguments: Properties) -> Answer:
-    view = bench.engine.view(arguments.name)
+def _of_note(context: VaultContext, arguments: Properties) -> Answer:
+    view = context.engine.view(arguments.name)
     properties = view.note.properties
     head = f"[{view.path} | hash {view.hash}]"
     if properties is not None and not properties.valid:
         problem = next(iter(view.note.problems), None)
-        return read(f"{head}\n(the properties cannot be read: {problem.message if problem else 'bad YAML'})")
+        return answer_text(
+            f"{head}\n(the properties cannot be read: {problem.message if problem else 'bad YAML'})"
+        )
     values = properties.values if properties is not None else {}
     wanted = arguments.property.lower()
-    types = bench.engine.settings.property_types
+    types = context.engine.settings.property_types
     rows = [
         f"{name}: {_json(value)}" + (f"  ({types[name.lower()]})" if name.lower() in types else "")
         for name, value in values.items()
         if not wanted or name.lower() == wanted
     ]
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what="properties", head=head))
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_text(
+        render_page(shown, total=len(rows), offset=arguments.offset, what="properties", head=head)
+    )
 
 
-def _names(bench: VaultContext) -> list[str]:
-    types = bench.engine.settings.property_types
+def _names(context: VaultContext) -> list[str]:
+    types = context.engine.settings.property_types
     rows = []
-    for summary in bench.engine.ask.properties():
+    for summary in context.engine.ask.properties():
         kind = types.get(summary.name.lower()) or "|".join(summary.types)
         examples = ", ".join(list(summary.values)[:EXAMPLES])
         shown = f"  e.g. {examples}" if examples else ""

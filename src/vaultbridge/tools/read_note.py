@@ -12,8 +12,8 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound, VaultbridgeError
-from vaultbridge.tools.base.answer import Answer, continued, read
-from vaultbridge.tools.base.arguments import is_link, taken_apart
+from vaultbridge.tools.base.answer import Answer, answer_text, mark_continuation
+from vaultbridge.tools.base.arguments import is_link, parse_reference
 from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -50,26 +50,26 @@ class ReadNote(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run(bench: VaultContext, arguments: ReadNote) -> Answer:
+def run(context: VaultContext, arguments: ReadNote) -> Answer:
     names = [*([arguments.name] if arguments.name else []), *arguments.names]
     if not names:
         raise InvalidArgument(
             "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
         )
     if arguments.raw:
-        return read(_raw(bench, names, arguments))
+        return answer_text(_raw(context, names, arguments))
     if len(names) == 1:
-        return read(note_text(bench, names[0], _part(arguments)))
+        return answer_text(note_text(context, names[0], _part(arguments)))
     if arguments.start:
         raise InvalidArgument(
             "start goes on within one note, and several are named.",
             argument="start",
             hint="Name the one that was cut.",
         )
-    return read(_several(bench, names, _part(arguments)))
+    return answer_text(_several(context, names, _part(arguments)))
 
 
-def _raw(bench: VaultContext, names: list[str], arguments: ReadNote) -> str:
+def _raw(context: VaultContext, names: list[str], arguments: ReadNote) -> str:
     """Exactly what stands in the file, for a program that keeps it. Never a part where the whole was asked
     for: what is cut without a mark would be lost when it is saved."""
     from vaultbridge.engine.reading import exact_part, parse_file
@@ -82,9 +82,9 @@ def _raw(bench: VaultContext, names: list[str], arguments: ReadNote) -> str:
             )
     if len(names) > 1:
         raise InvalidArgument("raw gives one note, and several are named.", argument="names")
-    path, part = _meant(bench, names[0], _part(arguments))
+    path, part = _meant(context, names[0], _part(arguments))
     _must_be_text(path)
-    decoded = decode(bench.engine.read_bytes(path))
+    decoded = decode(context.engine.read_bytes(path))
     if decoded.problems:
         raise InvalidArgument(
             f"{path} is not UTF-8, so that raw cannot give it as it is: {decoded.problems[0].message}",
@@ -108,7 +108,7 @@ def _raw(bench: VaultContext, names: list[str], arguments: ReadNote) -> str:
     )
 
 
-def _several(bench: VaultContext, names: list[str], part: Part) -> str:
+def _several(context: VaultContext, names: list[str], part: Part) -> str:
     """Each gets its share of the budget, and what shorter ones leave of theirs. A note that cannot be read is
     told in its place: the others are still wanted."""
     pieces: list[str] = []
@@ -119,7 +119,7 @@ def _several(bench: VaultContext, names: list[str], part: Part) -> str:
             break
         try:
             share = max(1, room // (len(names) - number))
-            piece = note_text(bench, name, replace(part, max_chars=share))
+            piece = note_text(context, name, replace(part, max_chars=share))
         except VaultbridgeError as error:
             piece = f"[{name}: {error.code}] {error}"
         pieces.append(piece)
@@ -127,41 +127,41 @@ def _several(bench: VaultContext, names: list[str], part: Part) -> str:
     return "\n\n".join(pieces)
 
 
-def note_text(bench: VaultContext, name: str, part: Part) -> str:
-    path, part = _meant(bench, name, part)
+def note_text(context: VaultContext, name: str, part: Part) -> str:
+    path, part = _meant(context, name, part)
     _must_be_text(path)
-    return _shown(bench.engine.read(path, part))
+    return _shown(context.engine.read(path, part))
 
 
-def _meant(bench: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
+def _meant(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
     """The file, and the part of it that the name points to when the call asks for no other."""
-    named = taken_apart(name)
+    named = parse_reference(name)
     if named.whole or not named.name:
-        return bench.engine.find(name), part
+        return context.engine.find(name), part
     if not is_link(name):
         try:
-            return bench.engine.find(name), part
+            return context.engine.find(name), part
         except NoteNotFound:
             pass
-    path = bench.engine.find(named.name)
+    path = context.engine.find(named.name)
     if part.heading or part.block or part.lines or part.outline:
         return path, part
     return path, replace(part, heading=named.heading, block=named.block)
 
 
-def ready(bench: VaultContext, arguments: ReadNote) -> Answer | None:
+def ready(context: VaultContext, arguments: ReadNote) -> Answer | None:
     """What `run` would answer, when a note named by its path has been read before and has not changed."""
     if not arguments.name or arguments.names or arguments.raw:
         return None
-    reading = bench.engine.reading_at_hand(arguments.name, _part(arguments))
-    return None if reading is None else read(_shown(reading))
+    reading = context.engine.reading_at_hand(arguments.name, _part(arguments))
+    return None if reading is None else answer_text(_shown(reading))
 
 
 def _shown(reading: Reading) -> str:
     cut = reading.excerpt
     lines = f"lines {cut.first_line}-{min(cut.last_line, reading.lines)} of {reading.lines}"
     shown = f"[{reading.path} | hash {reading.hash} | {lines}]\n{cut.text}"
-    return shown if cut.next_start is None else continued(shown, cut.next_start)
+    return shown if cut.next_start is None else mark_continuation(shown, cut.next_start)
 
 
 def _must_be_text(path: str) -> None:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import PAGE_CHARS, Answer, building, incomplete, page, read
+from vaultbridge.tools.base.answer import (
+    PAGE_CHARS,
+    Answer,
+    answer_text,
+    describe_incomplete_index,
+    render_page,
+    wait_for_index,
+)
 from vaultbridge.tools.base.schema import Arguments, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -24,10 +31,10 @@ class Search(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: Search) -> Answer:
+def run(context: VaultContext, arguments: Search) -> Answer:
     # Only for its wait: the page itself tells whether it is whole.
-    building(bench)
-    found = bench.engine.ask.search(
+    wait_for_index(context)
+    found = context.engine.ask.search(
         arguments.query,
         limit=arguments.limit,
         offset=arguments.offset,
@@ -37,10 +44,10 @@ def run(bench: VaultContext, arguments: Search) -> Answer:
     )
     notes = []
     if not found.complete:
-        notes.append(incomplete(found.indexed, found.notes))
+        notes.append(describe_incomplete_index(found.indexed, found.notes))
     rows = ("\n".join(_lines(hit)) for hit in found.hits)
-    return read(
-        page(
+    return answer_text(
+        render_page(
             rows,
             total=found.total,
             offset=arguments.offset,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.tools.base.answer import Answer, building, page, read, sliced
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, slice_rows, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -23,25 +23,25 @@ class Tags(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: Tags) -> Answer:
+def run(context: VaultContext, arguments: Tags) -> Answer:
     match arguments.action:
         case "notes":
-            return _notes(bench, arguments)
+            return _notes(context, arguments)
         case "list":
             # A single note is read from disk, whatever the index knows yet.
-            notes = [] if arguments.name else building(bench)
-            rows = _tags(bench, arguments)
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
+            notes = [] if arguments.name else wait_for_index(context)
+            rows = _tags(context, arguments)
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_text(render_page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
 
 
-def _notes(bench: VaultContext, arguments: Tags) -> Answer:
+def _notes(context: VaultContext, arguments: Tags) -> Answer:
     from vaultbridge.markdown.edits.tags import parse_tag_name
 
     if not arguments.tag.strip("# "):
         raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
-    notes = building(bench)
-    found = bench.engine.ask.search(
+    notes = wait_for_index(context)
+    found = context.engine.ask.search(
         f"tag:#{parse_tag_name(arguments.tag)}",
         limit=arguments.limit,
         offset=arguments.offset,
@@ -49,17 +49,19 @@ def _notes(bench: VaultContext, arguments: Tags) -> Answer:
         matches_per_note=0,
     )
     rows = (hit.path for hit in found.hits)
-    return read(page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes))
+    return answer_text(
+        render_page(rows, total=found.total, offset=arguments.offset, what="notes", notes=notes)
+    )
 
 
-def _tags(bench: VaultContext, arguments: Tags) -> list[str]:
+def _tags(context: VaultContext, arguments: Tags) -> list[str]:
     if arguments.name:
-        view = bench.engine.view(arguments.name)
+        view = context.engine.view(arguments.name)
         return [f"#{name}" for name in dict.fromkeys(tag.name for tag in view.note.tags)]
     under = arguments.tag.strip("# ").lower().rstrip("/")
     found = [
         tag
-        for tag in bench.engine.ask.tags()
+        for tag in context.engine.ask.tags()
         if not under or tag.name.lower() == under or tag.name.lower().startswith(under + "/")
     ]
     if arguments.sort == "count":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta
 
 from vaultbridge.errors import InvalidArgument, NoteNotFound
-from vaultbridge.tools.base.answer import Answer, building, page, read
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -30,21 +30,23 @@ class Tasks(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: Tasks) -> Answer:
+def run(context: VaultContext, arguments: Tasks) -> Answer:
     _check(arguments)
-    notes = building(bench)
-    found = bench.engine.ask.tasks(
+    notes = wait_for_index(context)
+    found = context.engine.ask.tasks(
         status=_STATUS.get(arguments.status, arguments.status),
         text=arguments.text,
         tag=arguments.tag,
-        path_prefix=_place(bench, arguments.name),
+        path_prefix=_place(context, arguments.name),
         due_before=arguments.due_before,
         due_after=arguments.due_after,
         limit=arguments.limit,
         offset=arguments.offset,
     )
     rows = (_row(task) for task in found.tasks)
-    return read(page(rows, total=found.total, offset=arguments.offset, what="tasks", notes=notes))
+    return answer_text(
+        render_page(rows, total=found.total, offset=arguments.offset, what="tasks", notes=notes)
+    )
 
 
 def _check(arguments: Tasks) -> None:
@@ -60,7 +62,7 @@ def _check(arguments: Tasks) -> None:
         )
 
 
-def _place(bench: VaultContext, name: str) -> str:
+def _place(context: VaultContext, name: str) -> str:
     """The note's path, or the folder's: the index takes either as the beginning of a path."""
     from vaultbridge.vault.paths import vault_folder
 
@@ -68,10 +70,10 @@ def _place(bench: VaultContext, name: str) -> str:
         return ""
     if name.endswith("/"):
         folder = vault_folder(name)
-        if not (bench.engine.scope.visible(folder) and bench.engine.is_folder(folder)):
+        if not (context.engine.scope.visible(folder) and context.engine.is_folder(folder)):
             raise NoteNotFound(name, what="folder")
         return folder
-    return bench.engine.find(name)
+    return context.engine.find(name)
 
 
 def _row(task: FoundTask) -> str:

@@ -6,7 +6,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import Answer, building, cut, page, read, sliced
+from vaultbridge.tools.base.answer import (
+    Answer,
+    answer_text,
+    cut_text,
+    render_page,
+    slice_rows,
+    wait_for_index,
+)
 from vaultbridge.tools.base.schema import Arguments, Limit, MaxChars, Offset, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -22,29 +29,31 @@ class Template(Arguments, frozen=True, kw_only=True):
     max_chars: MaxChars = 24_000
 
 
-def run(bench: VaultContext, arguments: Template) -> Answer:
+def run(context: VaultContext, arguments: Template) -> Answer:
     if not arguments.template:
-        return _list(bench, arguments)
+        return _list(context, arguments)
     if arguments.title:
-        text = bench.engine.expand(arguments.template, arguments.title)
+        text = context.engine.expand(arguments.template, arguments.title)
     else:
         from vaultbridge.engine.templates import template_path
 
-        text = bench.engine.view(template_path(bench.engine, arguments.template)).text
-    return read(cut(text, start=arguments.start, max_chars=arguments.max_chars))
+        text = context.engine.view(template_path(context.engine, arguments.template)).text
+    return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))
 
 
-def _list(bench: VaultContext, arguments: Template) -> Answer:
+def _list(context: VaultContext, arguments: Template) -> Answer:
     from vaultbridge.vault.paths import vault_folder
 
-    folder = bench.engine.settings.template_folder
+    folder = context.engine.settings.template_folder
     if not folder:
-        return read("(the vault has no templates folder; any note can serve as a template)")
-    notes = building(bench)
-    files = bench.engine.ask.files(vault_folder(folder))
+        return answer_text("(the vault has no templates folder; any note can serve as a template)")
+    notes = wait_for_index(context)
+    files = context.engine.ask.files(vault_folder(folder))
     rows = [file.path for file in files if file.kind == "note"]
-    shown = sliced(rows, offset=arguments.offset, limit=arguments.limit)
-    return read(page(shown, total=len(rows), offset=arguments.offset, what="templates", notes=notes))
+    shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
+    return answer_text(
+        render_page(shown, total=len(rows), offset=arguments.offset, what="templates", notes=notes)
+    )
 
 
 TEMPLATE = Tool(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from vaultbridge.tools.base.answer import Answer, building, page, read
+from vaultbridge.tools.base.answer import Answer, answer_text, render_page, wait_for_index
 from vaultbridge.tools.base.schema import Arguments, Limit, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
@@ -42,17 +42,17 @@ class VaultInfo(Arguments, frozen=True, kw_only=True):
     offset: Offset = 0
 
 
-def run(bench: VaultContext, arguments: VaultInfo) -> Answer:
-    engine = bench.engine
+def run(context: VaultContext, arguments: VaultInfo) -> Answer:
+    engine = context.engine
     if arguments.section == "summary":
-        return read("\n".join(_summary(bench)))
-    notes = building(bench)
+        return answer_text("\n".join(_summary(context)))
+    notes = wait_for_index(context)
     if arguments.section == "settings":
         settings = _settings(engine.settings, engine.scope.visible)
         rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
         rows, total, what = _section(engine.ask, arguments)
-    return read(page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
+    return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
 
 
 def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
@@ -78,12 +78,12 @@ def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
             return rows, copies.total, "conflict copies"
 
 
-def _summary(bench: VaultContext) -> list[str]:
+def _summary(context: VaultContext) -> list[str]:
     from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
     from vaultbridge.vault.obsidian import is_obsidian_running
 
-    engine = bench.engine
-    unfinished = building(bench)
+    engine = context.engine
+    unfinished = wait_for_index(context)
     counts, found = engine.ask.counts(), health(engine)
     other = found.count_others(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
     tasks = engine.ask.tasks(status="open", limit=1).total
@@ -99,7 +99,7 @@ def _summary(bench: VaultContext) -> list[str]:
         *_settings(engine.settings, engine.scope.visible)[:TOLD_SETTINGS],
         f"Obsidian is {'running' if is_obsidian_running() else 'not running'}",
     ]
-    if engine.scope.read_only or bench.shop.read_only:
+    if engine.scope.read_only or context.tool_context.read_only:
         lines.append("Open read-only")
     if engine.cache_problem:
         lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")

@@ -27,13 +27,13 @@ def test_the_file_is_what_the_catalog_says() -> None:
 def test_each_way_to_look_at_the_tools_is_at_hand(
     profile: str, read_only: bool, vaults: tuple[str, ...]
 ) -> None:
-    asked = standard_catalog().listing(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
+    asked = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
     assert at_hand(profile, read_only=read_only, vaults=vaults) == tuple(map(tool_info, asked))  # type: ignore[arg-type]
 
 
 def test_nothing_is_added_to_what_the_catalog_writes() -> None:
     """A model pays for each byte."""
-    for tool in standard_catalog().listing():
+    for tool in standard_catalog().list_tools():
         assert msgspec.to_builtins(tool_info(tool)) == {
             key: value for key, value in tool.wire().items() if value is not None
         }

@@ -20,7 +20,7 @@ from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings
 from vaultbridge.protocols.mcp.vault.workers import THREADS
 from vaultbridge.server.wiring import open_engine
-from vaultbridge.tools.base.answer import Answer, read
+from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext
 from vaultbridge.tools.standard import standard_catalog
@@ -38,7 +38,7 @@ class Gate:
 
     def __call__(self, shop: ToolContext, arguments: dict[str, Any]) -> Answer:
         assert self.open.wait(60)
-        return read("late")
+        return answer_text("late")
 
 
 def with_tool(run: Any) -> Any:
@@ -115,7 +115,7 @@ async def test_the_tools_are_listed_before_a_vault_is_opened_and_are_the_same_af
 
 async def test_a_tool_that_comes_later_changes_the_list(tmp_path: Path) -> None:
     """The list at hand is the standard one; a plugin's tool appears when it is loaded."""
-    options = with_tool(lambda shop, arguments: read("from a plugin"))
+    options = with_tool(lambda shop, arguments: answer_text("from a plugin"))
     options["settings"] = WITHOUT_KEEPING
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), **options) as wire:
         assert "extra" not in {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
@@ -206,7 +206,7 @@ async def test_progress_of_a_tool_reaches_the_client_who_asked(tmp_path: Path) -
         shop.progress(1, 3, "one")
         assert told.wait(60)
         shop.progress(3, 3, "")
-        return read("done")
+        return answer_text("done")
 
     async with vault_wire(tmp_path, small_vault(tmp_path, {}), **with_tool(run)) as wire:
         params = {"name": "extra", "arguments": {}, "_meta": {"progressToken": "p"}}
@@ -242,7 +242,7 @@ async def test_a_profile_chooses_the_tools_and_only_those_can_be_called(tmp_path
     settings = ProviderSettings(keep=False, profile=profile)  # type: ignore[arg-type]
     async with vault_wire(tmp_path, small_vault(tmp_path, {"A.md": "a"}), settings=settings) as wire:
         names = {tool["name"] for tool in (await wire.result("tools/list"))["tools"]}
-        every = {f"obsidian_{tool.name}" for tool in standard_catalog().listing(prefix="")}
+        every = {f"obsidian_{tool.name}" for tool in standard_catalog().list_tools(prefix="")}
         assert names == every if profile == "full" else names < every
         for name in every - names:
             answer = await wire.ask("tools/call", {"name": name, "arguments": {}})

@@ -67,12 +67,12 @@ class Answer(Struct, frozen=True):
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
 
-def read(text: str) -> Answer:
+def answer_text(text: str) -> Answer:
     """The answer of a tool that only looked."""
     return Answer((TextPart(text),))
 
 
-def done(data: dict[str, Any], *, changed: bool = True) -> Answer:
+def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:
     """The answer of a tool that changed something: seed 004's envelope, as text and as data."""
     envelope = {"success": True, "data": data}
     return Answer((TextPart(msgspec.json.encode(envelope).decode()),), envelope, changed)
@@ -89,7 +89,7 @@ CHANGED_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
 everywhere and is explained once, in `docs/tools.md`."""
 
 
-def place_of_deleted(engine: Engine, outcome: Outcome) -> dict[str, Any]:
+def describe_trash(engine: Engine, outcome: Outcome) -> dict[str, Any]:
     """Where the deleted files went, for the person who may want them back; nothing when none were."""
     if outcome.dry_run or not any(file.change == "deleted" for file in outcome.files):
         return {}
@@ -103,12 +103,14 @@ def place_of_deleted(engine: Engine, outcome: Outcome) -> dict[str, Any]:
     return {"went_to": "the system's trash"}
 
 
-def outcome_answer(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:
+def answer_outcome(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:
     """`path` is the file that the call was about, `first` what to tell before the rest."""
-    return done({**first, **outcome_data(outcome, path)}, changed=bool(outcome.files) and not outcome.dry_run)
+    return answer_data(
+        {**first, **describe_outcome(outcome, path)}, changed=bool(outcome.files) and not outcome.dry_run
+    )
 
 
-def outcome_data(outcome: Outcome, path: str = "") -> dict[str, Any]:
+def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
     """The hash of the file at `path`, the other files, the number to undo by, the diff of a dry run."""
     data: dict[str, Any] = {}
     own = next((file for file in outcome.files if file.path == path), None)
@@ -116,7 +118,7 @@ def outcome_data(outcome: Outcome, path: str = "") -> dict[str, Any]:
         data["hash"] = own.hash
     others = [file for file in outcome.files if file is not own]
     if others:
-        data["files"] = [_file(file) for file in others[:FILES_LISTED]]
+        data["files"] = [_describe_file(file) for file in others[:FILES_LISTED]]
         if len(others) > FILES_LISTED:
             data["more_files"] = len(others) - FILES_LISTED
     if own is not None and own.links:
@@ -133,7 +135,7 @@ def outcome_data(outcome: Outcome, path: str = "") -> dict[str, Any]:
     return data
 
 
-def _file(file: ChangedFile) -> dict[str, Any]:
+def _describe_file(file: ChangedFile) -> dict[str, Any]:
     shown: dict[str, Any] = {"path": file.path, "change": file.change}
     if file.was:
         shown["was"] = file.was
@@ -155,7 +157,7 @@ LOOK_SECONDS: Final = 0.02
 """How often a question looks whether a first build is done: another process may be the one that builds."""
 
 
-def page(
+def render_page(
     rows: Iterable[str],
     *,
     total: int,
@@ -178,11 +180,11 @@ def page(
         length += len(text) + 1
     lines = [*notes, *([head] if head else [])]
     lines += shown
-    lines.append(_ending(len(shown), total, offset, what))
+    lines.append(_render_ending(len(shown), total, offset, what))
     return "\n".join(lines)
 
 
-def _ending(shown: int, total: int, offset: int, what: str) -> str:
+def _render_ending(shown: int, total: int, offset: int, what: str) -> str:
     if not total:
         return f"({what}: none)"
     last = offset + shown
@@ -193,36 +195,36 @@ def _ending(shown: int, total: int, offset: int, what: str) -> str:
     return f"({what}: {total})" if not offset else f"({what} {offset + 1}-{last} of {total}; that is all)"
 
 
-def sliced(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
+def slice_rows(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]:
     return rows[offset : offset + limit]
 
 
-def building(bench: VaultContext) -> list[str]:
+def wait_for_index(context: VaultContext) -> list[str]:
     """The line that tells of an answer from an index that is not complete yet; none when it is. To be made
     before the question is asked: see `status_to_ask`. Waits for a first build as long as the caller may."""
-    status = bench.engine.ask.status_to_ask()
-    if not status.complete and bench.shop.patience:
-        deadline = time.monotonic() + bench.shop.patience
-        while not bench.engine.ask.status.complete and time.monotonic() < deadline:
+    status = context.engine.ask.status_to_ask()
+    if not status.complete and context.tool_context.index_wait:
+        deadline = time.monotonic() + context.tool_context.index_wait
+        while not context.engine.ask.status.complete and time.monotonic() < deadline:
             time.sleep(LOOK_SECONDS)
-        status = bench.engine.ask.status_to_ask()
+        status = context.engine.ask.status_to_ask()
     if status.complete:
         return []
-    return [incomplete(status.done, status.total)]
+    return [describe_incomplete_index(status.done, status.total)]
 
 
-def incomplete(done: int, total: int) -> str:
+def describe_incomplete_index(done: int, total: int) -> str:
     """The first line of an answer from an index that is not complete yet."""
     return f"The index is still being built: {done} of {total} notes so far; these results are incomplete."
 
 
-def continued(page: str, next_start: int) -> str:
+def mark_continuation(page: str, next_start: int) -> str:
     """A page of a longer text, with how to go on. Nothing stands between the two, so that pages without these
     closing marks, one after the other, are the text: a passage that somebody copies from them is found."""
     return f"{page}[cut; go on with start={next_start}]"
 
 
-def cut(text: str, *, start: int, max_chars: int) -> str:
+def cut_text(text: str, *, start: int, max_chars: int) -> str:
     """A stretch of one long text, at whole lines where possible, that ends with how to go on."""
     if start > len(text):
         raise InvalidArgument(
@@ -235,4 +237,4 @@ def cut(text: str, *, start: int, max_chars: int) -> str:
         return replace_surrogates(text[start:])
     line_break = text.rfind("\n", start, stop)
     stop = line_break + 1 if line_break >= start else stop
-    return continued(replace_surrogates(text[start:stop]), stop)
+    return mark_continuation(replace_surrogates(text[start:stop]), stop)

@@ -40,38 +40,38 @@ _WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
 _WORDS: Final = {"true": True, "false": False}
 
 
-def meant(given: dict[str, Any], wanted: type[Struct]) -> dict[str, Any]:
+def coerce(given: dict[str, Any], wanted: type[Struct]) -> dict[str, Any]:
     """`given` with each value in the kind that `wanted` names for it, where it can be read so."""
     info = inspect.type_info(wanted)
     assert isinstance(info, inspect.StructType)
     kinds = {field.encode_name: field.type for field in info.fields}
-    return {key: _read(value, kinds[key]) if key in kinds else value for key, value in given.items()}
+    return {key: _coerce_value(value, kinds[key]) if key in kinds else value for key, value in given.items()}
 
 
-def _read(value: Any, kind: inspect.Type) -> Any:
+def _coerce_value(value: Any, kind: inspect.Type) -> Any:
     if isinstance(kind, inspect.Metadata):
-        return _read(value, kind.type)
+        return _coerce_value(value, kind.type)
     if isinstance(kind, inspect.UnionType):
         others = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
         # Of several kinds nobody can tell which was meant.
-        return _read(value, others[0]) if len(others) == 1 else value
+        return _coerce_value(value, others[0]) if len(others) == 1 else value
     match kind:
         case inspect.IntType():
-            return _whole(value)
+            return _coerce_integer(value)
         case inspect.BoolType() if isinstance(value, str):
             return _WORDS.get(value.strip().lower(), value)
         case inspect.StrType() if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         case inspect.ListType(item_type=item) | inspect.VarTupleType(item_type=item):
-            items = _unpacked(value, list)
-            return [_read(one, item) for one in items] if isinstance(items, list) else value
+            items = _coerce_container(value, list)
+            return [_coerce_value(one, item) for one in items] if isinstance(items, list) else value
         case inspect.DictType() | inspect.StructType():
-            return _unpacked(value, dict)
+            return _coerce_container(value, dict)
         case _:
             return value
 
 
-def _whole(value: Any) -> Any:
+def _coerce_integer(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
@@ -79,7 +79,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _unpacked(value: Any, kind: type) -> Any:
+def _coerce_container(value: Any, kind: type) -> Any:
     """A list or an object that came as JSON text; any other value as it is."""
     if not isinstance(value, str):
         return value
@@ -90,7 +90,7 @@ def _unpacked(value: Any, kind: type) -> Any:
     return inner if isinstance(inner, kind) else value
 
 
-class Named(Struct, frozen=True):
+class NoteReference(Struct, frozen=True):
     """`heading` and `block` are empty when the whole note is meant; at most one of them is not."""
 
     name: str
@@ -107,17 +107,17 @@ def is_link(text: str) -> bool:
     return bare.startswith(("[[", "![[")) and bare.endswith("]]")
 
 
-def taken_apart(text: str) -> Named:
+def parse_reference(text: str) -> NoteReference:
     bare = text.strip()
     if is_link(text):
         bare = bare.removeprefix("!")[2:-2].partition("|")[0]
     name, _, part = (piece.strip() for piece in bare.partition("#"))
-    return Named(name, block=part[1:]) if part.startswith("^") else Named(name, heading=part)
+    return NoteReference(name, block=part[1:]) if part.startswith("^") else NoteReference(name, heading=part)
 
 
-def must_be_whole(text: str, argument: str = "name") -> None:
+def require_whole_note(text: str, argument: str = "name") -> None:
     """Raises InvalidArgument for a link to a part of a note, where only a whole one can be meant."""
-    if is_link(text) and not taken_apart(text).whole:
+    if is_link(text) and not parse_reference(text).whole:
         raise InvalidArgument(
             f"{argument} is a link to a part of a note, and this concerns the whole note.",
             argument=argument,
@@ -125,37 +125,37 @@ def must_be_whole(text: str, argument: str = "name") -> None:
         )
 
 
-PLACES: Final = frozenset({"name", "names", "path", "to", "folder", "note", "file", "this"})
+PATH_ARGUMENTS: Final = frozenset({"name", "names", "path", "to", "folder", "note", "file", "this"})
 """The arguments that name something in the vault."""
 
 
-def names_absolute(arguments: dict[str, Any]) -> bool:
-    """Whether `in_vault` may find something: only then the vault has to be known."""
+def has_absolute_path(arguments: dict[str, Any]) -> bool:
+    """Whether `make_relative` may find something: only then the vault has to be known."""
     # Every call pays for this, so it is quick rather than exact; the last is a drive of Windows.
-    return any(text[:1] in ("/", "~") or text[1:2] == ":" for text in _named(arguments))
+    return any(text[:1] in ("/", "~") or text[1:2] == ":" for text in _list_paths(arguments))
 
 
-def leads_to_machine(arguments: dict[str, Any]) -> bool:
+def names_machine_folder(arguments: dict[str, Any]) -> bool:
     """Whether a path begins with a folder of the machine: to know which vault holds it, folders anywhere on
     the machine are looked at, and one of them may be on a disk that does not answer."""
-    return names_absolute(arguments) and any(
+    return has_absolute_path(arguments) and any(
         text[:1] == "~" or os.path.lexists("/" + text.lstrip("/").partition("/")[0])
-        for text in _named(arguments)
+        for text in _list_paths(arguments)
         if text[:1] in ("/", "~")
     )
 
 
-def vault_holding(arguments: dict[str, Any], vault: str, shop: ToolContext) -> str:
+def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
     """The name of the open vault that the absolute paths are in: `vault` when that one is named or when no
     other vault holds them. Raises InvalidPath when they are in another vault than the named one, or in
     several."""
-    if len(shop.vaults) < 2:
+    if len(context.vaults) < 2:
         return vault
     from vaultbridge.vault.absolute import find_innermost
 
-    names = {engine.root.folder: name for name, engine in shop.engines.items()}
+    names = {engine.root.folder: name for name, engine in context.engines.items()}
     holding: dict[str, str] = {}
-    for text in _named(arguments):
+    for text in _list_paths(arguments):
         if (folder := find_innermost(text, names)) is not None:
             holding.setdefault(names[folder], text)
     if len(holding) > 1:
@@ -175,41 +175,41 @@ def vault_holding(arguments: dict[str, Any], vault: str, shop: ToolContext) -> s
     return vault
 
 
-def in_vault(arguments: dict[str, Any], make_vault_relative: Callable[[str], str]) -> dict[str, Any]:
+def make_relative(arguments: dict[str, Any], make_vault_relative: Callable[[str], str]) -> dict[str, Any]:
     """The same arguments, with `make_vault_relative` applied to each that names something in the vault."""
     own = {
-        key: _shortened(value, make_vault_relative) if key in PLACES else value
+        key: _shorten(value, make_vault_relative) if key in PATH_ARGUMENTS else value
         for key, value in arguments.items()
     }
-    if operations := _operations(arguments):
-        short = iter([in_vault(one, make_vault_relative) for one in operations])
+    if operations := _list_operations(arguments):
+        short = iter([make_relative(one, make_vault_relative) for one in operations])
         own["operations"] = [next(short) if isinstance(one, dict) else one for one in arguments["operations"]]
     return own
 
 
-def _named(arguments: dict[str, Any]) -> Iterator[str]:
-    for one in (arguments, *_operations(arguments)):
-        for key in PLACES.intersection(one):
-            yield from _texts(one[key])
+def _list_paths(arguments: dict[str, Any]) -> Iterator[str]:
+    for one in (arguments, *_list_operations(arguments)):
+        for key in PATH_ARGUMENTS.intersection(one):
+            yield from _list_texts(one[key])
 
 
-def _operations(arguments: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_operations(arguments: dict[str, Any]) -> list[dict[str, Any]]:
     """The edits within a batch."""
     listed = arguments.get("operations")
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _texts(value: Any) -> list[str]:
+def _list_texts(value: Any) -> list[str]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
 
 
-def _shortened(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
+def _shorten(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
     if isinstance(value, list):
-        return [_shortened(one, make_vault_relative) for one in value]
+        return [_shorten(one, make_vault_relative) for one in value]
     return make_vault_relative(value) if isinstance(value, str) else value
 
 
-SHOWN_CHARS: Final = 80
+QUOTED_CHARS: Final = 80
 """How much of a wrong value an error repeats: enough to recognise it."""
 
 _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
@@ -234,20 +234,20 @@ _FORMATS: Final = {
 S = TypeVar("S", bound=Struct)
 
 
-def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
+def convert(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
     """`where` names the place of `given` in the call and `also` are arguments that were taken before, both
     for messages. Raises InvalidArgument.
 
     Some callers must fill in every argument and write null, 0 or something empty for what they would leave
     out. Such a blank is as if left out wherever the argument cannot be blank: a limit of 0, a kind of ""."""
-    kept = {key: value for key, value in given.items() if value is not None or _takes_null(wanted, key)}
+    kept = {key: value for key, value in given.items() if value is not None or _accepts_null(wanted, key)}
     try:
         return msgspec.convert(kept, wanted)
     except msgspec.ValidationError:
         # Few calls come here, so only they pay for the import.
         pass  # EMPTY
 
-    read = meant(kept, wanted)
+    read = coerce(kept, wanted)
     while True:
         try:
             return msgspec.convert(read, wanted)
@@ -255,7 +255,7 @@ def converted(given: dict[str, Any], wanted: type[S], *, where: str = "", also: 
             refused = _WHERE.search(str(error))
             name = refused["place"] if refused else ""
             if name not in read or not is_blank(read[name]) or _is_required(wanted, name):
-                raise _explained(str(error), read, wanted, where, also) from None
+                raise _explain(str(error), read, wanted, where, also) from None
             del read[name]
 
 
@@ -268,7 +268,7 @@ def _is_required(wanted: type[Struct], name: str) -> bool:
     return any(field.required for field in msgspec.structs.fields(wanted) if field.name == name)
 
 
-def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
+def merge_path_alias(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
     """`path` taken as another word for the argument `note`; of the two, an empty one is left out. Raises
     InvalidArgument when they disagree; `where` names the place of `given` in the call."""
     if not note or "path" not in given:
@@ -280,24 +280,24 @@ def one_note_name(given: dict[str, Any], note: str, *, where: str = "") -> dict[
         return {note: given["path"], **{key: value for key, value in rest.items() if key != note}}
     if given[note] != given["path"]:
         raise InvalidArgument(
-            f"{note} is {shown(given[note])} and path is {shown(given['path'])}: they name two notes.",
+            f"{note} is {quote_value(given[note])}, but path is {quote_value(given['path'])}.",
             argument=f"{where}.path" if where else "path",
-            hint=f"Give one of {note} and path.",
+            hint=f"Give {note} or path, not both.",
         )
     return rest
 
 
-def shown(value: Any) -> str:
+def quote_value(value: Any) -> str:
     """A value as a message repeats it."""
     text = msgspec.json.encode(value).decode() if _is_json(value) else repr(value)
-    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+    return text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + "…"
 
 
 def _is_json(value: Any) -> bool:
     return value is None or isinstance(value, str | int | float | bool | list | dict)
 
 
-def _takes_null(wanted: type[Struct], key: str) -> bool:
+def _accepts_null(wanted: type[Struct], key: str) -> bool:
     """Some clients send null for what they leave out; only where null is itself a value does it count."""
     field = next((field for field in msgspec.structs.fields(wanted) if field.name == key), None)
     if field is None:
@@ -315,7 +315,7 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
     return (kind,)
 
 
-def _explained(
+def _explain(
     message: str, given: dict[str, Any], wanted: type[Struct], where: str, also: tuple[str, ...]
 ) -> InvalidArgument:
     place = ""
@@ -325,7 +325,9 @@ def _explained(
     if found := _FIELD.match(message):
         name = ".".join(filter(None, (where, place, found["field"])))
         if found["what"].startswith("missing"):
-            return InvalidArgument(f"{name} is missing.", argument=name, hint=_wanted(wanted, found["field"]))
+            return InvalidArgument(
+                f"{name} is missing.", argument=name, hint=_describe_wanted(wanted, found["field"])
+            )
         from difflib import get_close_matches
 
         close = get_close_matches(found["field"], known, n=1)
@@ -334,19 +336,19 @@ def _explained(
             f"There is no argument {name}.", argument=name, hint=f"{guess}There are: {', '.join(known)}."
         )
     name = ".".join(filter(None, (where, place))) or where or "arguments"
-    value = _value_at(given, place)
-    came = f" is {shown(value)}" if value is not msgspec.UNSET else " is wrong"
-    hint = "" if "[" in place or "." in place else _wanted(wanted, place)
+    value = _find_value(given, place)
+    came = f" is {quote_value(value)}" if value is not msgspec.UNSET else " is wrong"
+    hint = "" if "[" in place or "." in place else _describe_wanted(wanted, place)
     if (types := _TYPES.match(message)) and not hint:
-        hint = f"It should be {_kinds(types['wanted'])}."
+        hint = f"It should be {_describe_kinds(types['wanted'])}."
     return InvalidArgument(f"{name}{came}.", argument=name, hint=hint or f"{message}.")
 
 
-def _kinds(wanted: str) -> str:
+def _describe_kinds(wanted: str) -> str:
     return " or ".join(_NAMES.get(kind, kind) for kind in wanted.split(" | ") if kind != "null")
 
 
-def _value_at(given: Any, place: str) -> Any:
+def _find_value(given: Any, place: str) -> Any:
     """The value that a message's place (`limit`, `names[3]`) points at; `[...]` is any item."""
     value = given
     for name, position in re.findall(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]", place):
@@ -362,7 +364,7 @@ def _value_at(given: Any, place: str) -> Any:
     return value
 
 
-def _wanted(wanted: type[Struct], name: str) -> str:
+def _describe_wanted(wanted: type[Struct], name: str) -> str:
     """What an argument takes, in words made from its schema."""
     definitions: dict[str, Any] = msgspec.json.schema(wanted)["$defs"]
     schema = definitions[wanted.__name__]["properties"].get(name)
@@ -386,6 +388,6 @@ def _wanted(wanted: type[Struct], name: str) -> str:
     return f"It should be {kind}{bounds}." if kind else ""
 
 
-def given(value: Any) -> bool:
+def is_given(value: Any) -> bool:
     """Whether an optional argument was given at all."""
     return not isinstance(value, UnsetType)

@@ -15,23 +15,31 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultbridgeError
 from vaultbridge.tools.base.answer import Answer
 from vaultbridge.tools.base.arguments import (
-    converted,
-    in_vault,
-    leads_to_machine,
-    names_absolute,
-    one_note_name,
-    vault_holding,
+    convert,
+    find_vault,
+    has_absolute_path,
+    make_relative,
+    merge_path_alias,
+    names_machine_folder,
 )
-from vaultbridge.tools.base.schema import input_schema, with_vault
-from vaultbridge.tools.base.tool import AnyTool, ForeignTool, ListedTool, Profile, Tool, ToolContext, hints_of
+from vaultbridge.tools.base.schema import add_vault_argument, load_schema
+from vaultbridge.tools.base.tool import (
+    AnyTool,
+    ForeignTool,
+    ListedTool,
+    Profile,
+    Tool,
+    ToolContext,
+    build_annotations,
+)
 
 PREFIX: Final = "obsidian_"
 """Before our tools' names where a client mixes the tools of several servers."""
 
-TOOLS: Final = 500
+MAX_TOOLS: Final = 500
 """The most tools at once: a plugin that adds without end is a bug, and no client shows more."""
 
-LISTINGS: Final = 32
+MAX_LISTINGS: Final = 32
 """Listings kept ready, one for each way to look at the tools: connections differ in little."""
 
 
@@ -54,8 +62,8 @@ class Catalog:
         with self._guard:
             if tool.name in self._tools:
                 raise InvalidArgument(f"There is a tool named {tool.name!r} already.", argument="name")
-            if len(self._tools) >= TOOLS:
-                raise InvalidArgument(f"There are {TOOLS} tools already.", argument="name")
+            if len(self._tools) >= MAX_TOOLS:
+                raise InvalidArgument(f"There are {MAX_TOOLS} tools already.", argument="name")
             self._tools = {**self._tools, tool.name: tool}
         self._changed()
 
@@ -68,7 +76,7 @@ class Catalog:
             self._tools = kept
         self._changed()
 
-    def exchange(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
+    def replace_tools(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
         """Put these tools in the place of the named ones, as one change: whoever lists or calls meets the old
         ones or the new ones. Raises InvalidArgument when a name is taken, and then changes nothing."""
         gone, come = set(names), {tool.name: tool for tool in tools}
@@ -76,8 +84,8 @@ class Catalog:
             kept = {key: tool for key, tool in self._tools.items() if key not in gone}
             if taken := next((name for name in come if name in kept), ""):
                 raise InvalidArgument(f"There is a tool named {taken!r} already.", argument="name")
-            if len(kept) + len(come) > TOOLS:
-                raise InvalidArgument(f"There may be {TOOLS} tools.", argument="name")
+            if len(kept) + len(come) > MAX_TOOLS:
+                raise InvalidArgument(f"There may be {MAX_TOOLS} tools.", argument="name")
             # Where the first of the old ones stood, so that the others keep their order.
             before = next((place for place, key in enumerate(self._tools) if key in gone), len(kept))
             order = list(kept.items())
@@ -120,7 +128,7 @@ class Catalog:
 
     # What a connection is shown.
 
-    def listing(
+    def list_tools(
         self,
         *,
         profile: Profile = "full",
@@ -134,49 +142,49 @@ class Catalog:
         kept = self._listings
         if key not in kept:
             listed = tuple(
-                self._listed(tool, vaults, prefix)
+                self._describe(tool, vaults, prefix)
                 for tool in self._on()
-                if _offered(tool, profile, read_only=read_only)
+                if _is_offered(tool, profile, read_only=read_only)
             )
             with self._guard:
                 if kept is self._listings:
-                    if len(kept) >= LISTINGS:
+                    if len(kept) >= MAX_LISTINGS:
                         kept.clear()
                     kept[key] = listed
             return listed
         return kept[key]
 
-    def _listed(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str) -> ListedTool:
+    def _describe(self, tool: AnyTool, vaults: tuple[str, ...], prefix: str) -> ListedTool:
         if isinstance(tool, ForeignTool):
             schema = tool.input_schema
         else:
-            schema = input_schema(tool.arguments)
+            schema = load_schema(tool.arguments)
             if len(vaults) > 1:
-                schema = with_vault(schema, vaults)
+                schema = add_vault_argument(schema, vaults)
         return ListedTool(
             name=self._named(tool, prefix),
             title=tool.title,
             description=tool.description,
             input_schema=schema,
             output_schema=tool.output_schema,
-            annotations=hints_of(tool.effect, idempotent=tool.idempotent),
+            annotations=build_annotations(tool.effect, idempotent=tool.idempotent),
         )
 
     # What a call does.
 
-    def call(self, name: str, arguments: dict[str, Any], shop: ToolContext) -> Answer:
+    def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
         InvalidArgument naming a wrong argument, PermissionDenied for a change where nothing may be changed,
         and what the tool itself raises."""
-        tool = self._callable(name, shop)
+        tool = self._find_callable(name, context)
         if tool is None:
-            raise NoteNotFound(name, closest=self._closest(name), what="tool")
-        if tool.effect != "reads" and (shop.read_only or shop.profile == "read-only"):
-            raise _refused(tool)
+            raise NoteNotFound(name, closest=self._find_closest(name), what="tool")
+        if tool.effect != "reads" and (context.read_only or context.profile == "read-only"):
+            raise _read_only_error(tool)
         if isinstance(tool, ForeignTool):
-            return tool.run(shop, arguments)
+            return tool.run(context, arguments)
         try:
-            vault, filled = _filled(tool, arguments, shop)
+            vault, filled = _convert_arguments(tool, arguments, context)
         except InvalidArgument as error:
             if error.argument == "action" and tool.effect == "reads":
                 from vaultbridge.tools.suggestions import CHANGED_BY
@@ -184,27 +192,27 @@ class Catalog:
                 if tool.name in CHANGED_BY:
                     error.hint = f"{tool.name} only reads; {CHANGED_BY[tool.name]} changes. {error.hint}"
             raise
-        return tool.run(shop.bench(vault), filled)
+        return tool.run(context.for_vault(vault), filled)
 
-    def ready(self, name: str, arguments: dict[str, Any], shop: ToolContext) -> Answer | None:
+    def ready(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer | None:
         """What `call` would give, if that takes no waiting; None for everything else, errors too. The vaults
         must be open already."""
-        tool = self._callable(name, shop)
-        if not isinstance(tool, Tool) or tool.ready is None or leads_to_machine(arguments):
+        tool = self._find_callable(name, context)
+        if not isinstance(tool, Tool) or tool.ready is None or names_machine_folder(arguments):
             return None
         try:
-            vault, filled = _filled(tool, arguments, shop)
-            return tool.ready(shop.bench(vault), filled)
+            vault, filled = _convert_arguments(tool, arguments, context)
+            return tool.ready(context.for_vault(vault), filled)
         except VaultbridgeError:
             return None
 
-    def _callable(self, name: str, shop: ToolContext) -> AnyTool | None:
+    def _find_callable(self, name: str, context: ToolContext) -> AnyTool | None:
         tool = self.get(name)
-        if tool is None or not self._is_on(tool) or (shop.profile == "core" and not tool.core):
+        if tool is None or not self._is_on(tool) or (context.profile == "core" and not tool.core):
             return None
         return tool
 
-    def _closest(self, name: str) -> tuple[str, ...]:
+    def _find_closest(self, name: str) -> tuple[str, ...]:
         from vaultbridge.tools.suggestions import find_tool
 
         prefix = PREFIX if name.startswith(PREFIX) else ""
@@ -230,28 +238,28 @@ class Catalog:
             listener()
 
 
-def _filled(tool: Tool, arguments: dict[str, Any], shop: ToolContext) -> tuple[str, Struct]:
+def _convert_arguments(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> tuple[str, Struct]:
     """The vault that was named, and the tool's own arguments. Raises InvalidArgument."""
     vault = arguments.get("vault") or ""
     if not isinstance(vault, str):
         raise InvalidArgument(
-            f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(shop.vaults)}."
+            f"vault is {vault!r}.", argument="vault", hint=f"Give one of: {', '.join(context.vaults)}."
         )
     rest = {key: value for key, value in arguments.items() if key != "vault"}
-    if names_absolute(rest):
-        vault = vault_holding(rest, vault, shop)
-        rest = in_vault(rest, shop.bench(vault).engine.make_vault_relative)
-    rest = one_note_name(rest, tool.note)
-    return vault, converted(rest, tool.arguments, also=("path",) if tool.note else ())
+    if has_absolute_path(rest):
+        vault = find_vault(rest, vault, context)
+        rest = make_relative(rest, context.for_vault(vault).engine.make_vault_relative)
+    rest = merge_path_alias(rest, tool.note)
+    return vault, convert(rest, tool.arguments, also=("path",) if tool.note else ())
 
 
-def _offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
+def _is_offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
     if profile == "core" and not tool.core:
         return False
     return tool.effect == "reads" or not (read_only or profile == "read-only")
 
 
-def _refused(tool: AnyTool) -> PermissionDenied:
+def _read_only_error(tool: AnyTool) -> PermissionDenied:
     return PermissionDenied(
         f"{tool.name} would change the vault, which is served read-only here.",
         hint="Reading and searching work.",

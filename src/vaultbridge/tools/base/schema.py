@@ -40,7 +40,7 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 NoteName = Annotated[str, Meta(description="Note name or path")]
 FileName = Annotated[str, Meta(description="Note, file or folder/")]
 Heading = Annotated[str, Meta(description="Heading, or A#B")]
-Create = Annotated[bool, Meta(description="Make a missing heading")]
+CreateHeading = Annotated[bool, Meta(description="Make a missing heading")]
 Block = Annotated[str, Meta(description="Block id")]
 Expected = Annotated[str, Meta(description="Refuse if hash differs")]
 DryRun = Annotated[bool, Meta(description="Diff only")]
@@ -48,7 +48,7 @@ Limit = Annotated[int, Meta(ge=1, le=LIMIT, description="Most rows")]
 Offset = Annotated[int, Meta(ge=0, description="Rows to skip")]
 Start = Annotated[int, Meta(ge=0, description="Go on from here")]
 MaxChars = Annotated[int, Meta(ge=1, le=90_000, description="Most characters")]
-Values = Annotated[
+PropertyValues = Annotated[
     dict[str, Any],
     Meta(
         description="Properties by name",
@@ -61,7 +61,7 @@ Values = Annotated[
     ),
 ]
 
-KEPT: Final = Path(__file__).with_name("schemas.json")
+STORED_SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 
 _LEFT_OUT: Final = frozenset({"title", "$defs", "additionalProperties"})
 """Nothing an assistant acts on: that no other argument is taken is said by the error for one."""
@@ -80,26 +80,30 @@ alternative, because Gemini's converter makes of it a node without a type. Lists
 unlimited depth cannot be said without a reference."""
 
 
-def input_schema(arguments: type[Struct]) -> dict[str, Any]:
+def load_schema(arguments: type[Struct]) -> dict[str, Any]:
     """The kept schema of our own tools' arguments; any other is derived."""
-    kept = _kept().get(arguments.__name__) if arguments.__module__.startswith("vaultbridge.tools.") else None
-    return derived_schema(arguments) if kept is None else kept
+    kept = (
+        _load_stored().get(arguments.__name__)
+        if arguments.__module__.startswith("vaultbridge.tools.")
+        else None
+    )
+    return derive_schema(arguments) if kept is None else kept
 
 
 @cache
-def _kept() -> dict[str, dict[str, Any]]:
+def _load_stored() -> dict[str, dict[str, Any]]:
     try:
-        return msgspec.json.decode(KEPT.read_bytes(), type=dict[str, dict[str, Any]])
+        return msgspec.json.decode(STORED_SCHEMAS.read_bytes(), type=dict[str, dict[str, Any]])
     except FileNotFoundError:
         return {}
 
 
-def derived_schema(arguments: type[Struct]) -> dict[str, Any]:
+def derive_schema(arguments: type[Struct]) -> dict[str, Any]:
     whole = msgspec.json.schema(arguments)
     definitions: dict[str, Any] = whole.get("$defs", {})
-    slim = with_types(_slim(whole, definitions))
+    slim = add_types(_shorten(whole, definitions))
     for name, item in getattr(arguments, "ITEMS", {}).items():
-        slim["properties"][name]["items"] = derived_schema(item)
+        slim["properties"][name]["items"] = derive_schema(item)
     for name in getattr(arguments, "UNLISTED", ()):
         del slim["properties"][name]
     required = slim.pop("required", [])
@@ -109,41 +113,41 @@ def derived_schema(arguments: type[Struct]) -> dict[str, Any]:
     return {**slim, "required": required} if required else slim
 
 
-def _slim(node: Any, definitions: dict[str, Any]) -> Any:
+def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_slim(item, definitions) for item in node]
+        return [_shorten(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
     if "$ref" in node:
         target = definitions[node["$ref"].rpartition("/")[2]]
         # A Struct's docstring is for its reader in the source.
         inner = {key: value for key, value in target.items() if key != "description"}
-        return _slim({**inner, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
+        return _shorten({**inner, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
     short: dict[str, Any] = {}
     for key, value in node.items():
         if key in _LEFT_OUT or (key in ("required", "default") and not value):
             continue
         if key == "properties":
-            short[key] = {name: _slim(inner, definitions) for name, inner in value.items()}
+            short[key] = {name: _shorten(inner, definitions) for name, inner in value.items()}
         else:
-            short[key] = _slim(value, definitions)
+            short[key] = _shorten(value, definitions)
     return short
 
 
-def with_types(schema: dict[str, Any]) -> dict[str, Any]:
+def add_types(schema: dict[str, Any]) -> dict[str, Any]:
     """The same with a type, or typed alternatives, in every node. `schema` says what it says in the way of
     msgspec, which leaves the type of an enum to its values and says nothing about a value of any kind."""
     node = dict(schema)
     if "properties" in node:
-        node["properties"] = {name: with_types(inner) for name, inner in node["properties"].items()}
+        node["properties"] = {name: add_types(inner) for name, inner in node["properties"].items()}
     if "$defs" in node:
-        node["$defs"] = {name: with_types(inner) for name, inner in node["$defs"].items()}
+        node["$defs"] = {name: add_types(inner) for name, inner in node["$defs"].items()}
     for key in ("items", "additionalProperties"):
         if isinstance(node.get(key), dict):
-            node[key] = with_types(node[key])
+            node[key] = add_types(node[key])
     for key in ("anyOf", "oneOf", "prefixItems"):
         if key in node:
-            node[key] = [with_types(inner) for inner in node[key]]
+            node[key] = [add_types(inner) for inner in node[key]]
     if "prefixItems" in node:
         # Converters know lists of one kind only; how many there are is said by minItems and maxItems.
         kinds = [kind for at, kind in enumerate(node["prefixItems"]) if kind not in node["prefixItems"][:at]]
@@ -152,13 +156,13 @@ def with_types(schema: dict[str, Any]) -> dict[str, Any]:
     if node.get("type") == "array" and not isinstance(node.get("items"), dict):
         node["items"] = ANY_VALUE
     if "enum" in node and "type" not in node:
-        return _typed_enum(node)
+        return _add_enum_type(node)
     if not node.keys() & {"type", "anyOf", "oneOf", "allOf", "$ref", "const"}:
         return {**ANY_VALUE, **node}
     return node
 
 
-def _typed_enum(node: dict[str, Any]) -> dict[str, Any]:
+def _add_enum_type(node: dict[str, Any]) -> dict[str, Any]:
     names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
     kinds: dict[str, list[Any]] = {}
     for value in node["enum"]:
@@ -171,7 +175,7 @@ def _typed_enum(node: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": alternatives, **{key: value for key, value in node.items() if key != "enum"}}
 
 
-def with_vault(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
+def add_vault_argument(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
     """With the argument that chooses among several open vaults."""
     vault = {"type": "string", "enum": list(vaults), "description": "Which vault"}
     properties = {**schema["properties"], "vault": vault}

@@ -36,7 +36,7 @@ def always() -> bool:
     return True
 
 
-class Selected(Struct, frozen=True):
+class SelectedText(Struct, frozen=True):
     """What is selected in the active note; lines are counted from 1. Empty text is only a cursor."""
 
     text: str
@@ -44,27 +44,27 @@ class Selected(Struct, frozen=True):
     last_line: int
 
 
-class Opened(Struct, frozen=True):
+class OpenFile(Struct, frozen=True):
     """One open file. `dirty`: its editor holds text that is not saved."""
 
     path: str
     dirty: bool = False
 
 
-class Focused(Struct, frozen=True):
+class ActiveNote(Struct, frozen=True):
     """The note a person is in. `selected` is None when the source knows no selection."""
 
     path: str
-    selected: Selected | None = None
+    selected: SelectedText | None = None
 
 
 class EditorAccess(Protocol):
     """What a connected editor tells of one vault, which is named by its folder: two may be called alike. It
     already leaves out what assistants may not see."""
 
-    def focus(self, folder: Path) -> Focused | None: ...
+    def focus(self, folder: Path) -> ActiveNote | None: ...
 
-    def open_files(self, folder: Path) -> Sequence[Opened]: ...
+    def open_files(self, folder: Path) -> Sequence[OpenFile]: ...
 
 
 class AppAccess(Protocol):
@@ -79,25 +79,25 @@ class AppAccess(Protocol):
 class ToolContext(Struct, frozen=True, kw_only=True):
     """`engines` by the vault's name, in the order they are listed; a mapping that opens an engine when it is
     asked for one will do. `editor` None: what is open comes from the app's workspace file, as long as
-    `shares_open` says so; an editor decides for itself. `app` None: the app of this machine. `read_only`
-    refuses every change whatever the engines' scopes allow. `patience` is how many seconds a question may
-    wait for a first build of the index before it is answered in part."""
+    `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
+    `read_only` refuses every change whatever the engines' scopes allow. `index_wait` is how many seconds a
+    question may wait for a first build of the index before it is answered in part."""
 
     engines: Mapping[str, Engine]
     actor: str = "tools"
     editor: EditorAccess | None = None
-    shares_open: Callable[[], bool] = always
+    shares_open_files: Callable[[], bool] = always
     app: AppAccess | None = None
     progress: Progress = no_progress
     profile: Profile = "full"
     read_only: bool = False
-    patience: float = 0.0
+    index_wait: float = 0.0
 
     @property
     def vaults(self) -> tuple[str, ...]:
         return tuple(self.engines)
 
-    def bench(self, vault: str = "") -> VaultContext:
+    def for_vault(self, vault: str = "") -> VaultContext:
         """The place to work on one vault, which need not be named when there is only one. Raises
         VaultNotFound, or InvalidArgument when none is named and several are open."""
         names = self.vaults
@@ -118,7 +118,7 @@ class ToolContext(Struct, frozen=True, kw_only=True):
 
 class VaultContext(Struct, frozen=True):
     engine: Engine
-    shop: ToolContext
+    tool_context: ToolContext
 
 
 Effect: TypeAlias = Literal["reads", "adds", "changes"]
@@ -194,7 +194,7 @@ class ListedTool(Struct, frozen=True, kw_only=True):
         return form
 
 
-def hints_of(effect: Effect, *, idempotent: bool) -> dict[str, bool]:
+def build_annotations(effect: Effect, *, idempotent: bool) -> dict[str, bool]:
     """What a client decides by when it asks a person. That a tool is destructive is the protocol's default
     and is stated all the same: not every client knows the defaults."""
     if effect == "reads":

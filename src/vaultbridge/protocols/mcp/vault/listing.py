@@ -87,9 +87,9 @@ def at_hand(profile: Profile, *, read_only: bool, vaults: tuple[str, ...]) -> tu
     tools = msgspec.json.decode(lists[_key(profile, read_only=read_only)], type=tuple[ToolInfo, ...])
     if len(vaults) < 2:
         return tools
-    from vaultbridge.tools.base.schema import with_vault
+    from vaultbridge.tools.base.schema import add_vault_argument
 
-    return tuple(replace(tool, input_schema=with_vault(tool.input_schema, vaults)) for tool in tools)
+    return tuple(replace(tool, input_schema=add_vault_argument(tool.input_schema, vaults)) for tool in tools)
 
 
 def tool_info(tool: ListedTool) -> ToolInfo:
@@ -109,7 +109,7 @@ def written_down(catalog: Catalog) -> bytes:
     profiles: tuple[Profile, ...] = ("full", "core", "read-only")
     for profile in profiles:
         for read_only in (False, True):
-            listing = catalog.listing(profile=profile, read_only=read_only)
+            listing = catalog.list_tools(profile=profile, read_only=read_only)
             lists[_key(profile, read_only=read_only)] = [tool_info(tool) for tool in listing]
     # A tool a line, so that a change of one shows as one.
     rows = (

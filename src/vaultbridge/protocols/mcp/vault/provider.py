@@ -422,7 +422,7 @@ class _Loaded:
 
         self.catalog: Catalog = (make_catalog or standard_catalog)()
         self.shop: ToolContext = ToolContext(
-            engines=engines, profile=settings.profile, patience=FIRST_BUILD_SECONDS
+            engines=engines, profile=settings.profile, index_wait=FIRST_BUILD_SECONDS
         )
         self.prompts: Prompts = Prompts(engines, folder=settings.prompt_folder)
         self.completions: Completions = Completions(engines)
@@ -433,7 +433,7 @@ class _Loaded:
         self.prompts.limit(read_only=settings.read_only or settings.profile == "read-only")
 
     def tools(self, settings: ProviderSettings) -> tuple[ToolInfo, ...]:
-        listing = self.catalog.listing(
+        listing = self.catalog.list_tools(
             profile=settings.profile, read_only=settings.read_only, vaults=self.shop.vaults
         )
         return tuple(map(tool_info, listing))
