@@ -32,7 +32,7 @@ from generate import COMMON_WORD, HUB, HUB_BACKLINKS, RARE_WORD, generate  # noq
 from vaultbridge.engine import Engine  # noqa: E402
 from vaultbridge.engine.operations import Append, Move  # noqa: E402
 from vaultbridge.index.graph import LinkGraph  # noqa: E402
-from vaultbridge.index.names import Names  # noqa: E402
+from vaultbridge.index.names import NameLookup  # noqa: E402
 from vaultbridge.index.query.search import search  # noqa: E402
 from vaultbridge.index.store.database import Index  # noqa: E402
 from vaultbridge.index.sync.sync import Synchroniser  # noqa: E402
@@ -231,7 +231,7 @@ def measure_large(report: Report, folder: Path, notes: int, large: int, small_ti
 def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> None:
     index = Index.open(cache)
     graph = LinkGraph(index)
-    names = Names(index)
+    names = NameLookup(index)
     if shutil.which("rg"):
         for word, share in ((RARE_WORD, 1 / 20), (COMMON_WORD, 1 / 2)):
             rg = ["rg", "-l", word, str(vault)]

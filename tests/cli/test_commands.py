@@ -292,4 +292,4 @@ def test_a_damaged_index_is_rebuilt_with_a_warning_within_the_same_command(
     done = run("search", vault, "task")
     assert done.returncode == 0
     assert done.stdout == "Two.md:7: - [ ] task\n"
-    assert "made anew" in done.stderr
+    assert "rebuilt" in done.stderr

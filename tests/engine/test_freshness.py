@@ -397,7 +397,7 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
     engine = keeping(make_vault({"A.md": "alpha"}))
 
     def fail(self: Synchroniser, changed: object) -> SyncReport:
-        raise EngineFailure("There is no room left for the search index.")
+        raise EngineFailure("The disk is full: the search index cannot be written.")
 
     with trust_told(engine) as told:
         with monkeypatch.context() as full:

@@ -58,10 +58,10 @@ def test_names_that_are_not_utf8_are_told_of_once_and_by_scope(
     Path(os.fsdecode(folder + b"/old\xfe")).mkdir()
     engine.freshness.refresh()
     engine.freshness.refresh()
-    assert engine.ask.left_out() == (3, ["Private/s\\xff.md", "caf\\xe9.md", "old\\xfe/"])
+    assert engine.ask.unusable_names() == (3, ["Private/s\\xff.md", "caf\\xe9.md", "old\\xfe/"])
     assert [record.args for record in caplog.records if "left out" in record.message] == [(3,)]
     hidden = make_vault(scope=Scope(deny=("Private/",)))
-    assert hidden.ask.left_out() == (2, ["caf\\xe9.md", "old\\xfe/"])
+    assert hidden.ask.unusable_names() == (2, ["caf\\xe9.md", "old\\xfe/"])
     Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
     engine.freshness.refresh()
-    assert engine.ask.left_out()[0] == 2
+    assert engine.ask.unusable_names()[0] == 2

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING
-from vaultbridge.index.sync.compare import Row, Seen, compare, look_at, look_at_all
+from vaultbridge.index.sync.compare import Snapshot, StoredFile, compare, scan_path, scan_vault
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable, kind_of
 
 
-def row(path: str, *, mtime: int = 1, settled: int = 1, state: int = INDEXED) -> Row:
-    return Row(1, path, kind_of(path), 10, mtime, 5, settled, state, "h")
+def row(path: str, *, mtime: int = 1, trusted: int = 1, state: int = INDEXED) -> StoredFile:
+    return StoredFile(1, path, kind_of(path), 10, mtime, 5, trusted, state, "h")
 
 
 def entry(path: str, *, mtime: int = 1, size: int = 10, ino: int = 5) -> FileEntry:
     return FileEntry(VaultPath(path), size, mtime, ino, kind_of(path))
 
 
-def seen(*entries: FileEntry, unreadable: str | None = None) -> Seen:
+def seen(*entries: FileEntry, unreadable: str | None = None) -> Snapshot:
     places = [] if unreadable is None else [Unreadable(VaultPath(unreadable), "why")]
-    return Seen({one.path: one for one in entries}, places)
+    return Snapshot({one.path: one for one in entries}, places)
 
 
 def test_the_same_stamp_means_no_change() -> None:
@@ -39,7 +39,7 @@ def test_any_other_stamp_means_reading(now: FileEntry) -> None:
 
 
 def test_young_and_unread_files_are_read_whatever_their_stamp() -> None:
-    young, unread = row("a.md", settled=0), row("b.md", state=PENDING)
+    young, unread = row("a.md", trusted=0), row("b.md", state=PENDING)
     difference = compare([young, unread], seen(entry("a.md"), entry("b.md")))
     assert [one.path for one, _ in difference.changed] == ["a.md", "b.md"]
 
@@ -74,11 +74,11 @@ def test_one_path_looks_as_in_a_look_at_everything(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to(tmp_path.parent)
     os.mkfifo(tmp_path / "pipe.md")
     root = Root(tmp_path)
-    everything = look_at_all(root).entries
+    everything = scan_vault(root).entries
     assert set(everything) == {"A/n.md", "link.md"}
     for path in ("A/n.md", "link.md", "loop", "loop/n.md", "out", "pipe.md", "missing.md", "A", "a/n.md"):
         expected = {
             name: one for name, one in everything.items() if name == path or name.startswith(path + "/")
         }
-        assert look_at(root, VaultPath(path)).entries == expected
-    assert look_at(root, VaultPath("")).entries == everything
+        assert scan_path(root, VaultPath(path)).entries == expected
+    assert scan_path(root, VaultPath("")).entries == everything

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from support.index import Vault
-from vaultbridge.index.files import file_of, files, resolved_notes, text_of
+from vaultbridge.index.files import find_file, iterate_notes, list_files, read_text
 from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
@@ -13,19 +13,19 @@ MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
 def test_files_are_told_whole_or_beneath_a_folder(make_vault: MakeVault) -> None:
     vault = make_vault({"A/x.md": "1", "A b/y.md": "2", "A/B/z.png": b"3", "A.md": "4"})
-    assert [one.path for one in files(vault.index)] == ["A b/y.md", "A.md", "A/B/z.png", "A/x.md"]
-    assert [one.path for one in files(vault.index, VaultPath("A"))] == ["A/B/z.png", "A/x.md"]
-    one = file_of(vault.index, VaultPath("A/x.md"))
+    assert [one.path for one in list_files(vault.index)] == ["A b/y.md", "A.md", "A/B/z.png", "A/x.md"]
+    assert [one.path for one in list_files(vault.index, VaultPath("A"))] == ["A/B/z.png", "A/x.md"]
+    one = find_file(vault.index, VaultPath("A/x.md"))
     assert one is not None
     assert (one.kind, one.size, len(one.hash)) == ("note", 1, 16)
-    assert file_of(vault.index, VaultPath("missing.md")) is None
+    assert find_file(vault.index, VaultPath("missing.md")) is None
 
 
 def test_notes_come_in_order_with_where_their_links_lead(make_vault: MakeVault) -> None:
     vault = make_vault({"b.md": "[[a]] [[nowhere]] [[#here]]", "a.md": "# A", "p.png": b""})
     told = [
         (one.file.path, [link.raw for link in one.note.links], one.resolved)
-        for one in resolved_notes(vault.index)
+        for one in iterate_notes(vault.index)
     ]
     assert told == [
         ("a.md", [], ()),
@@ -35,5 +35,5 @@ def test_notes_come_in_order_with_where_their_links_lead(make_vault: MakeVault) 
 
 def test_the_text_is_the_one_searched(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": b"\xef\xbb\xbfone\r\ntwo \xff"})
-    assert text_of(vault.index, VaultPath("a.md")) == "one\r\ntwo \ufffd"
-    assert text_of(vault.index, VaultPath("b.md")) is None
+    assert read_text(vault.index, VaultPath("a.md")) == "one\r\ntwo \ufffd"
+    assert read_text(vault.index, VaultPath("b.md")) is None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.scripts import mixed_word, scripts, word_of
-from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart, words
+from vaultbridge.index.fold import WORD, FoldedText, fold_text, separate_words, split_words, stands_apart
 
 
 @pytest.mark.parametrize(
@@ -31,16 +31,16 @@ from vaultbridge.index.fold import WORD, FoldedText, plain, spaced, stands_apart
     ],
 )
 def test_case_accents_width_and_invisible_characters_are_folded_away(written: str, folded: str) -> None:
-    assert plain(written) == folded
+    assert fold_text(written) == folded
 
 
 @pytest.mark.parametrize("text", ["が", "한국어", "हिन्दी", "ภาษา", "北京"])
 def test_marks_that_make_another_letter_stay(text: str) -> None:
-    assert plain(text) == unicodedata.normalize("NFKC", text)
+    assert fold_text(text) == unicodedata.normalize("NFKC", text)
 
 
 def test_decomposed_kana_and_hangul_are_composed() -> None:
-    assert plain(unicodedata.normalize("NFD", "ガ한")) == "ガ한"
+    assert fold_text(unicodedata.normalize("NFD", "ガ한")) == "ガ한"
 
 
 @pytest.mark.parametrize(
@@ -56,48 +56,48 @@ def test_decomposed_kana_and_hangul_are_composed() -> None:
     ],
 )
 def test_words_stand_apart_where_the_script_writes_no_spaces(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert split_words(text) == expected
 
 
 @given(st.text(max_size=40), st.text(max_size=8))
 def test_what_occurs_in_folded_text_without_separators_lies_within_words(text: str, part: str) -> None:
     """The rule on which every look-up in the full-text table rests."""
-    folded, wanted = plain(text), plain(part)
-    pieces = WORD.findall(spaced(part))
+    folded, wanted = fold_text(text), fold_text(part)
+    pieces = WORD.findall(separate_words(part))
     if len(pieces) == 1 and pieces[0] == wanted and wanted in folded:
-        assert any(wanted in word for word in words(text))
+        assert any(wanted in word for word in split_words(text))
 
 
 @given(st.text(max_size=60))
 def test_folding_twice_changes_nothing_for_the_table(text: str) -> None:
-    assert WORD.findall(spaced(text).lower()) == words(text)
+    assert WORD.findall(separate_words(text).lower()) == split_words(text)
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x2FFF), max_size=40))
 def test_spans_of_folded_text_lead_back_to_text_that_folds_to_the_same(text: str) -> None:
     folded = FoldedText(text)
-    for start in range(len(folded.plain)):
+    for start in range(len(folded.folded)):
         first, last = folded.span(start, start + 1)
         assert 0 <= first < last <= len(text)
-        assert folded.plain[start] in FoldedText(text[first:last]).plain
+        assert folded.folded[start] in FoldedText(text[first:last]).folded
 
 
 @given(st.integers(0, 10**9))
 def test_folding_piece_by_piece_is_folding_the_whole_in_every_script(seed: int) -> None:
     rng = random.Random(seed)
     text = " ".join((mixed_word(rng), *(word_of(rng.choice(sorted(scripts())), rng) for _ in range(4))))
-    assert FoldedText(text).plain == plain(text)
+    assert FoldedText(text).folded == fold_text(text)
 
 
 @given(st.text(max_size=40))
 def test_folding_piece_by_piece_is_folding_the_whole(text: str) -> None:
-    assert FoldedText(text).plain == plain(text)
+    assert FoldedText(text).folded == fold_text(text)
 
 
 def test_a_span_covers_the_marks_that_were_folded_away() -> None:
     text = "x re\u0301sume\u0301 y"
     folded = FoldedText(text)
-    at = folded.plain.index("resume")
+    at = folded.folded.index("resume")
     first, last = folded.span(at, at + len("resume"))
     assert text[first:last] == "re\u0301sume\u0301"
 

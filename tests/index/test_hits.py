@@ -5,25 +5,25 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.index.query.hits import SNIPPET_CHARS, Asked, cut, exact_name_keys
+from vaultbridge.index.query.hits import SNIPPET_CHARS, SearchTerms, make_name_keys, shorten_line
 from vaultbridge.index.query.parse import parse_query
 
 
 def test_a_short_line_is_shown_whole() -> None:
-    assert cut("a line", [(2, 6)]) == ("a line", [(2, 6)])
+    assert shorten_line("a line", [(2, 6)]) == ("a line", [(2, 6)])
 
 
 @given(st.integers(0, 2000), st.integers(1, 400), st.integers(0, 2000))
 def test_a_long_line_is_bounded_and_its_first_span_stays_in_it(start: int, length: int, rest: int) -> None:
     line = "x" * start + "M" * length + "y" * rest
-    text, spans = cut(line, [(start, start + length)])
+    text, spans = shorten_line(line, [(start, start + length)])
     assert len(text) <= SNIPPET_CHARS
     ((first, last),) = spans
     assert set(text[first:last]) == {"M"}
 
 
 def test_what_is_negated_is_not_asked_for() -> None:
-    asked = Asked.by(parse_query("a -b (c OR -(d e)) file:f tag:#g [h] task:i /j/"))
+    asked = SearchTerms.by(parse_query("a -b (c OR -(d e)) file:f tag:#g [h] task:i /j/"))
     assert [needle.text for needle in asked.needles] == ["a", "c", "i"]
     assert [needle.text for needle in asked.names] == ["f"]
     assert asked.tags == ["g"]
@@ -31,5 +31,5 @@ def test_what_is_negated_is_not_asked_for() -> None:
 
 
 def test_the_words_typed_are_a_name_too() -> None:
-    assert "my résumé" in exact_name_keys(Asked.by(parse_query("My Résumé")))
-    assert exact_name_keys(Asked.by(parse_query("tag:#x"))) == ()
+    assert "my résumé" in make_name_keys(SearchTerms.by(parse_query("My Résumé")))
+    assert make_name_keys(SearchTerms.by(parse_query("tag:#x"))) == ()

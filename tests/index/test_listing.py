@@ -30,7 +30,8 @@ def shown(path: str) -> bool:
 
 def test_tags_roll_up_into_those_they_lie_under(make_vault: MakeVault) -> None:
     told = [
-        (one.name, one.notes, one.occurrences) for one in listing.tags(make_vault(FILES).index, visible=shown)
+        (one.name, one.notes, one.occurrences)
+        for one in listing.list_tags(make_vault(FILES).index, visible=shown)
     ]
     assert told == [
         ("errand", 2, 2),
@@ -44,14 +45,14 @@ def test_tags_roll_up_into_those_they_lie_under(make_vault: MakeVault) -> None:
 
 def test_notes_with_a_tag_include_those_under_it(make_vault: MakeVault) -> None:
     index = make_vault(FILES).index
-    assert listing.notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
-    assert listing.notes_with_tag(index, "work", nested=False) == ["b.md", "secret/d.md"]
-    assert listing.notes_with_tag(index, "work/plan") == ["a.md"]
-    assert listing.notes_with_tag(index, "wor") == []
+    assert listing.list_notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
+    assert listing.list_notes_with_tag(index, "work", nested=False) == ["b.md", "secret/d.md"]
+    assert listing.list_notes_with_tag(index, "work/plan") == ["a.md"]
+    assert listing.list_notes_with_tag(index, "wor") == []
 
 
 def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
-    told = {one.name: one for one in listing.properties(make_vault(FILES).index, visible=shown)}
+    told = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=shown)}
     assert set(told) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
     assert told["Status"].notes == 2
     assert told["Status"].values == {"Active": 1, "active": 1}
@@ -66,7 +67,7 @@ def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
 
 
 def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeVault) -> None:
-    told = listing.property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
+    told = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
     assert [(one.path, one.name, one.value) for one in told] == [
         ("a.md", "Status", "active"),
         ("b.md", "status", "Active"),
@@ -92,14 +93,14 @@ def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeV
 def test_tasks_are_chosen_by_what_is_asked(
     make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
 ) -> None:
-    page = listing.tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
+    page = listing.list_tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
     told = [task.description.split(" #")[0].strip() for task in page.tasks]
     assert told == expected
     assert page.total == (5 if "limit" in arguments else len(expected))
 
 
 def test_a_task_tells_its_place_and_fields(make_vault: MakeVault) -> None:
-    (task,) = listing.tasks(make_vault(FILES).index, text="write report").tasks
+    (task,) = listing.list_tasks(make_vault(FILES).index, text="write report").tasks
     assert (task.path, task.line, task.status, task.done) == ("a.md", 8, " ", False)
     assert task.fields["due"] == "2024-05-02"
 
@@ -109,6 +110,6 @@ def test_recent_files_are_the_newest_of_the_kinds_asked_for(make_vault: MakeVaul
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)
     vault.full()
-    told = [one.path for one in listing.recent(vault.index, limit=2, visible=shown)]
+    told = [one.path for one in listing.list_recent(vault.index, limit=2, visible=shown)]
     assert told == ["b.md", "folder/c.md"]
-    assert [one.path for one in listing.recent(vault.index, kinds=("attachment",))] == ["pic.png"]
+    assert [one.path for one in listing.list_recent(vault.index, kinds=("attachment",))] == ["pic.png"]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from support.index import Vault
-from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameMatch, Names, NotFound
+from vaultbridge.index.names import CLOSEST, AmbiguousMatch, NameLookup, NameMatch, NotFound
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -54,17 +54,17 @@ FILES: dict[str, str | bytes] = {
     ],
 )
 def test_a_file_is_found_however_it_is_named(make_vault: MakeVault, name: str, path: str, how: str) -> None:
-    assert Names(make_vault(FILES).index).find(name) == NameMatch(path, how)  # type: ignore[arg-type]
+    assert NameLookup(make_vault(FILES).index).find(name) == NameMatch(path, how)  # type: ignore[arg-type]
 
 
 def test_a_name_in_several_folders_is_told_not_guessed(make_vault: MakeVault) -> None:
-    names = Names(make_vault(FILES).index)
+    names = NameLookup(make_vault(FILES).index)
     assert names.find("index") == AmbiguousMatch(("Daily/Index.md", "Projects/Index.md"))  # type: ignore[arg-type]
     assert names.find("shared") == AmbiguousMatch(("Three.md", "Two.md"))  # type: ignore[arg-type]
 
 
 def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> None:
-    names = Names(make_vault(FILES).index)
+    names = NameLookup(make_vault(FILES).index)
     assert names.find("index", source="Daily/2024-01-05.md") == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
 
 
@@ -82,21 +82,21 @@ def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> No
 def test_a_slip_of_the_pen_gets_the_name_that_was_meant_offered_first(
     make_vault: MakeVault, typed: str, meant: str
 ) -> None:
-    found = Names(make_vault(FILES).index).find(typed)
+    found = NameLookup(make_vault(FILES).index).find(typed)
     assert isinstance(found, NotFound)
     assert found.closest[0] == meant
     assert len(found.closest) <= CLOSEST
 
 
 def test_nothing_alike_offers_nothing(make_vault: MakeVault) -> None:
-    names = Names(make_vault(FILES).index)
+    names = NameLookup(make_vault(FILES).index)
     assert names.find("qqqqxxxxzzzz") == NotFound(())
     assert names.find("") == NotFound(())
     assert isinstance(names.find("x" * 100_000), NotFound)
 
 
 def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
-    names = Names(make_vault(FILES).index)
+    names = NameLookup(make_vault(FILES).index)
 
     def visible(path: str) -> bool:
         return not path.startswith("Projects/")
@@ -110,7 +110,7 @@ def test_a_hidden_file_does_not_exist(make_vault: MakeVault) -> None:
 
 def test_new_files_are_offered_too(make_vault: MakeVault) -> None:
     vault = make_vault(FILES)
-    names = Names(vault.index)
+    names = NameLookup(vault.index)
     assert isinstance(names.find("Observatry"), NotFound)
     vault.write({"Observatory.md": ""})
     vault.full()

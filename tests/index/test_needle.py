@@ -7,7 +7,13 @@ import sqlite3
 import pytest
 
 from vaultbridge.index.fold import FoldedText
-from vaultbridge.index.query.needle import SPANS_PER_LINE, Lookup, Needle, beginning, lookup
+from vaultbridge.index.query.needle import (
+    SPANS_PER_LINE,
+    CandidateQuery,
+    Needle,
+    match_prefix,
+    plan_candidates,
+)
 from vaultbridge.index.store.database import Terms
 
 FOO_BAR = '{path body} : ("foo bar" OR "foo barn" OR "snafoo bar" OR "snafoo barn")'
@@ -28,32 +34,32 @@ def terms() -> Terms:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("bridge", Lookup('{path body} : ("bridge" * OR "abridged")', exact=True)),
-        ("Bridges", Lookup('{path body} : ("bridges" *)', exact=True)),
-        ("nowhere", Lookup('"\x80"', exact=True)),
-        ("京", Lookup('{path body} : ("京")', exact=True)),
-        ("北京", Lookup('{path body} : ("北 京")', exact=False)),
-        ("foo-bar", Lookup(FOO_BAR, exact=False)),
-        ("foo-bar.", Lookup('{path body} : ("foo bar" OR "snafoo bar")', exact=False)),
-        ("-foo", Lookup('{path body} : ("foo" *)', exact=False)),
-        ("c++", Lookup('{path body} : ("c")', exact=False)),
-        ("++", Lookup("", exact=False)),
+        ("bridge", CandidateQuery('{path body} : ("bridge" * OR "abridged")', exact=True)),
+        ("Bridges", CandidateQuery('{path body} : ("bridges" *)', exact=True)),
+        ("nowhere", CandidateQuery('"\x80"', exact=True)),
+        ("京", CandidateQuery('{path body} : ("京")', exact=True)),
+        ("北京", CandidateQuery('{path body} : ("北 京")', exact=False)),
+        ("foo-bar", CandidateQuery(FOO_BAR, exact=False)),
+        ("foo-bar.", CandidateQuery('{path body} : ("foo bar" OR "snafoo bar")', exact=False)),
+        ("-foo", CandidateQuery('{path body} : ("foo" *)', exact=False)),
+        ("c++", CandidateQuery('{path body} : ("c")', exact=False)),
+        ("++", CandidateQuery("", exact=False)),
     ],
 )
 def test_candidates_come_from_whole_words_beginnings_and_the_dictionary(
-    terms: Terms, text: str, expected: Lookup
+    terms: Terms, text: str, expected: CandidateQuery
 ) -> None:
-    assert lookup(Needle.of(text), terms, "any") == expected
+    assert plan_candidates(Needle.of(text), terms, "any") == expected
 
 
 def test_case_is_always_checked_in_the_text(terms: Terms) -> None:
-    assert not lookup(Needle.of("Bridge", sensitive=True), terms, "body").exact
+    assert not plan_candidates(Needle.of("Bridge", sensitive=True), terms, "body").exact
 
 
 def test_without_a_dictionary_all_texts_are_candidates_for_parts_of_words() -> None:
-    assert lookup(Needle.of("bridge"), None, "any") == Lookup("", exact=False)
-    assert lookup(Needle.of("foo-bar"), None, "any").match == '{path body} : ("bar" *)'
-    assert beginning(Needle.of("bridge"), "body") == 'body : ("bridge" *)'
+    assert plan_candidates(Needle.of("bridge"), None, "any") == CandidateQuery("", exact=False)
+    assert plan_candidates(Needle.of("foo-bar"), None, "any").match == '{path body} : ("bar" *)'
+    assert match_prefix(Needle.of("bridge"), "body") == 'body : ("bridge" *)'
 
 
 def spans_in(line: str, needle: Needle) -> list[tuple[int, int]]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from vaultbridge.index.query.parse import HasProperty, Query, parse_query
-from vaultbridge.index.query.properties import name_fits, passes, scalars
-from vaultbridge.index.query.regex import Patterns
+from vaultbridge.index.query.properties import flatten_values, name_matches, value_matches
+from vaultbridge.index.query.regex import PatternMatcher
 
 
 def asked_by(written: str) -> HasProperty:
@@ -29,7 +29,7 @@ def asked_by(written: str) -> HasProperty:
     ],
 )
 def test_values_are_compared_as_texts(value: Any, texts: list[str]) -> None:
-    assert scalars(value) == texts
+    assert flatten_values(value) == texts
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_values_are_compared_as_texts(value: Any, texts: list[str]) -> None:
     ],
 )
 def test_a_value_passes_or_not(written: str, value: Any, expected: bool) -> None:
-    with Patterns() as patterns:
-        assert passes(asked_by(written).value, value, patterns, sensitive=False) == expected
+    with PatternMatcher() as patterns:
+        assert value_matches(asked_by(written).value, value, patterns, sensitive=False) == expected
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_a_value_passes_or_not(written: str, value: Any, expected: bool) -> None
 )
 def test_a_name_must_be_the_whole_one(written: str, name: str, expected: bool) -> None:
     asked: Query = asked_by(written).name
-    with Patterns() as patterns:
-        assert name_fits(asked, name, patterns) == expected
+    with PatternMatcher() as patterns:
+        assert name_matches(asked, name, patterns) == expected

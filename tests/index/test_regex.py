@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidQuery, TimedOut
-from vaultbridge.index.query.regex import REGEX_CHARS, SPANS_PER_TEXT, Patterns, compile_pattern
+from vaultbridge.index.query.regex import REGEX_CHARS, SPANS_PER_TEXT, PatternMatcher, compile_pattern
 
 AMPLE = 60.0
 """Seconds for what is quick: the process that matches may start slowly on a busy machine."""
@@ -64,7 +64,7 @@ def test_any_pattern_compiles_or_is_an_invalid_query(pattern: str) -> None:
 
 
 def test_spans_come_back_for_each_text() -> None:
-    with Patterns(seconds=AMPLE) as patterns:
+    with PatternMatcher(seconds=AMPLE) as patterns:
         found = patterns.spans(compile_pattern("b+", ignore_case=True), ["aBb b", "", "日b"])
         again = patterns.spans(compile_pattern("b", ignore_case=False), ["B", "b"])
     assert found == [[(1, 3), (4, 5)], [], [(1, 2)]]
@@ -72,18 +72,18 @@ def test_spans_come_back_for_each_text() -> None:
 
 
 def test_more_matches_than_are_shown_are_cut() -> None:
-    with Patterns(seconds=AMPLE) as patterns:
+    with PatternMatcher(seconds=AMPLE) as patterns:
         (spans,) = patterns.spans(re.compile("a"), ["a" * 1000])
     assert len(spans) == SPANS_PER_TEXT
 
 
 def test_texts_larger_than_a_pipe_pass() -> None:
     text = "x" * 300_000 + "needle"
-    with Patterns(seconds=AMPLE) as patterns:
+    with PatternMatcher(seconds=AMPLE) as patterns:
         found = patterns.spans(re.compile("needle"), [text] * 4)
     assert found == [[(300_000, 300_006)]] * 4
 
 
 def test_a_pattern_that_backtracks_for_ever_is_stopped() -> None:
-    with Patterns(seconds=0.2) as patterns, pytest.raises(TimedOut):
+    with PatternMatcher(seconds=0.2) as patterns, pytest.raises(TimedOut):
         patterns.spans(compile_pattern("(a+)+$", ignore_case=True), ["a" * 60 + "b"])

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.index.store.rows import (
+    build_rows,
+    decode_link_kind,
     decode_note,
+    encode_link_flags,
     encode_note,
-    flags_kind,
-    link_flags,
     parse_rows,
     property_type,
-    rows_of,
 )
 from vaultbridge.markdown.model import Link, Note, Properties
 from vaultbridge.markdown.parse import parse
@@ -63,8 +63,8 @@ def test_any_bytes_make_rows_as_a_note_and_as_a_canvas(data: bytes) -> None:
 @pytest.mark.parametrize("kind", ["wiki", "markdown", "property", "canvas"])
 def test_flags_hold_the_kind_and_style(kind: str, embed: bool) -> None:
     link = Link("r", "t", "", None, embed, kind, 1, 0, 1)  # type: ignore[arg-type]
-    assert flags_kind(link_flags(link)) == kind
-    assert bool(link_flags(link) & 1) == embed
+    assert decode_link_kind(encode_link_flags(link)) == kind
+    assert bool(encode_link_flags(link) & 1) == embed
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_text_that_cannot_be_stored_is_made_displayable() -> None:
         aliases=("\ud800",),
         links=(Link("[[\ud800]]", "\ud800", "", "\ud800", False, "wiki", 1, 0, 5),),
     )
-    rows = rows_of(note, "", "h")
+    rows = build_rows(note, "", "h")
     kept = decode_note(rows.note)
     assert kept.properties is not None
     assert kept.properties.values == {"odd": ["\ufffdx", {"\ufffd": float(2**70)}]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from support.index import Vault
 from vaultbridge.errors import InvalidArgument, InvalidQuery
-from vaultbridge.index.fold import plain
+from vaultbridge.index.fold import fold_text
 from vaultbridge.index.query.parse import And, Not, Or, Query, Term
 from vaultbridge.index.query.search import SearchPage, search
 
@@ -149,7 +149,7 @@ def _holds(query: Query, path: str, text: str) -> bool:
     """The rule itself, read slowly."""
     match query:
         case Term(wanted):
-            return plain(wanted) in plain(text) or plain(wanted) in plain(path)
+            return fold_text(wanted) in fold_text(text) or fold_text(wanted) in fold_text(path)
         case And(parts):
             return all(_holds(part, path, text) for part in parts)
         case Or(parts):

@@ -62,7 +62,7 @@ def test_a_file_that_cannot_serve_is_replaced_with_a_warning(
     spoil(tmp_path / schema.INDEX_FILE)
     index = Index.open(tmp_path)
     assert index.status().state == "empty"
-    assert "made anew" in caplog.text
+    assert "rebuilt" in caplog.text
     index.close()
 
 

@@ -21,11 +21,10 @@ from vaultbridge.errors import EngineFailure, VaultNotFound
 from vaultbridge.index.graph import LinkGraph
 from vaultbridge.index.query.search import search
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.sync import sync
-from vaultbridge.index.sync.build import PARALLEL_FILES
+from vaultbridge.index.sync.build import CHUNK_FILES, PARALLEL_FILES
 from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.limits import NOTE_PARSE_BYTES
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[[dict[str, str | bytes]], Vault]
 
@@ -217,21 +216,18 @@ def test_a_large_build_in_processes_equals_a_small_one_here(empty_vault: Vault, 
     alone.close()
 
 
-def test_progress_is_told_and_a_cancelled_build_goes_on_later(
-    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sync, "BATCH_FILES", 10)
-    monkeypatch.setattr("vaultbridge.index.sync.build.CHUNK_FILES", 5)
-    empty_vault.write({f"n{n:02}.md": f"[[n{n + 1:02}]] word" for n in range(35)})
-    told: list[tuple[int, int]] = []
-    report = empty_vault.sync.full(lambda done, total: told.append((done, total)), lambda: len(told) == 2)
+def test_a_build_reports_progress_and_continues_after_it_was_cancelled(empty_vault: Vault) -> None:
+    empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word" for n in range(350)})
+    batches = Synchroniser(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES)
+    reported: list[tuple[int, int]] = []
+    report = batches.full(lambda done, total: reported.append((done, total)), lambda: len(reported) == 2)
     assert report.cancelled
-    assert told == [(10, 35), (20, 35)]
+    assert reported == [(100, 350), (200, 350)]
     page = search(empty_vault.index, "word", limit=50)
-    assert (page.total, page.complete, page.indexed, page.notes) == (20, False, 20, 35)
+    assert (page.total, page.complete, page.indexed, page.notes) == (200, False, 200, 350)
     empty_vault.full()
     assert empty_vault.index.status().complete
-    assert search(empty_vault.index, "word", limit=50).total == 35
+    assert search(empty_vault.index, "word", limit=50).total == 350
     assert empty_vault.dump() == empty_vault.rebuilt()
 
 
@@ -239,13 +235,14 @@ def test_a_build_that_was_killed_is_finished_by_the_next(make_vault: MakeVault, 
     empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word{n}" for n in range(120)})
     program = (
         "import sys; from pathlib import Path\n"
-        "from vaultbridge.index import sync; from vaultbridge.index.store.database import Index\n"
+        "from vaultbridge.index.store.database import Index\n"
+        "from vaultbridge.index.sync.sync import Synchroniser\n"
         "from vaultbridge.vault.paths import Root\n"
-        "sync.BATCH_FILES = 50\n"
-        "def told(done, total):\n"
+        "def report(done, total):\n"
         "    print(done, flush=True)\n"
         "    sys.stdin.read()\n"
-        "sync.Synchroniser(Root(sys.argv[1]), Index.open(Path(sys.argv[2]))).full(told)\n"
+        "index = Index.open(Path(sys.argv[2]))\n"
+        "Synchroniser(Root(sys.argv[1]), index, batch_files=50).full(report)\n"
     )
     arguments = [sys.executable, "-c", program, empty_vault.folder, empty_vault.cache]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as builder:
@@ -259,12 +256,8 @@ def test_a_build_that_was_killed_is_finished_by_the_next(make_vault: MakeVault, 
     assert empty_vault.dump() == empty_vault.rebuilt()
 
 
-def test_readers_see_a_whole_index_while_a_build_runs(
-    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sync, "BATCH_FILES", 5)
-    monkeypatch.setattr("vaultbridge.index.sync.build.CHUNK_FILES", 5)
-    empty_vault.write({f"n{n:02}.md": "word" for n in range(40)})
+def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -> None:
+    empty_vault.write({f"n{n:03}.md": "word" for n in range(8 * CHUNK_FILES)})
     seen: list[int] = []
     failures: list[BaseException] = []
     finished = threading.Event()
@@ -278,7 +271,7 @@ def test_readers_see_a_whole_index_while_a_build_runs(
 
     reader = threading.Thread(target=read)
     reader.start()
-    empty_vault.full()
+    Synchroniser(empty_vault.root, empty_vault.index, batch_files=CHUNK_FILES).full()
     finished.set()
     reader.join(30)
     assert not failures
@@ -351,13 +344,13 @@ def test_a_damaged_index_is_made_anew_and_filled_again(
 ) -> None:
     vault = make_vault({"a.md": "word"})
     before = vault.dump()
-    vault.index.settle()
+    vault.index.compact()
     data = bytearray(vault.index.file.read_bytes())
     for page in range(8192, len(data), 8192):
         data[page : page + 200] = b"\xaa" * 200
     vault.index.file.write_bytes(data)
     other = Index.open(vault.cache)
-    assert "made anew" in caplog.text
+    assert "rebuilt" in caplog.text
     Synchroniser(vault.root, other).full()
     assert search(other, "word").total == 1
     other.close()
@@ -383,30 +376,20 @@ def test_a_vault_that_is_not_there_costs_no_row(make_vault: MakeVault, empty: bo
     assert vault.dump() == before
 
 
-def test_an_index_is_not_complete_when_the_vault_vanishes_in_the_middle_of_its_first_build(
-    empty_vault: Vault, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Every note is gone then, and an index of no notes would say that there are none."""
+def test_an_index_is_not_complete_when_the_vault_vanishes_during_the_first_build(empty_vault: Vault) -> None:
+    """Every note that is still to be read is gone then, and an index without them would look complete."""
     vault = empty_vault
-    vault.write({f"F/{number}.md": "x" for number in range(10)})
+    vault.write({f"F/{number}.md": "x" for number in range(150)})
     folder, away = vault.root.folder, vault.root.folder.with_name("away")
-    look = sync.compare.look_at_all
-
-    def look_and_unplug(root: Root) -> object:
-        seen = look(root)
-        folder.rename(away)
-        return seen
-
-    with monkeypatch.context() as unplugged:
-        unplugged.setattr(sync.compare, "look_at_all", look_and_unplug)
-        with pytest.raises(VaultNotFound) as caught:
-            vault.full()
+    batches = Synchroniser(vault.root, vault.index, batch_files=CHUNK_FILES)
+    with pytest.raises(VaultNotFound) as caught:
+        batches.full(progress=lambda done, total: folder.rename(away) and None)
     assert str(folder.parent) not in str(caught.value)
     assert not vault.index.status().complete
     away.rename(folder)
     vault.full()
     assert vault.index.status().complete
-    assert search(vault.index, "x").total == 10
+    assert search(vault.index, "x").total == 150
 
 
 def test_a_vault_whose_folder_cannot_be_listed_is_not_taken_for_an_empty_one(

@@ -66,15 +66,15 @@ def everything(path: str) -> bool:
 
 
 ANSWERS: dict[str, Answer] = {
-    "tags": lambda index, seen, limit, offset: listing.tags(index, visible=seen),
-    "properties": lambda index, seen, limit, offset: listing.properties(index, visible=seen),
-    "values": lambda index, seen, limit, offset: listing.property_values(
+    "tags": lambda index, seen, limit, offset: listing.list_tags(index, visible=seen),
+    "properties": lambda index, seen, limit, offset: listing.list_properties(index, visible=seen),
+    "values": lambda index, seen, limit, offset: listing.list_property_values(
         index, "status", limit=limit, offset=offset, visible=seen
     ),
-    "kinds": lambda index, seen, limit, offset: overview.file_kinds(index, visible=seen),
-    "folders": lambda index, seen, limit, offset: overview.folders(index, visible=seen),
-    "shallow": lambda index, seen, limit, offset: overview.shallow_paths(index, "a", 1, visible=seen),
-    "problem counts": lambda index, seen, limit, offset: overview.problem_counts(index, visible=seen),
+    "kinds": lambda index, seen, limit, offset: overview.count_by_kind(index, visible=seen),
+    "folders": lambda index, seen, limit, offset: overview.count_by_folder(index, visible=seen),
+    "shallow": lambda index, seen, limit, offset: overview.list_shallow_paths(index, "a", 1, visible=seen),
+    "problem counts": lambda index, seen, limit, offset: overview.count_problems_by_code(index, visible=seen),
     "unresolved count": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).unresolved_count(),
     "orphans": lambda index, seen, limit, offset: LinkGraph(index, visible=seen).orphans(
         limit=limit, offset=offset
@@ -92,11 +92,11 @@ ANSWERS: dict[str, Answer] = {
         question.__name__: lambda index, seen, limit, offset, question=question: question(  # type: ignore[misc]
             index, limit=limit, offset=offset, visible=seen
         )
-        for question in (overview.problems, overview.duplicates, overview.conflicts)
+        for question in (overview.list_problems, overview.find_duplicates, overview.find_conflicts)
     },
     **{
         f"files {order} {kind} {folder}": lambda index, seen, limit, offset, about=(order, kind, folder): (  # type: ignore[misc]
-            overview.files_page(
+            overview.list_files(
                 index, about[2], order=about[0], kind=about[1], limit=limit, offset=offset, visible=seen
             )
         )
@@ -105,7 +105,7 @@ ANSWERS: dict[str, Answer] = {
         for folder in ("", "a")
     },
     **{
-        f"tasks {asked}": lambda index, seen, limit, offset, asked=asked: listing.tasks(  # type: ignore[misc]
+        f"tasks {asked}": lambda index, seen, limit, offset, asked=asked: listing.list_tasks(  # type: ignore[misc]
             index, **asked, limit=limit, offset=offset, visible=seen
         )
         for asked in (
@@ -221,6 +221,6 @@ def test_another_paragraph_writes_no_totals(vaults: Callable[[], Vault]) -> None
         vault.paths("a.md")
         with vault.index.reading() as db:
             assert db.execute("SELECT what FROM written").fetchall() == []
-            assert totals.kept(db)
+            assert totals.are_current(db)
     finally:
         vault.close()

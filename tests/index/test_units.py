@@ -5,24 +5,24 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge.index.query.parse import parse_query
-from vaultbridge.index.query.regex import Patterns
-from vaultbridge.index.query.units import blocks_of, holding, lines_of, sections_of
+from vaultbridge.index.query.regex import PatternMatcher
+from vaultbridge.index.query.units import match_texts, split_blocks, split_lines, split_sections
 from vaultbridge.markdown.parse import parse
 
 TEXT = "intro\n\n# One\nfirst\nsecond\n\n- a\n- b\n\n## Two\n\nthird\n"
 
 
 def test_lines_end_at_any_line_end() -> None:
-    assert lines_of("a\r\nb\rc\n\nd\u2028e") == ["a", "b", "c", "", "d\u2028e"]
+    assert split_lines("a\r\nb\rc\n\nd\u2028e") == ["a", "b", "c", "", "d\u2028e"]
 
 
 def test_blocks_are_set_apart_by_blank_lines_and_headings() -> None:
-    blocks = [block.strip() for block in blocks_of(TEXT, parse(TEXT))]
+    blocks = [block.strip() for block in split_blocks(TEXT, parse(TEXT))]
     assert blocks == ["intro", "# One", "first\nsecond", "- a\n- b", "## Two", "third"]
 
 
 def test_sections_reach_from_heading_to_heading() -> None:
-    sections = [section.strip() for section in sections_of(TEXT, parse(TEXT))]
+    sections = [section.strip() for section in split_sections(TEXT, parse(TEXT))]
     assert sections == ["intro", "# One\nfirst\nsecond\n\n- a\n- b", "## Two\n\nthird"]
 
 
@@ -42,5 +42,5 @@ def test_sections_reach_from_heading_to_heading() -> None:
 )
 def test_a_query_holds_in_a_text_or_not(query: str, held: list[bool]) -> None:
     texts = ["foo bar", "FOO", "other #x/y #xz"]
-    with Patterns() as patterns:
-        assert holding(parse_query(query), texts, patterns, sensitive=False) == held
+    with PatternMatcher() as patterns:
+        assert match_texts(parse_query(query), texts, patterns, sensitive=False) == held

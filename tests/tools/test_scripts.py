@@ -15,7 +15,7 @@ import pytest
 from support.scripts import drawn_words, scripts
 from support.tools import ToolHarness
 from support.vault import VaultProcess, engines_of, small_vault
-from vaultbridge.index.fold import plain
+from vaultbridge.index.fold import fold_text
 from vaultbridge.links.resolve import name_key
 from vaultbridge.protocols.mcp.vault.completion import Completions
 
@@ -41,8 +41,8 @@ def distinct(words: list[str]) -> list[str]:
     """One of those that mean the same file, and none that is no name or no word."""
     found: dict[str, str] = {}
     for word in words:
-        if plain(word).strip() and len(word.encode()) < 200 and unicodedata.combining(word[0]) == 0:
-            found.setdefault(plain(unicodedata.normalize("NFD", name_key(word))), word)
+        if fold_text(word).strip() and len(word.encode()) < 200 and unicodedata.combining(word[0]) == 0:
+            found.setdefault(fold_text(unicodedata.normalize("NFD", name_key(word))), word)
     return list(found.values())
 
 
@@ -69,7 +69,7 @@ def spellings(word: str) -> Iterator[str]:
     for form in ("NFC", "NFD"):
         yield unicodedata.normalize(form, word)
     for other in (word.upper(), word.lower(), word.title()):
-        if plain(other) == plain(word):
+        if fold_text(other) == fold_text(word):
             yield other
 
 

@@ -119,7 +119,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         try:
             code = command(args)
         except VaultbridgeError as error:
-            if not error.details.get("index_made_anew"):
+            if not error.details.get("index_rebuilt"):
                 raise
             # Nothing was changed or said yet: a command that needs the index asks it first.
             code = command(args)

@@ -30,7 +30,7 @@ def _index(args: argparse.Namespace) -> int:
             engine.freshness.index.rebuild()
         report = refresh(engine)
         counts = engine.ask.counts()
-        total, left_out = engine.ask.left_out()
+        total, left_out = engine.ask.unusable_names()
     seconds = time.perf_counter() - started
     if args.json:
         emit(

@@ -153,7 +153,7 @@ class IndexSync:
         self._compared = -TRUSTED_SECONDS
         self._looked = -TRUSTED_SECONDS
         """When the last comparison ended, and when it began."""
-        self._left_out = 0
+        self._unusable_names = 0
         """How many names that cannot be used were told in the log: each finding is told once."""
         self._followers: list[threading.Thread] = []
         self._listeners: list[Listener] = []
@@ -436,13 +436,13 @@ class IndexSync:
         report = self._synchroniser().full(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started
-        if len(report.left_out) > self._left_out:
+        if len(report.unusable_names) > self._unusable_names:
             log.warning(
                 "%d files or folders are left out: their names are not UTF-8 or hold control characters. "
                 "`vaultbridge index` and vault_info name them.",
-                len(report.left_out),
+                len(report.unusable_names),
             )
-        self._left_out = len(report.left_out)
+        self._unusable_names = len(report.unusable_names)
         for leftover in report.leftovers:
             remove_leftover(self._root, leftover, now=self._clock())
         return report

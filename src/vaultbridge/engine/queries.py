@@ -34,8 +34,15 @@ from vaultbridge.vault.settings import VaultSettings
 if TYPE_CHECKING:
     from vaultbridge.index.files import IndexedFile, IndexedNote
     from vaultbridge.index.graph import Backlink, LinkGraph, OutgoingLink, UnresolvedTarget
-    from vaultbridge.index.listing import FileInfo, Listed, PropertySummary, PropertyValue, TagCount, TaskPage
-    from vaultbridge.index.names import Names
+    from vaultbridge.index.listing import (
+        FileInfo,
+        ListPage,
+        PropertySummary,
+        PropertyValue,
+        TagCount,
+        TaskPage,
+    )
+    from vaultbridge.index.names import NameLookup
     from vaultbridge.index.overview import FoundProblem, Order
     from vaultbridge.index.query.search import SearchPage, Sort
     from vaultbridge.index.store.database import Index, IndexStatus
@@ -66,7 +73,7 @@ class Queries:
         self._freshness = freshness
         self._scope = scope
         self._settings = settings
-        self._lookup: Names | None = None
+        self._lookup: NameLookup | None = None
         self._links: _Links | None = None
 
     def _index(self) -> Index:
@@ -164,7 +171,7 @@ class Queries:
 
         index = self._index()
         exists = self._seen()
-        for indexed in files.resolved_notes(index):
+        for indexed in files.iterate_notes(index):
             if exists is None:
                 yield indexed
             elif exists(indexed.file.path):
@@ -183,12 +190,12 @@ class Queries:
             case missing:
                 raise NoteNotFound(name, closest=missing.closest)
 
-    def _names(self) -> Names:
+    def _names(self) -> NameLookup:
         index = self._index()
         if self._lookup is None:
-            from vaultbridge.index.names import Names
+            from vaultbridge.index.names import NameLookup
 
-            self._lookup = Names(index)
+            self._lookup = NameLookup(index)
         return self._lookup
 
     # Links. A note that the app's filters ignore still counts as a source of backlinks.
@@ -206,20 +213,20 @@ class Queries:
 
     def unresolved(
         self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
-    ) -> Listed[UnresolvedTarget]:
+    ) -> ListPage[UnresolvedTarget]:
         return self._graph(self._shown()).unresolved(limit=limit, offset=offset, sources=sources)
 
     def unresolved_count(self) -> tuple[int, int]:
         """How many links name no file, and how many names they give."""
         return self._graph(self._shown()).unresolved_count()
 
-    def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, str]]:
+    def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
         return self._graph(self._shown()).unresolved_places(limit=limit, offset=offset)
 
-    def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+    def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
         return self._graph(self._shown()).orphans(attachments=attachments, limit=limit, offset=offset)
 
-    def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+    def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> ListPage[VaultPath]:
         return self._graph(self._shown()).dead_ends(limit=limit, offset=offset)
 
     def neighbourhood(
@@ -244,24 +251,26 @@ class Queries:
     def tags(self) -> list[TagCount]:
         from vaultbridge.index import listing
 
-        return listing.tags(self._index(), visible=self._shown())
+        return listing.list_tags(self._index(), visible=self._shown())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
         """With the tag or one under it; what the app's filters ignore too, because a rename must reach it.
         Waits for a first build."""
         from vaultbridge.index import listing
 
-        return self._own_text(listing.notes_with_tag(self._whole_index(), tag, visible=self._seen()))
+        return self._own_text(listing.list_notes_with_tag(self._whole_index(), tag, visible=self._seen()))
 
     def properties(self) -> list[PropertySummary]:
         from vaultbridge.index import listing
 
-        return listing.properties(self._index(), visible=self._shown())
+        return listing.list_properties(self._index(), visible=self._shown())
 
-    def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> Listed[PropertyValue]:
+    def property_values(self, name: str, *, limit: int = ALL, offset: int = 0) -> ListPage[PropertyValue]:
         from vaultbridge.index import listing
 
-        return listing.property_values(self._index(), name, limit=limit, offset=offset, visible=self._shown())
+        return listing.list_property_values(
+            self._index(), name, limit=limit, offset=offset, visible=self._shown()
+        )
 
     def tasks(
         self,
@@ -277,7 +286,7 @@ class Queries:
     ) -> TaskPage:
         from vaultbridge.index import listing
 
-        return listing.tasks(
+        return listing.list_tasks(
             self._index(),
             status=status,
             text=text,
@@ -303,10 +312,10 @@ class Queries:
         after: str = "",
         limit: int = ALL,
         offset: int = 0,
-    ) -> Listed[IndexedFile]:
+    ) -> ListPage[IndexedFile]:
         from vaultbridge.index import overview
 
-        return overview.files_page(
+        return overview.list_files(
             self._index(),
             folder,
             kind=kind,
@@ -320,53 +329,53 @@ class Queries:
     def files_fitting(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
         from vaultbridge.index import overview
 
-        return overview.files_fitting(self._index(), pattern, fits, folder, visible=self._seen())
+        return overview.find_files(self._index(), pattern, fits, folder, visible=self._seen())
 
     def folders(self) -> dict[str, int]:
         """Every folder with a file beneath it, "" for the top, with how many, by path."""
         from vaultbridge.index import overview
 
-        return overview.folders(self._index(), visible=self._seen())
+        return overview.count_by_folder(self._index(), visible=self._seen())
 
     def shallow_paths(self, folder: str, depth: int) -> list[str]:
         from vaultbridge.index import overview
 
-        return overview.shallow_paths(self._index(), folder, depth, visible=self._seen())
+        return overview.list_shallow_paths(self._index(), folder, depth, visible=self._seen())
 
     # What is wrong. A note that the app's filters ignore is looked at as well.
 
     def problem_counts(self) -> dict[str, int]:
         from vaultbridge.index import overview
 
-        return overview.problem_counts(self._index(), visible=self._seen())
+        return overview.count_problems_by_code(self._index(), visible=self._seen())
 
-    def problems(self, *, limit: int = ALL, offset: int = 0) -> Listed[FoundProblem]:
+    def problems(self, *, limit: int = ALL, offset: int = 0) -> ListPage[FoundProblem]:
         from vaultbridge.index import overview
 
-        return overview.problems(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return overview.list_problems(self._index(), limit=limit, offset=offset, visible=self._seen())
 
-    def duplicates(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, ...]]:
+    def duplicates(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, ...]]:
         from vaultbridge.index import overview
 
-        return overview.duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return overview.find_duplicates(self._index(), limit=limit, offset=offset, visible=self._seen())
 
-    def conflicts(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, Conflict]]:
+    def conflicts(self, *, limit: int = ALL, offset: int = 0) -> ListPage[tuple[VaultPath, Conflict]]:
         from vaultbridge.index import overview
 
-        return overview.conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
+        return overview.find_conflicts(self._index(), limit=limit, offset=offset, visible=self._seen())
 
     def recent(self, *, limit: int = 20, kinds: tuple[str, ...] = ("note", "canvas")) -> list[FileInfo]:
         from vaultbridge.index import listing
 
-        return listing.recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
+        return listing.list_recent(self._index(), limit=limit, kinds=kinds, visible=self._seen())
 
-    def left_out(self) -> tuple[int, list[str]]:
+    def unusable_names(self) -> tuple[int, list[str]]:
         """How many files and folders are not part of the vault because of their names, and some of those,
         escaped. What the scope hides is not counted."""
-        from vaultbridge.index.store.database import read_left_out
+        from vaultbridge.index.store.database import read_unusable_names
 
         with self._index().reading() as db:
-            count, names = read_left_out(db)
+            count, names = read_unusable_names(db)
         if self._scope.unrestricted:
             return count, names
         seen = [name for name in names if self._scope.visible(name)]
@@ -378,7 +387,7 @@ class Queries:
 
         kinds = {"note": "notes", "canvas": "canvases", "base": "bases"}
         counts = dict.fromkeys((*kinds.values(), "attachments"), 0)
-        for kind, count in overview.file_kinds(self._index(), visible=self._seen()).items():
+        for kind, count in overview.count_by_kind(self._index(), visible=self._seen()).items():
             counts[kinds.get(kind, "attachments")] += count
         return counts
 
@@ -387,12 +396,12 @@ class Queries:
     def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
 
-        return self._own_text(lookups.sources_naming(self._whole_index(), keys))
+        return self._own_text(lookups.find_sources_by_name(self._whole_index(), keys))
 
     def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
 
-        return self._own_text(lookups.sources_of(self._whole_index(), paths))
+        return self._own_text(lookups.find_sources(self._whole_index(), paths))
 
     def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
         """Less those that are links to another file of the vault: that file is among them, and one text
@@ -408,12 +417,12 @@ class Queries:
     def paths_of_kind(self, kind: str) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
 
-        return lookups.paths_of_kind(self._freshness.index, kind)
+        return lookups.list_paths_of_kind(self._freshness.index, kind)
 
     def notes_with_bases(self) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
 
-        return self._own_text(lookups.notes_with_bases(self._whole_index()))
+        return self._own_text(lookups.find_notes_with_bases(self._whole_index()))
 
 
 def _seen_by(indexed: IndexedNote, table: FileTable, exists: Visible) -> IndexedNote:

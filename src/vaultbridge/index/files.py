@@ -35,13 +35,13 @@ class IndexedNote(Struct, frozen=True):
 FILE_COLUMNS = "path, kind, size, mtime_ns, hash"
 
 
-def file_of(index: Index, path: VaultPath) -> IndexedFile | None:
+def find_file(index: Index, path: VaultPath) -> IndexedFile | None:
     with index.reading() as db:
         row = db.execute(f"SELECT {FILE_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
-    return None if row is None else indexed_file(row)
+    return None if row is None else file_from_row(row)
 
 
-def files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
+def list_files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
     """Every file, or those beneath a folder, by path."""
     with index.reading() as db:
         if not folder:
@@ -50,10 +50,10 @@ def files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
             bounds = (folder + "/", folder + "0")
             statement = f"SELECT {FILE_COLUMNS} FROM files WHERE path > ? AND path < ? ORDER BY path"
             rows = db.execute(statement, bounds).fetchall()
-    return [indexed_file(row) for row in rows]
+    return [file_from_row(row) for row in rows]
 
 
-def text_of(index: Index, path: VaultPath) -> str | None:
+def read_text(index: Index, path: VaultPath) -> str | None:
     """The text as last indexed, for searching; edits must read the file."""
     with index.reading() as db:
         row = db.execute(
@@ -62,7 +62,7 @@ def text_of(index: Index, path: VaultPath) -> str | None:
     return None if row is None else str(row[0])
 
 
-def resolved_notes(index: Index) -> Iterator[IndexedNote]:
+def iterate_notes(index: Index) -> Iterator[IndexedNote]:
     """Every note and canvas by path, one at a time, all of one moment. Exhaust or close the iterator soon: it
     holds a reading connection."""
     with index.reading() as db:
@@ -71,10 +71,10 @@ def resolved_notes(index: Index) -> Iterator[IndexedNote]:
         for id_, *about, blob in rows:
             links = db.execute("SELECT target_id FROM links WHERE source = ? ORDER BY seq", (id_,))
             resolved = tuple(None if to is None else VaultPath(paths[to]) for (to,) in links)
-            yield IndexedNote(indexed_file(tuple(about)), decode_note(blob), resolved)
+            yield IndexedNote(file_from_row(tuple(about)), decode_note(blob), resolved)
 
 
-def indexed_file(row: tuple[Any, ...]) -> IndexedFile:
+def file_from_row(row: tuple[Any, ...]) -> IndexedFile:
     path, kind, size, modified, hash_ = row
     return IndexedFile(VaultPath(path), kind, size, modified, hash_)
 

@@ -1,17 +1,18 @@
-"""The form in which text is compared in a search, for every script.
+"""Folds text into the two forms that a search compares, for every script. Pure: no I/O.
 
-Two forms are made here, and one rule ties them together. `plain` is the text with case, accents, width and
-invisible characters folded away: a search for `resume` and one for `résumé` find the same. `spaced` is
-`plain` as the full-text table gets it: characters of scripts that write no spaces (Chinese, Japanese, Thai,
-…), Hangul syllables and symbols such as emoji stand apart as words of one character, other words stay whole,
-and whatever separates words is a blank. The rule: a string without separators that occurs in `plain` lies
-within one word of `spaced`, or is a run of neighbouring ones. So the word table can answer what `plain` asks.
+`fold_text` removes case, accents, width and invisible characters, so that `resume` and `résumé` find the same
+notes. `separate_words` gives the folded text in the form the full-text table indexes: each character of a
+script without spaces (Chinese, Japanese, Thai, …), each Hangul syllable and each symbol such as an emoji
+becomes a word of its own, other words stay whole, and every separator becomes a blank.
 
-Measured on 10,000 notes of 3 KB: SQLite's trigram tokenizer makes an index of 114 MB in 6.4 s against 20 MB
-in 0.6 s for this, is twice as slow to ask, and cannot find a word of two characters at all. `unicode61` would
-break Hindi words at their vowel signs and leave Chinese and Thai sentences whole; folding here and letting
-SQLite's plain `ascii` tokenizer cut at the blanks leaves the rule with one owner.
-Pure: no I/O.
+One rule ties the two together: a string without separators that occurs in the folded text lies within one
+word of the separated text, or is a run of neighbouring words. So the word table can answer substring
+searches.
+
+Measured on 10,000 notes of 3 KB: SQLite's trigram tokenizer builds an index of 114 MB in 6.4 s, against 20 MB
+in 0.6 s for this; it answers half as fast and cannot find a word of two characters at all. `unicode61` would
+split Hindi words at their vowel signs and leave Chinese and Thai sentences whole. Folding here and letting
+SQLite's plain `ascii` tokenizer split at the blanks keeps the rule in one place.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from functools import lru_cache
 from typing import Final
 
 WORD: Final = re.compile(r"[0-9a-z\x80-\U0010ffff]+")
-"""A word of `spaced` text: just what SQLite's `ascii` tokenizer takes for one."""
+"""A word of separated text: exactly what SQLite's `ascii` tokenizer takes for a word."""
 
 _NON_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 
 _ASCII_STRETCH: Final = re.compile(r"[\x00-\x7f]+(?![^\x00-\x7f])")
-"""Without the last character before another one, with which that may compose."""
+"""Leaves out the last character before a non-ASCII one, because the two may compose."""
 
 _RUN_CACHE: Final = 8192
-"""Runs of non-ASCII characters kept folded. In most notes they are a few letters and dashes that recur."""
+"""Folded runs of non-ASCII characters in the cache. Most notes repeat a few letters and dashes."""
 
 _RUN_CACHE_CHARS: Final = 12
-"""Longer runs (whole Chinese sentences) hardly recur and would only fill the cache."""
+"""Longer runs (whole Chinese sentences) hardly ever repeat and would only fill the cache."""
 
 _FOLDED_MARKS: Final = (
     (0x0300, 0x036F), (0x0483, 0x0489), (0x0591, 0x05BD), (0x05BF, 0x05BF), (0x05C1, 0x05C2),
@@ -43,8 +44,8 @@ _FOLDED_MARKS: Final = (
     (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F),
     (0xE0100, 0xE01EF),
 )  # fmt: skip
-"""Marks a reader may leave out: accents of alphabets, Hebrew and Arabic vowel points, variation selectors.
-Vowel signs of Indic and Thai scripts are letters to a reader and stay."""
+"""Marks that people leave out when they type: accents, Hebrew and Arabic vowel points, variation selectors.
+The vowel signs of Indic scripts and Thai count as letters and stay."""
 
 _APART: Final = (
     (0x0E00, 0x0EFF), (0x0F00, 0x0FFF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17FF),
@@ -53,7 +54,7 @@ _APART: Final = (
     (0x4E00, 0x9FFF), (0xA000, 0xA4CF), (0xA9E0, 0xA9FF), (0xAA60, 0xAA7F), (0xAC00, 0xD7FF),
     (0xF900, 0xFAFF), (0x1B000, 0x1B16F), (0x20000, 0x3FFFF),
 )  # fmt: skip
-"""Scripts written without spaces between words, and Hangul, whose words carry endings."""
+"""Scripts written without spaces between words, and Hangul, whose words take endings."""
 
 _APART_STARTS: Final = [start for start, _ in _APART]
 _MARK_STARTS: Final = [start for start, _ in _FOLDED_MARKS]
@@ -65,7 +66,7 @@ def _within(code: int, starts: list[int], ranges: tuple[tuple[int, int], ...]) -
 
 
 def stands_apart(char: str) -> bool:
-    """Whether a character of `plain` text is a word by itself in `spaced` text."""
+    """Whether a character of folded text becomes a word of its own in separated text."""
     if char < "\x80":
         return False
     if _within(ord(char), _APART_STARTS, _APART):
@@ -73,8 +74,8 @@ def stands_apart(char: str) -> bool:
     return unicodedata.category(char) == "So"
 
 
-class _Plain(dict[int, str]):
-    """Code point to its folded form, filled as characters are met: Unicode is its bound."""
+class _FoldTable(dict[int, str]):
+    """Maps a code point to its folded form; filled on first use, bounded by Unicode itself."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -89,70 +90,70 @@ class _Plain(dict[int, str]):
         return folded
 
 
-class _Spaced(dict[int, str]):
-    """Code point of `plain` text to what the full-text table gets."""
+class _SeparationTable(dict[int, str]):
+    """Maps a code point of folded text to what the full-text table is given."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
         if code < 0x80:
-            spaced = char
+            separated = char
         elif stands_apart(char):
-            spaced = f" {char} "
+            separated = f" {char} "
         else:
             category = unicodedata.category(char)
-            spaced = char if category[0] in "LNM" or category == "Co" else " "
-        self[code] = spaced
-        return spaced
+            separated = char if category[0] in "LNM" or category == "Co" else " "
+        self[code] = separated
+        return separated
 
 
-_PLAIN: Final = _Plain()
-_SPACED: Final = _Spaced()
+_FOLDED: Final = _FoldTable()
+_SEPARATED: Final = _SeparationTable()
 
 
 def _fold_run(run: str) -> str:
-    return unicodedata.normalize("NFKC", run).casefold().translate(_PLAIN)
+    return unicodedata.normalize("NFKC", run).casefold().translate(_FOLDED)
 
 
 _fold_short = lru_cache(_RUN_CACHE)(_fold_run)
 
 
 @lru_cache(_RUN_CACHE)
-def _space_short(run: str) -> str:
-    return _fold_run(run).translate(_SPACED)
+def _separate_short(run: str) -> str:
+    return _fold_run(run).translate(_SEPARATED)
 
 
-def _plain_run(match: re.Match[str]) -> str:
+def _replace_with_folded(match: re.Match[str]) -> str:
     run = match[0]
     return _fold_short(run) if len(run) <= _RUN_CACHE_CHARS else _fold_run(run)
 
 
-def _spaced_run(match: re.Match[str]) -> str:
+def _replace_with_separated(match: re.Match[str]) -> str:
     run = match[0]
-    return _space_short(run) if len(run) <= _RUN_CACHE_CHARS else _fold_run(run).translate(_SPACED)
+    return _separate_short(run) if len(run) <= _RUN_CACHE_CHARS else _fold_run(run).translate(_SEPARATED)
 
 
-def plain(text: str) -> str:
-    """The text as searches compare it. It may be shorter or longer than the text: see `FoldedText`."""
+def fold_text(text: str) -> str:
+    """Returns the form that searches compare. Its length may differ from the text's: see `FoldedText`."""
     if text.isascii():
         return text.lower()
-    return _NON_ASCII.sub(_plain_run, text).lower()
+    return _NON_ASCII.sub(_replace_with_folded, text).lower()
 
 
-def spaced(text: str) -> str:
-    """The text as the full-text table gets it, from the text as written."""
+def separate_words(text: str) -> str:
+    """Folds a text as written and separates its words for the full-text table."""
     if text.isascii():
         return text.lower()
-    return _NON_ASCII.sub(_spaced_run, text).lower()
+    return _NON_ASCII.sub(_replace_with_separated, text).lower()
 
 
-def words(text: str) -> list[str]:
-    """The words of `text` (as written) in the full-text table, in order."""
-    return WORD.findall(spaced(text))
+def split_words(text: str) -> list[str]:
+    """Returns the words that a text as written has in the full-text table, in order."""
+    return WORD.findall(separate_words(text))
 
 
 def _composes(piece: str, char: str) -> bool:
-    """Whether NFKC must see both at once. Marks are, and so are vowel signs, parts of Hangul syllables and
-    the voicing of halfwidth kana, which Unicode does not count as combining."""
+    """Whether NFKC must see both together. That holds for marks, and also for vowel signs, parts of Hangul
+    syllables and the voicing of halfwidth kana, which Unicode does not count as combining."""
     if unicodedata.combining(char):
         return True
     if unicodedata.category(char)[0] not in "LM":
@@ -161,33 +162,33 @@ def _composes(piece: str, char: str) -> bool:
     return unicodedata.normalize("NFKC", piece + char) != apart
 
 
-def composed(text: str) -> str:
-    """The text with its case and accents, in the one form that files of every system are compared in."""
+def compose(text: str) -> str:
+    """Normalises the text but keeps its case and accents: systems store the same letters in different
+    forms."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 class FoldedText:
-    """A text with its `plain` form, or the form that `fold` gives it, and the way back from offsets in that
-    form.
+    """A text, its folded form (by `fold_text` unless `fold` is given), and the way back from offsets there.
 
-    Made for the lines that are shown, not for whole vaults: what is not ASCII is folded one by one."""
+    Meant for the lines of a result, not for whole vaults: non-ASCII characters are folded one by one."""
 
-    __slots__ = ("_starts", "plain", "text")
+    __slots__ = ("_starts", "folded", "text")
 
-    def __init__(self, text: str, fold: Callable[[str], str] = plain) -> None:
+    def __init__(self, text: str, fold: Callable[[str], str] = fold_text) -> None:
         self.text = text
         self._starts: list[int] | None = None
         if text.isascii():
-            self.plain = fold(text)
+            self.folded = fold(text)
             return
         pieces: list[str] = []
         starts: list[int] = []
         at = 0
         while at < len(text):
-            if plainly := _ASCII_STRETCH.match(text, at):
-                # In one go: every form has as many characters here as the text.
-                end = plainly.end()
-                pieces.append(fold(plainly[0]))
+            if stretch := _ASCII_STRETCH.match(text, at):
+                # All at once: folding ASCII never changes the number of characters.
+                end = stretch.end()
+                pieces.append(fold(stretch[0]))
                 starts.extend(range(at, end))
                 at = end
                 continue
@@ -198,15 +199,15 @@ class FoldedText:
             pieces.append(piece)
             starts.extend([at] * len(piece))
             at = end
-        self.plain = "".join(pieces)
+        self.folded = "".join(pieces)
         self._starts = [*starts, len(text)]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The span of the text that the non-empty span of `plain` came from."""
+        """Returns the span of the text that a non-empty span of the folded form came from."""
         if self._starts is None:
             return start, end
         first = self._starts[start]
         last = self._starts[end - 1]
-        # All of the last character, with the marks that were folded away from behind it.
+        # The whole last character, with the marks after it that were folded away.
         after = bisect_right(self._starts, last)
         return first, self._starts[after] if after < len(self._starts) else len(self.text)

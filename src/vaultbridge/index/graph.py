@@ -19,9 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vaultbridge.index import totals
-from vaultbridge.index.listing import ALL, Listed, cut, hidden_ids
+from vaultbridge.index.listing import NO_LIMIT, ListPage, hidden_ids, take_page
 from vaultbridge.index.store.database import Index
-from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, flags_kind
+from vaultbridge.index.store.rows import AMBIGUOUS, EMBED, decode_link_kind
 from vaultbridge.index.store.schema import NAME_ONLY
 from vaultbridge.index.totals import MISSING, Counts, count_missing
 from vaultbridge.links.graph import Neighbours
@@ -86,7 +86,7 @@ class LinkGraph:
             rows = self._links_to(db, path)
         rows.sort(key=lambda row: (row[0], row[2], row[1]))
         return [
-            Backlink(VaultPath(source), seq, line, raw, subpath, bool(flags & EMBED), flags_kind(flags))
+            Backlink(VaultPath(source), seq, line, raw, subpath, bool(flags & EMBED), decode_link_kind(flags))
             for source, seq, line, flags, raw, _, subpath in rows
             if self._visible is None or self._visible(source)
         ]
@@ -106,7 +106,7 @@ class LinkGraph:
             if self._exists is not None and (ambiguous or (to is not None and not self._exists(to))):
                 to, ambiguous = self._resolved(target, path)
             seen = VaultPath(to) if to is not None and self._sees(to) else None
-            kind = flags_kind(flags)
+            kind = decode_link_kind(flags)
             links.append(OutgoingLink(line, raw, target, subpath, bool(flags & EMBED), kind, seen, ambiguous))
         return links
 
@@ -141,21 +141,21 @@ class LinkGraph:
         return rows
 
     def unresolved(
-        self, *, limit: int = ALL, offset: int = 0, sources: int = ALL
-    ) -> Listed[UnresolvedTarget]:
+        self, *, limit: int = NO_LIMIT, offset: int = 0, sources: int = NO_LIMIT
+    ) -> ListPage[UnresolvedTarget]:
         """Names without a file, most wanted first, each with at most so many of its sources."""
         with self._index.reading() as db:
-            if self._visible is None and totals.kept(db):
+            if self._visible is None and totals.are_current(db):
                 rows = tuple(
                     _target(db, key, count, notes, limit=sources)
-                    for key, count, notes in totals.frequent(db, MISSING, "", limit=limit, offset=offset)
+                    for key, count, notes in totals.list_frequent(db, MISSING, "", limit=limit, offset=offset)
                 )
-                return Listed(rows, totals.read_sum(db, MISSING).rows)
+                return ListPage(rows, totals.read_sum(db, MISSING).rows)
             found = self._unresolved(db)
-        kept = cut(found, limit=limit, offset=offset)
-        if sources != ALL:
+        kept = take_page(found, limit=limit, offset=offset)
+        if sources != NO_LIMIT:
             kept = [replace(one, sources=one.sources[:sources]) for one in kept]
-        return Listed(tuple(kept), len(found))
+        return ListPage(tuple(kept), len(found))
 
     def _unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
         """All of them, by looking at every link."""
@@ -188,7 +188,7 @@ class LinkGraph:
     def unresolved_count(self) -> tuple[int, int]:
         """How many links name no file, and how many names they give."""
         with self._index.reading() as db:
-            if self._visible is None and totals.kept(db):
+            if self._visible is None and totals.are_current(db):
                 stored = totals.read_sum(db, MISSING)
                 return stored.count, stored.rows
             if self._exists is not None:
@@ -198,17 +198,17 @@ class LinkGraph:
             count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
         return sum(links for links, _ in counts.values()), len(counts)
 
-    def unresolved_places(self, *, limit: int = ALL, offset: int = 0) -> Listed[tuple[VaultPath, str]]:
+    def unresolved_places(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
         """Each note that names something which is not there, and what: by name, most wanted first."""
         with self._index.reading() as db:
-            if self._visible is not None or not totals.kept(db):
+            if self._visible is not None or not totals.are_current(db):
                 pairs = [(path, one.target) for one in self._unresolved(db) for path in one.sources]
-                return Listed(tuple(cut(pairs, limit=limit, offset=offset)), len(pairs))
+                return ListPage(tuple(take_page(pairs, limit=limit, offset=offset)), len(pairs))
             total = totals.read_sum(db, MISSING).places
             rows: list[tuple[VaultPath, str]] = []
             passed = 0
-            wanted = total if limit == ALL else limit
-            for key, count, notes in totals.frequent(db, MISSING, ""):
+            wanted = total if limit == NO_LIMIT else limit
+            for key, count, notes in totals.list_frequent(db, MISSING, ""):
                 if passed + notes > offset:
                     skipped = max(0, offset - passed)
                     one = _target(db, key, count, notes, limit=wanted - len(rows), offset=skipped)
@@ -216,26 +216,28 @@ class LinkGraph:
                 passed += notes
                 if len(rows) >= wanted:
                     break
-        return Listed(tuple(rows), total)
+        return ListPage(tuple(rows), total)
 
-    def orphans(self, *, attachments: bool = False, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+    def orphans(
+        self, *, attachments: bool = False, limit: int = NO_LIMIT, offset: int = 0
+    ) -> ListPage[VaultPath]:
         """Notes and canvases (and attachments, if asked) that no other file links to, by path."""
         with self._index.reading() as db:
-            if self._visible is None and not attachments and totals.kept(db):
+            if self._visible is None and not attachments and totals.are_current(db):
                 return _marked(db, totals.ORPHAN, limit, offset)
             linked = {to for to, _ in self._edges(db)}
             found = self._others(db, linked, attachments=attachments)
-        return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
+        return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
-    def dead_ends(self, *, limit: int = ALL, offset: int = 0) -> Listed[VaultPath]:
+    def dead_ends(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[VaultPath]:
         """Notes and canvases without a link to anything but themselves; an unresolved link is one."""
         with self._index.reading() as db:
-            if self._visible is None and totals.kept(db):
+            if self._visible is None and totals.are_current(db):
                 return _marked(db, totals.DEAD_END, limit, offset)
             rows = db.execute("SELECT DISTINCT source FROM links WHERE target_id IS NOT source")
             linking = {source for (source,) in rows}
             found = self._others(db, linking, attachments=False)
-        return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
+        return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
         """For `links.graph`: what a file links to, or what links to it, within one transaction."""
@@ -297,9 +299,9 @@ class LinkGraph:
         return [VaultPath(path) for id_, path in rows if id_ not in ids and self._sees(path)]
 
 
-def _marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> Listed[VaultPath]:
-    rows = tuple(VaultPath(path) for path, _ in totals.marked(db, what, limit, offset))
-    return Listed(rows, totals.count_marked(db, what))
+def _marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> ListPage[VaultPath]:
+    rows = tuple(VaultPath(path) for path, _ in totals.list_marked(db, what, limit, offset))
+    return ListPage(rows, totals.count_marked(db, what))
 
 
 def _target(
@@ -317,7 +319,7 @@ _IN_LIST: Final = 500
 """Values in one SQL list, below SQLite's bound on variables."""
 
 
-def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
+def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:
     """The notes and canvases with a link that one of these name keys may decide, in order."""
     wanted = list(keys)
     found: set[str] = set()
@@ -335,7 +337,7 @@ def sources_naming(index: Index, keys: Iterable[str]) -> list[VaultPath]:
     return [VaultPath(path) for path in sorted(found)]
 
 
-def sources_of(index: Index, paths: Iterable[str]) -> list[VaultPath]:
+def find_sources(index: Index, paths: Iterable[str]) -> list[VaultPath]:
     """The notes and canvases with a link to one of these files, in order."""
     wanted = list(paths)
     found: set[str] = set()
@@ -352,13 +354,13 @@ def sources_of(index: Index, paths: Iterable[str]) -> list[VaultPath]:
     return [VaultPath(path) for path in sorted(found)]
 
 
-def paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
+def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
     with index.reading() as db:
         rows = db.execute("SELECT path FROM files WHERE kind = ? ORDER BY path", (kind,))
         return [VaultPath(path) for (path,) in rows]
 
 
-def notes_with_bases(index: Index) -> list[VaultPath]:
+def find_notes_with_bases(index: Index) -> list[VaultPath]:
     """The notes that may hold a ```base block, in order: a fence and the word stand in them."""
     with index.reading() as db:
         rows = db.execute(

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.index import totals
-from vaultbridge.index.fold import plain
+from vaultbridge.index.fold import fold_text
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.totals import (
     DATED,
@@ -36,10 +36,10 @@ TaskStatus = Literal["any", "open", "done"]
 
 T = TypeVar("T")
 
-ALL: Final = -1
+NO_LIMIT: Final = -1
 """As a limit: no limit, as in SQL."""
 
-VALUES_SHOWN: Final = 20
+MAX_VALUES: Final = 20
 """The most values told of one property, the most frequent first."""
 
 FEW_TASKS: Final = 2000
@@ -55,7 +55,7 @@ _ESCAPED: Final = r"\\\g<0>"
 _decode_json = msgspec.json.Decoder().decode
 
 
-class Listed(Struct, Generic[T], frozen=True):
+class ListPage(Struct, Generic[T], frozen=True):
     """Some rows of `total`."""
 
     rows: tuple[T, ...]
@@ -113,7 +113,7 @@ class FileInfo(Struct, frozen=True):
     modified_ns: int
 
 
-def tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
+def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
     """Every tag and every tag that others lie under, by name, under its most frequent spelling."""
     with index.reading() as db:
         counts = read_counts(index, db, (TAG,), count_tags, visible)
@@ -130,7 +130,7 @@ def tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
     ]
 
 
-def notes_with_tag(
+def list_notes_with_tag(
     index: Index, name: str, *, nested: bool = True, visible: Visible | None = None
 ) -> list[VaultPath]:
     """The files with a tag (given with or without `#`), those with a tag under it too unless not `nested`."""
@@ -146,13 +146,13 @@ def notes_with_tag(
     return [VaultPath(path) for (path,) in rows if visible is None or visible(path)]
 
 
-def properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
+def list_properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
     """Every property name in use, by name, under its most frequent spelling."""
     with index.reading() as db:
-        if visible is None and totals.kept(db):
+        if visible is None and totals.are_current(db):
             counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
             for key in {key for _, key, _ in counts}:
-                for name, notes, _ in totals.frequent(db, PROPERTY_VALUE, key, limit=VALUES_SHOWN):
+                for name, notes, _ in totals.list_frequent(db, PROPERTY_VALUE, key, limit=MAX_VALUES):
                     counts.add(PROPERTY_VALUE, key, name, notes)
         else:
             counts = Counts()
@@ -165,15 +165,15 @@ def properties(index: Index, *, visible: Visible | None = None) -> list[Property
             next(iter(_frequent(spellings, 1))),
             sum(spellings.values()),
             _frequent(parts[PROPERTY_TYPE][key], None),
-            _frequent(parts[PROPERTY_VALUE].get(key, {}), VALUES_SHOWN),
+            _frequent(parts[PROPERTY_VALUE].get(key, {}), MAX_VALUES),
         )
         for key, spellings in sorted(parts[PROPERTY].items())
     ]
 
 
-def property_values(
-    index: Index, name: str, *, limit: int = ALL, offset: int = 0, visible: Visible | None = None
-) -> Listed[PropertyValue]:
+def list_property_values(
+    index: Index, name: str, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[PropertyValue]:
     """What each file says under a property name, by path."""
     key = name_key(name)
     statement = (
@@ -186,15 +186,15 @@ def property_values(
             (total,) = db.execute("SELECT count(*) FROM properties WHERE key = ?", (key,)).fetchone()
         else:
             seen = [row for row in db.execute(statement, (key,)) if visible(row[0])]
-            rows, total = cut(seen, limit=limit, offset=offset), len(seen)
+            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
     found = (
         PropertyValue(VaultPath(path), written, type_, _decode_json(value))
         for path, written, type_, value in rows
     )
-    return Listed(tuple(found), total)
+    return ListPage(tuple(found), total)
 
 
-def tasks(
+def list_tasks(
     index: Index,
     *,
     status: TaskStatus | str = "any",
@@ -211,11 +211,11 @@ def tasks(
 
     `status` is any, open, done, or the one character between the brackets. `due_before` and `due_after` are
     dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is one written in the task."""
-    wanted, wanted_tag = plain(text), plain(tag.removeprefix("#"))
+    wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
     conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if visible is None and not wanted and not wanted_tag:
-            whole = not path_prefix and not due_before and not due_after and totals.kept(db)
+            whole = not path_prefix and not due_before and not due_after and totals.are_current(db)
             counts = _stored_task_counts(db, status) if whole else _task_counts(db, conditions, values)
             found = _task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
@@ -241,7 +241,7 @@ def _fitting_tasks(
     """File and number of the tasks that meet the conditions and hold the text and the tag, in order."""
     if wanted and len(wanted) <= LIKE_CHARS:
         # SQLite folds the case of ASCII as we do; other texts are left to the look below.
-        conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {outside_ascii('text')})"]
+        conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {has_non_ascii('text')})"]
         values = [*values, f"%{_LIKE_SPECIAL.sub(_ESCAPED, wanted)}%"]
     if wanted_tag:
         conditions = [*conditions, "text LIKE '%#%'"]
@@ -253,7 +253,7 @@ def _fitting_tasks(
             f"SELECT file, seq, due, text FROM {_selected_tasks(conditions)}", values
         )
         if file not in hidden
-        and (not wanted or wanted in plain(text))
+        and (not wanted or wanted in fold_text(text))
         and (not wanted_tag or _has_tag(text, wanted_tag))
     ]
     return [(file, seq) for _, _, _, seq, file in sorted(found)]
@@ -351,11 +351,11 @@ def _task_page(
 def _has_tag(text: str, wanted: str) -> bool:
     return any(
         word == "#" + wanted or word.startswith("#" + wanted + "/")
-        for word in plain(text).replace("#", " #").split()
+        for word in fold_text(text).replace("#", " #").split()
     )
 
 
-def recent(
+def list_recent(
     index: Index,
     *,
     limit: int = 20,
@@ -380,7 +380,7 @@ def recent(
     return found
 
 
-def outside_ascii(column: str) -> str:
+def has_non_ascii(column: str) -> str:
     """An SQL condition: the text has characters whose other spellings SQLite does not know."""
     return f"length({column}) != length(CAST({column} AS BLOB))"
 
@@ -393,7 +393,7 @@ def read_counts(
     visible: Visible | None,
 ) -> Counts:
     """As stored, or counted now: for somebody who may not see all, and before the first build has ended."""
-    if visible is None and totals.kept(db):
+    if visible is None and totals.are_current(db):
         return totals.read(db, *whats)
     counts = Counts()
     counter(db, counts, hidden=hidden_ids(index, db, visible))
@@ -408,5 +408,5 @@ def _frequent(counts: dict[str, int], most: int | None) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
 
 
-def cut(rows: list[T], *, limit: int, offset: int) -> list[T]:
-    return rows[offset:] if limit == ALL else rows[offset : offset + limit]
+def take_page(rows: list[T], *, limit: int, offset: int) -> list[T]:
+    return rows[offset:] if limit == NO_LIMIT else rows[offset : offset + limit]

@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import plain, words
+from vaultbridge.index.fold import fold_text, split_words
 from vaultbridge.index.store.database import Index
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, file_name, name_key, resolve
 from vaultbridge.vault.paths import VaultPath
@@ -35,7 +35,7 @@ CANDIDATES: Final = 60
 GRAM_HITS: Final = 2000
 """Places of one group of letters that are counted: a more common one tells names apart badly anyway."""
 
-LEAST_LIKENESS: Final = 0.5
+MIN_SIMILARITY: Final = 0.5
 """Names less alike than this (0 to 1) are no help."""
 
 NAME_CHARS: Final = 400
@@ -59,29 +59,29 @@ class NotFound(Struct, frozen=True):
     closest: tuple[VaultPath, ...]
 
 
-Lookup: TypeAlias = NameMatch | AmbiguousMatch | NotFound
+LookupResult: TypeAlias = NameMatch | AmbiguousMatch | NotFound
 
 
-class Names:
+class NameLookup:
     """Forgiving lookup over all files of an index, attachments included. Any thread may use it."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._likeness: _Likeness | None = None
+        self._likeness: _SimilarNames | None = None
 
-    def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> Lookup:
+    def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> LookupResult:
         """The file meant by `name`. With a `source` note, a bare name prefers what lies near it, as a link
         there would; without one, a name in several folders is told as such."""
-        wanted = _bare(name)
+        wanted = _strip_wrapping(name)
         with self._index.reading() as db:
-            table = _Seen(self._index.table(db), visible)
+            table = _VisibleTable(self._index.table(db), visible)
             steps: tuple[tuple[How, Callable[[], Iterable[str]]], ...] = (
                 ("path", lambda: [wanted] if table.has(wanted) else []),
                 ("extension", lambda: [wanted + ".md"] if table.has(wanted + ".md") else []),
                 ("case", lambda: table.same_path(wanted) or table.same_path(wanted + ".md")),
                 ("link", lambda: table.linked(wanted, source)),
-                ("alias", lambda: table.only(_aliased(db, wanted))),
-                ("title", lambda: table.only(_titled(db, wanted))),
+                ("alias", lambda: table.only(_find_by_alias(db, wanted))),
+                ("title", lambda: table.only(_find_by_title(db, wanted))),
             )
             for how, look in steps if wanted else ():
                 paths = sorted(set(look()))
@@ -96,11 +96,11 @@ class Names:
         (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
         likeness = self._likeness
         if likeness is None or likeness.made_for != (version, generation):
-            likeness = self._likeness = _Likeness(db, (version, generation))
+            likeness = self._likeness = _SimilarNames(db, (version, generation))
         return likeness.closest(wanted[:NAME_CHARS], visible)
 
 
-def _bare(name: str) -> str:
+def _strip_wrapping(name: str) -> str:
     """The name without what people wrap around it: blanks, link brackets, a display text, a leading slash."""
     import unicodedata
 
@@ -110,7 +110,7 @@ def _bare(name: str) -> str:
     return text.lstrip("/").removeprefix("./")
 
 
-class _Seen:
+class _VisibleTable:
     """The table of files as far as the caller may see it."""
 
     def __init__(self, table: FileTable, visible: Visible | None) -> None:
@@ -143,7 +143,7 @@ class _Seen:
         return fitting or [*near.paths_named(ending)] if "/" not in target else fitting or [found.path]
 
 
-def _aliased(db: sqlite3.Connection, wanted: str) -> list[str]:
+def _find_by_alias(db: sqlite3.Connection, wanted: str) -> list[str]:
     rows = db.execute(
         "SELECT files.path FROM aliases JOIN files ON files.id = aliases.file WHERE aliases.key = ?",
         (name_key(wanted),),
@@ -151,9 +151,9 @@ def _aliased(db: sqlite3.Connection, wanted: str) -> list[str]:
     return [path for (path,) in rows]
 
 
-def _titled(db: sqlite3.Connection, wanted: str) -> list[str]:
+def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
     """Files whose name, or whose whole path, is made of the same words."""
-    asked = words(wanted)
+    asked = split_words(wanted)
     if asked and asked[-1] == "md":
         asked = asked[:-1]
     if not asked:
@@ -166,12 +166,12 @@ def _titled(db: sqlite3.Connection, wanted: str) -> list[str]:
     found = []
     for (path,) in rows:
         stem = path.rpartition(".")[0]
-        if words(file_name(stem)) == asked or words(stem) == asked:
+        if split_words(file_name(stem)) == asked or split_words(stem) == asked:
             found.append(path)
     return found
 
 
-class _Likeness:
+class _SimilarNames:
     """All names and aliases as one folded text, to count shared groups of letters without a loop per name."""
 
     def __init__(self, db: sqlite3.Connection, made_for: tuple[int, int]) -> None:
@@ -184,7 +184,7 @@ class _Likeness:
         shown = [path.rpartition(".")[0] or path for (path,) in rows] + [
             name.replace("\n", " ") for name, _ in aliases
         ]
-        self._folded = plain("\n".join(shown))
+        self._folded = fold_text("\n".join(shown))
         self._starts = [0]
         for line in self._folded.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
@@ -192,7 +192,7 @@ class _Likeness:
     def closest(self, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
         import difflib
 
-        folded = plain(wanted).removesuffix(".md")
+        folded = fold_text(wanted).removesuffix(".md")
         counts = self._shared(folded)
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2(folded)
@@ -210,9 +210,9 @@ class _Likeness:
             likeness = 0.0
             for form in forms:
                 matcher.set_seq1(form)
-                if matcher.real_quick_ratio() >= LEAST_LIKENESS:
+                if matcher.real_quick_ratio() >= MIN_SIMILARITY:
                     likeness = max(likeness, matcher.ratio())
-            if likeness >= max(LEAST_LIKENESS, best.get(path, 0.0)):
+            if likeness >= max(MIN_SIMILARITY, best.get(path, 0.0)):
                 best[path] = likeness
         ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
         return tuple(VaultPath(path) for path in ordered[:CLOSEST])

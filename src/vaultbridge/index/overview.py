@@ -13,8 +13,8 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from vaultbridge.index import totals
-from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, indexed_file
-from vaultbridge.index.listing import ALL, Listed, cut, outside_ascii, read_counts
+from vaultbridge.index.files import FILE_COLUMNS, IndexedFile, file_from_row
+from vaultbridge.index.listing import NO_LIMIT, ListPage, has_non_ascii, read_counts, take_page
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.totals import FILE, FOLDER, PROBLEM, count_files, count_problems
 from vaultbridge.vault.cloud import Conflict, detect_conflict
@@ -36,31 +36,31 @@ class FoundProblem(Struct, frozen=True):
     line: int
 
 
-def file_kinds(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+def count_by_kind(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """How many files there are of each kind."""
     with index.reading() as db:
         counts = read_counts(index, db, (FILE,), count_files, visible)
     return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
 
 
-def folders(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+def count_by_folder(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """Every folder with a file beneath it, "" for the top, with how many, by path."""
     with index.reading() as db:
         counts = read_counts(index, db, (FOLDER,), count_files, visible)
     return {key: places for (what, key, _), (_, places) in sorted(counts.items()) if what == FOLDER}
 
 
-def files_page(
+def list_files(
     index: Index,
     folder: str = "",
     *,
     kind: str = "",
     order: Order = "path",
     after: str = "",
-    limit: int = ALL,
+    limit: int = NO_LIMIT,
     offset: int = 0,
     visible: Visible | None = None,
-) -> Listed[IndexedFile]:
+) -> ListPage[IndexedFile]:
     """Files, or those beneath a folder, of one kind, and with a path beyond `after`, in order."""
     conditions, values = [], list[Any]()
     if folder:
@@ -81,11 +81,11 @@ def files_page(
             (total,) = db.execute(f"SELECT count(*) FROM files{where}", values).fetchone()
         else:
             seen = [row for row in db.execute(statement, values) if visible(row[0])]
-            rows, total = cut(seen, limit=limit, offset=offset), len(seen)
-    return Listed(tuple(map(indexed_file, rows)), total)
+            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+    return ListPage(tuple(map(file_from_row, rows)), total)
 
 
-def files_fitting(
+def find_files(
     index: Index, pattern: str, fits: Visible, folder: str = "", *, visible: Visible | None = None
 ) -> list[IndexedFile]:
     """The files that `fits` accepts, by path. `pattern` is the glob it was made of: what each fitting path
@@ -95,15 +95,15 @@ def files_fitting(
         values += [folder + "/", folder + "0"]
     literal = max(_LITERAL.findall(_SETS.sub("/", pattern)), key=len, default="")
     if literal:
-        conditions.append(f"(path LIKE ? OR {outside_ascii('path')})")
+        conditions.append(f"(path LIKE ? OR {has_non_ascii('path')})")
         values.append(f"%{literal}%")
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     with index.reading() as db:
         rows = db.execute(f"SELECT {FILE_COLUMNS} FROM files{where} ORDER BY path", values).fetchall()
-    return [indexed_file(row) for row in rows if fits(row[0]) and (visible is None or visible(row[0]))]
+    return [file_from_row(row) for row in rows if fits(row[0]) and (visible is None or visible(row[0]))]
 
 
-def shallow_paths(index: Index, folder: str, depth: int, *, visible: Visible | None = None) -> list[str]:
+def list_shallow_paths(index: Index, folder: str, depth: int, *, visible: Visible | None = None) -> list[str]:
     """The files at most `depth` levels below a folder, by path; `depth` becomes a pattern of that length."""
     levels = depth + (folder.count("/") + 1 if folder else 0)
     condition = "path NOT GLOB ?"
@@ -116,16 +116,16 @@ def shallow_paths(index: Index, folder: str, depth: int, *, visible: Visible | N
     return [path for (path,) in rows if visible is None or visible(path)]
 
 
-def problem_counts(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
+def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
     """How many problems there are of each code."""
     with index.reading() as db:
         counts = read_counts(index, db, (PROBLEM,), count_problems, visible)
     return {key: count for (_, key, _), (count, _) in counts.items()}
 
 
-def problems(
-    index: Index, *, limit: int = ALL, offset: int = 0, visible: Visible | None = None
-) -> Listed[FoundProblem]:
+def list_problems(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[FoundProblem]:
     """What the parser complained about, by path and in each note's own order."""
     statement = (
         "SELECT path, code, message, line FROM problems JOIN files ON files.id = file ORDER BY path, seq"
@@ -136,25 +136,25 @@ def problems(
             (total,) = db.execute("SELECT count(*) FROM problems").fetchone()
         else:
             seen = [row for row in db.execute(statement) if visible(row[0])]
-            rows, total = cut(seen, limit=limit, offset=offset), len(seen)
-    return Listed(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)
+            rows, total = take_page(seen, limit=limit, offset=offset), len(seen)
+    return ListPage(tuple(FoundProblem(VaultPath(path), *about) for path, *about in rows), total)
 
 
-def duplicates(
-    index: Index, *, limit: int = ALL, offset: int = 0, visible: Visible | None = None
-) -> Listed[tuple[VaultPath, ...]]:
+def find_duplicates(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[tuple[VaultPath, ...]]:
     """Notes that share a name, so that a bare link to it is ambiguous; each group sorted."""
     with index.reading() as db:
-        if visible is None and totals.kept(db):
-            marked = totals.marked(db, totals.DUPLICATE, limit, offset)
+        if visible is None and totals.are_current(db):
+            marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
             groups = [_named(db, key) for key, _ in marked]
-            return Listed(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
+            return ListPage(tuple(groups), totals.count_marked(db, totals.DUPLICATE))
         named: dict[str, list[VaultPath]] = {}
         for key, path in db.execute("SELECT key, path FROM files WHERE kind = 'note' ORDER BY key, path"):
             if visible is None or visible(path):
                 named.setdefault(key, []).append(VaultPath(path))
     found = [tuple(group) for group in named.values() if len(group) > 1]
-    return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
+    return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
 
 def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
@@ -162,17 +162,17 @@ def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
     return tuple(VaultPath(path) for (path,) in rows)
 
 
-def conflicts(
-    index: Index, *, limit: int = ALL, offset: int = 0, visible: Visible | None = None
-) -> Listed[tuple[VaultPath, Conflict]]:
+def find_conflicts(
+    index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
+) -> ListPage[tuple[VaultPath, Conflict]]:
     """Copies that a cloud service made, by path."""
     with index.reading() as db:
-        if visible is None and totals.kept(db):
-            marked = totals.marked(db, totals.CONFLICT, limit, offset)
+        if visible is None and totals.are_current(db):
+            marked = totals.list_marked(db, totals.CONFLICT, limit, offset)
             rows = tuple((VaultPath(path), totals.decode_conflict(about)) for path, about in marked)
-            return Listed(rows, totals.count_marked(db, totals.CONFLICT))
+            return ListPage(rows, totals.count_marked(db, totals.CONFLICT))
         paths = [path for path in sorted(index.paths(db).values()) if visible is None or visible(path)]
     beside = frozenset(paths)
     looked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
     found = [(path, conflict) for path, conflict in looked if conflict is not None]
-    return Listed(tuple(cut(found, limit=limit, offset=offset)), len(found))
+    return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))

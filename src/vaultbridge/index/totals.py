@@ -23,7 +23,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, json
 
-from vaultbridge.index.query.properties import scalars
+from vaultbridge.index.query.properties import flatten_values
 from vaultbridge.index.store.schema import NAME_ONLY
 from vaultbridge.links.resolve import folder_of, name_key
 from vaultbridge.vault.cloud import Conflict, detect_conflict
@@ -135,7 +135,7 @@ def count_properties(
             continue
         counts.add(PROPERTY, key, name)
         counts.add(PROPERTY_TYPE, key, type_)
-        for text in dict.fromkeys(scalars(_decode_json(value))):
+        for text in dict.fromkeys(flatten_values(_decode_json(value))):
             if len(text) <= VALUE_CHARS:
                 counts.add(PROPERTY_VALUE, key, text)
 
@@ -208,7 +208,7 @@ _NUMBERED_FIRST: Final = " 1"
 """A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.detect_conflict`."""
 
 
-def kept(db: sqlite3.Connection) -> bool:
+def are_current(db: sqlite3.Connection) -> bool:
     """Whether the totals are those of this moment: not before the end of a first build."""
     (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
     return bool(state == "ready")
@@ -250,15 +250,15 @@ def rebuild(db: sqlite3.Connection) -> None:
 
 
 def read(db: sqlite3.Connection, *whats: str) -> Counts:
-    """Everything that is counted under these. Ask `kept` first."""
+    """Everything that is counted under these. Ask `are_current` first."""
     rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(whats))})", whats)
     return Counts({(what, key, name): (count, places) for what, key, name, count, places in rows})
 
 
-def frequent(
+def list_frequent(
     db: sqlite3.Connection, what: str, key: str, *, limit: int = -1, offset: int = 0
 ) -> Iterator[tuple[str, int, int]]:
-    """Name, count and places of what one key has, the most frequent first. Ask `kept` first."""
+    """Name, count and places of what one key has, the most frequent first. Ask `are_current` first."""
     return db.execute(
         "SELECT name, count, places FROM totals WHERE what = ? AND key = ?"
         " ORDER BY count DESC, name LIMIT ? OFFSET ?",
@@ -273,20 +273,20 @@ class Sum(Struct, frozen=True):
 
 
 def read_sum(db: sqlite3.Connection, what: str) -> Sum:
-    """All that is counted under this, together; `what` is one of SUMMED. Ask `kept` first."""
+    """All that is counted under this, together; `what` is one of SUMMED. Ask `are_current` first."""
     counts = read(db, SUM)
     rows, _ = counts.get((SUM, what, _ROWS), (0, 0))
     return Sum(rows, *counts.get((SUM, what, ""), (0, 0)))
 
 
-def marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> list[tuple[str, str]]:
-    """Name and what is noted of it, by name. Ask `kept` first."""
+def list_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> list[tuple[str, str]]:
+    """Name and what is noted of it, by name. Ask `are_current` first."""
     statement = "SELECT name, about FROM marks WHERE what = ? ORDER BY name LIMIT ? OFFSET ?"
     return db.execute(statement, (what, limit, offset)).fetchall()
 
 
 def count_marked(db: sqlite3.Connection, what: str) -> int:
-    """How many there are. Ask `kept` first."""
+    """How many there are. Ask `are_current` first."""
     (count,) = db.execute("SELECT count(*) FROM marks WHERE what = ?", (what,)).fetchone()
     return int(count)
 
@@ -317,7 +317,7 @@ class Totals:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._kept = kept(db)
+        self._kept = are_current(db)
         self._before: dict[int, _File | None] = {}
 
     def touch(self, id_: int) -> None:

@@ -105,7 +105,7 @@ def _summary(context: VaultContext) -> list[str]:
         lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
     if engine.freshness.problem:
         lines.append(f"Changes are not being watched: {engine.freshness.problem}")
-    left_out, names = engine.ask.left_out()
+    left_out, names = engine.ask.unusable_names()
     if left_out:
         shown = ", ".join(names[:TOLD_NAMES]) + (", …" if left_out > TOLD_NAMES else "")
         lines.append(

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.index.query.needle import Column, Needle, beginning, longer_words, lookup, whole_word
+from vaultbridge.index.query.needle import (
+    Column,
+    Needle,
+    count_longer_words,
+    match_prefix,
+    match_whole_word,
+    plan_candidates,
+)
 from vaultbridge.index.query.parse import (
     And,
     Anything,
@@ -28,9 +35,9 @@ from vaultbridge.index.query.parse import (
     Term,
     Within,
 )
-from vaultbridge.index.query.properties import name_fits, passes
-from vaultbridge.index.query.regex import Patterns, batches, compile_pattern
-from vaultbridge.index.query.units import blocks_of, holding, lines_of, sections_of
+from vaultbridge.index.query.properties import name_matches, value_matches
+from vaultbridge.index.query.regex import PatternMatcher, compile_pattern, split_batches
+from vaultbridge.index.query.units import match_texts, split_blocks, split_lines, split_sections
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import file_name, name_key
@@ -38,7 +45,7 @@ from vaultbridge.links.resolve import file_name, name_key
 _IN_LIST: Final = 500
 """Ids in one SQL list, below SQLite's bound on variables; also the number of texts in memory at once."""
 
-CHECKED_AT_ONCE: Final = 256
+CHECKED_DIRECTLY: Final = 256
 """Notes that are looked through without asking the word table for candidates: their texts take 2 ms, as long
 as the table takes for one common word."""
 
@@ -53,7 +60,7 @@ _first = itemgetter(0)
 _decode_json = msgspec.json.Decoder().decode
 
 
-def in_lists(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
+def split_for_sql(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
     """The ids in lists for SQL, each with its marks."""
     ordered = sorted(ids)
     for start in range(0, len(ordered), _IN_LIST):
@@ -64,7 +71,7 @@ def in_lists(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
 class Evaluation:
     """One query at one moment of the index."""
 
-    def __init__(self, index: Index, db: sqlite3.Connection, patterns: Patterns) -> None:
+    def __init__(self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher) -> None:
         self.db = db
         self.patterns = patterns
         self.paths = index.paths(db)
@@ -104,7 +111,7 @@ class Evaluation:
             case Cased(case_sensitive, part):
                 return self.ids(part, within, sensitive=case_sensitive)
             case HasTag(name):
-                return _restricted(self._tagged(name), within)
+                return _restrict(self._tagged(name), within)
             case HasProperty(name, value):
                 return self._with_property(name, value, within, sensitive=sensitive)
             case Within("file", part):
@@ -125,7 +132,7 @@ class Evaluation:
         match query:
             case Term(text):
                 found = self._lookup(Needle.of(text, sensitive=sensitive), "body")[0]
-                return found if found is None else _restricted(found, within)
+                return found if found is None else _restrict(found, within)
             case And(parts):
                 for part in parts:
                     narrower = self.candidates(part, within, sensitive=sensitive)
@@ -137,44 +144,44 @@ class Evaluation:
             case Cased(case_sensitive, part):
                 return self.candidates(part, within, sensitive=case_sensitive)
             case HasTag(name):
-                return _restricted(self._tagged(name), within)
+                return _restrict(self._tagged(name), within)
             case _:
                 return within
 
     def texts(self, ids: Iterable[int]) -> Iterator[tuple[int, str]]:
-        for marks, part in in_lists(ids):
+        for marks, part in split_for_sql(ids):
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
     def _lookup(self, needle: Needle, column: Column) -> tuple[set[int] | None, bool]:
         """Candidates by the word table, and whether they need no check."""
-        how = lookup(needle, self.terms, column)
+        how = plan_candidates(needle, self.terms, column)
         if not how.match:
             return None, False
         return self._match(how.match), how.exact
 
     def _holding_text(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
-        if within is not None and len(within) <= CHECKED_AT_ONCE:
+        if within is not None and len(within) <= CHECKED_DIRECTLY:
             return self._checked(needle, column, self.searchable(within))
         if needle.one_word:
             return self._holding_word(needle, column, within)
         found, exact = self._lookup(needle, column)
-        pool = self.searchable(within) if found is None else _restricted(found, within)
+        pool = self.searchable(within) if found is None else _restrict(found, within)
         return pool if exact else self._checked(needle, column, pool)
 
     def _holding_word(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
-        longer = longer_words(needle, self.terms)
+        longer = count_longer_words(needle, self.terms)
         if longer is not None and longer <= LONGER_WORDS:
-            return _restricted(self._lookup(needle, column)[0] or set(), within)
+            return _restrict(self._lookup(needle, column)[0] or set(), within)
         # The word itself is one list of the table. A short word is a common one: it leaves few notes, and to
         # look through those is cheaper than to unite the lists of all words that contain it.
-        known = _restricted(self._match(whole_word(needle, column)), within)
+        known = _restrict(self._match(match_whole_word(needle, column)), within)
         pool = self.searchable(within) - known
         if longer is None:
-            if len(pool) > CHECKED_AT_ONCE:
+            if len(pool) > CHECKED_DIRECTLY:
                 # Too many words contain it; those that begin with it spare most of the texts.
-                known |= _restricted(self._match(beginning(needle, column)), within)
+                known |= _restrict(self._match(match_prefix(needle, column)), within)
         elif len(pool) > longer * CHECKED_PER_WORD:
-            return known | _restricted(self._lookup(needle, column)[0] or set(), within)
+            return known | _restrict(self._lookup(needle, column)[0] or set(), within)
         return known | self._checked(needle, column, pool - known)
 
     def _checked(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
@@ -197,7 +204,7 @@ class Evaluation:
         if names:
             spans = self.patterns.spans(pattern, [self.paths[id_] for id_ in pool])
             found = {id_ for id_, where in zip(pool, spans, strict=True) if where}
-        for rows in batches(self.texts(set(pool) - found), lambda row: len(row[1])):
+        for rows in split_batches(self.texts(set(pool) - found), lambda row: len(row[1])):
             spans = self.patterns.spans(pattern, [text for _, text in rows])
             found |= {id_ for (id_, _), where in zip(rows, spans, strict=True) if where}
         return found
@@ -228,7 +235,9 @@ class Evaluation:
     ) -> set[int]:
         """By name or path alone, of files of every kind."""
         pool = list(self.paths) if within is None else sorted(within)
-        held = holding(query, [shown(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive)
+        held = match_texts(
+            query, [shown(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive
+        )
         return {id_ for id_, holds in zip(pool, held, strict=True) if holds}
 
     def _tagged(self, name: str) -> set[int]:
@@ -242,7 +251,7 @@ class Evaluation:
         self, name: Query, value: Query, within: set[int] | None, *, sensitive: bool
     ) -> set[int]:
         names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
-        keys = [key for (key,) in names if name_fits(name, key, self.patterns)]
+        keys = [key for (key,) in names if name_matches(name, key, self.patterns)]
         found: set[int] = set()
         verdicts: dict[str, bool] = {}
         for key in keys:
@@ -250,7 +259,7 @@ class Evaluation:
                 if within is not None and id_ not in within:
                     continue
                 if written not in verdicts:
-                    verdicts[written] = passes(
+                    verdicts[written] = value_matches(
                         value, _decode_json(written), self.patterns, sensitive=sensitive
                     )
                 if verdicts[written]:
@@ -269,26 +278,26 @@ class Evaluation:
         ]
         if isinstance(query, Anything):
             return {id_ for id_, _ in rows}
-        held = holding(query, [text for _, text in rows], self.patterns, sensitive=sensitive)
+        held = match_texts(query, [text for _, text in rows], self.patterns, sensitive=sensitive)
         return {id_ for (id_, _), holds in zip(rows, held, strict=True) if holds}
 
     def _with_unit(self, place: str, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
         pool = self.candidates(query, within, sensitive=sensitive)
         found: set[int] = set()
         for id_, text in self.texts(self.searchable(pool)):
-            if any(holding(query, self.units(place, id_, text), self.patterns, sensitive=sensitive)):
+            if any(match_texts(query, self.units(place, id_, text), self.patterns, sensitive=sensitive)):
                 found.add(id_)
         return found
 
     def units(self, place: str, id_: int, text: str) -> list[str]:
         """The pieces of a text that a place names."""
         if place == "line":
-            return lines_of(text)
+            return split_lines(text)
         note: Any = decode_note(self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()[0])
-        return sections_of(text, note) if place == "section" else blocks_of(text, note)
+        return split_sections(text, note) if place == "section" else split_blocks(text, note)
 
 
-def _restricted(found: set[int], within: set[int] | None) -> set[int]:
+def _restrict(found: set[int], within: set[int] | None) -> set[int]:
     return found if within is None else found & within
 
 

@@ -15,12 +15,12 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import FoldedText, plain
+from vaultbridge.index.fold import FoldedText, fold_text
 from vaultbridge.index.query.needle import Needle
 from vaultbridge.index.query.parse import And, Cased, HasProperty, HasTag, Or, Query, RegexTerm, Term, Within
-from vaultbridge.index.query.properties import name_fits
-from vaultbridge.index.query.regex import Patterns, compile_pattern
-from vaultbridge.index.query.units import Span, block_spans, holding, lines_of, section_spans
+from vaultbridge.index.query.properties import name_matches
+from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
+from vaultbridge.index.query.units import Span, find_block_spans, find_section_spans, match_texts, split_lines
 from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.model import Note
@@ -28,7 +28,7 @@ from vaultbridge.markdown.model import Note
 SNIPPET_CHARS: Final = 240
 """The longest line shown: a paragraph on one line is cut around the first place found."""
 
-LINES_LOOKED_AT: Final = 500
+MAX_LINES: Final = 500
 """The most lines of one note that are gathered before the best are chosen."""
 
 _KEY_LINE: Final = re.compile(r"[\"']?([^\s\"':#\-][^:\"']{0,200}?)[\"']?\s*:(?:\s|$)")
@@ -45,7 +45,7 @@ class HitMatch(Struct, frozen=True):
     after: tuple[str, ...] = ()
 
 
-class Asked(Struct):
+class SearchTerms(Struct):
     """What a query asks for, taken apart: everything that is not negated. What is asked for within a line,
     block or section stands in `units` alone, because elsewhere in the note it is no find."""
 
@@ -55,10 +55,10 @@ class Asked(Struct):
     properties: list[Query]
     tasks: list[tuple[str, Query, bool]]
     names: list[Needle]
-    units: list[tuple[str, Query, bool, Asked]]
+    units: list[tuple[str, Query, bool, SearchTerms]]
 
     @classmethod
-    def by(cls, query: Query, *, sensitive: bool = False) -> Asked:
+    def by(cls, query: Query, *, sensitive: bool = False) -> SearchTerms:
         asked = cls([], [], [], [], [], [], [])
         asked._take(query, sensitive=sensitive, named=False)
         return asked
@@ -84,7 +84,7 @@ class Asked(Struct):
                 self.tasks.append((place, part, sensitive))
                 self._take(part, sensitive=sensitive, named=named)
             case Within("line" | "block" | "section" as place, part) if not named:
-                self.units.append((place, part, sensitive, Asked.by(part, sensitive=sensitive)))
+                self.units.append((place, part, sensitive, SearchTerms.by(part, sensitive=sensitive)))
             case Within(place, part):
                 self._take(part, sensitive=sensitive, named=place in ("file", "path"))
             case And(parts) | Or(parts):
@@ -103,7 +103,7 @@ class NoteText:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.lines = lines_of(text)
+        self.lines = split_lines(text)
         self._folded: dict[bool, tuple[str, list[str]]] = {}
 
     def lines_with(self, needle: Needle) -> Iterator[tuple[int, Places]]:
@@ -113,7 +113,7 @@ class NoteText:
         if needle.sensitive not in self._folded:
             # No folding makes or takes away the end of a line, so lines keep their numbers.
             folded = needle.fold(self.text)
-            self._folded[needle.sensitive] = (folded, lines_of(folded))
+            self._folded[needle.sensitive] = (folded, split_lines(folded))
         whole, lines = self._folded[needle.sensitive]
         if needle.wanted in whole:
             for number, line in enumerate(lines, 1):
@@ -125,7 +125,13 @@ class HitReader:
     """Gives the lines of hits for one query, within one reading transaction."""
 
     def __init__(
-        self, db: sqlite3.Connection, asked: Asked, patterns: Patterns, *, limit: int, context: int
+        self,
+        db: sqlite3.Connection,
+        asked: SearchTerms,
+        patterns: PatternMatcher,
+        *,
+        limit: int,
+        context: int,
     ) -> None:
         self.db = db
         self.asked = asked
@@ -147,7 +153,7 @@ class HitReader:
     def _find(
         self,
         found: dict[int, list[Places]],
-        asked: Asked,
+        asked: SearchTerms,
         id_: int,
         text: NoteText,
         within: set[int] | None,
@@ -172,8 +178,10 @@ class HitReader:
         if place == "line":
             spans = list(pairwise([*starts, len(text)]))
         else:
-            spans = (section_spans if place == "section" else block_spans)(text, self._note(id_))
-        held = holding(query, [text[start:end] for start, end in spans], self.patterns, sensitive=sensitive)
+            spans = (find_section_spans if place == "section" else find_block_spans)(text, self._note(id_))
+        held = match_texts(
+            query, [text[start:end] for start, end in spans], self.patterns, sensitive=sensitive
+        )
         numbers: set[int] = set()
         for (start, end), holds in zip(spans, held, strict=True):
             if holds:
@@ -194,7 +202,7 @@ class HitReader:
         row = self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
         return decode_note(row[0])
 
-    def _note_lines(self, asked: Asked, id_: int) -> Iterator[tuple[int, Places]]:
+    def _note_lines(self, asked: SearchTerms, id_: int) -> Iterator[tuple[int, Places]]:
         note = self._note(id_)
         for tag in note.tags:
             key = name_key(tag.name)
@@ -202,21 +210,23 @@ class HitReader:
                 yield tag.line, []
         for place, query, sensitive in asked.tasks:
             tasks = [task for task in note.tasks if place == "task" or task.done == (place == "task-done")]
-            held = holding(query, [task.text or " " for task in tasks], self.patterns, sensitive=sensitive)
+            held = match_texts(
+                query, [task.text or " " for task in tasks], self.patterns, sensitive=sensitive
+            )
             for task, holds in zip(tasks, held, strict=True):
                 if holds or not task.text:
                     # Twice, so that the task itself is chosen before other lines with its words.
                     yield task.line, []
                     yield task.line, []
 
-    def _property_lines(self, asked: Asked, lines: list[str]) -> Iterator[tuple[int, Places]]:
+    def _property_lines(self, asked: SearchTerms, lines: list[str]) -> Iterator[tuple[int, Places]]:
         if not lines or lines[0].rstrip() != "---":
             return
-        for number, line in enumerate(lines[1:LINES_LOOKED_AT], 2):
+        for number, line in enumerate(lines[1:MAX_LINES], 2):
             if line.rstrip() == "---":
                 return
             key = _KEY_LINE.match(line)
-            if key and any(name_fits(name, key[1].strip(), self.patterns) for name in asked.properties):
+            if key and any(name_matches(name, key[1].strip(), self.patterns) for name in asked.properties):
                 yield number, [key.span(1)]
 
     def _match(self, lines: list[str], number: int, found: list[Places]) -> HitMatch:
@@ -224,10 +234,10 @@ class HitReader:
         folds = {one.sensitive: one.fold for one in found if isinstance(one, Needle)}
         folded = {sensitive: FoldedText(line, fold) for sensitive, fold in folds.items()}
         each = (one.spans_of(folded[one.sensitive]) if isinstance(one, Needle) else one for one in found)
-        text, spans = cut(line, _merged(span for spans in each for span in spans))
+        text, spans = shorten_line(line, _merge(span for spans in each for span in spans))
         first = max(0, number - 1 - self.context)
-        before = tuple(cut(one, [])[0] for one in lines[first : number - 1])
-        after = tuple(cut(one, [])[0] for one in lines[number : number + self.context])
+        before = tuple(shorten_line(one, [])[0] for one in lines[first : number - 1])
+        after = tuple(shorten_line(one, [])[0] for one in lines[number : number + self.context])
         return HitMatch(number, text, tuple(spans), before, after)
 
 
@@ -241,12 +251,12 @@ def _gather(
     for number, spans in lines:
         if within is not None and number not in within:
             continue
-        if number not in found and len(found) >= LINES_LOOKED_AT:
+        if number not in found and len(found) >= MAX_LINES:
             return
         found.setdefault(number, []).append(spans)
 
 
-def _merged(spans: Iterator[Span]) -> list[Span]:
+def _merge(spans: Iterator[Span]) -> list[Span]:
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -256,7 +266,7 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
     return merged
 
 
-def cut(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
+def shorten_line(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
     """A line of at most SNIPPET_CHARS characters around its first span, "…" where something is left out."""
     spans = [(start, min(end, len(line))) for start, end in spans if start <= len(line)]
     if len(line) <= SNIPPET_CHARS:
@@ -271,7 +281,7 @@ def cut(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
     return head + line[first:last] + tail, kept
 
 
-def exact_name_keys(asked: Asked) -> tuple[str, ...]:
+def make_name_keys(asked: SearchTerms) -> tuple[str, ...]:
     """Keys of names that are just what was typed: such notes come first."""
     words = " ".join(needle.text for needle in asked.words())
-    return (name_key(words), plain(words)) if words else ()
+    return (name_key(words), fold_text(words)) if words else ()

@@ -1,7 +1,7 @@
 """One word or phrase of a search: how the index finds candidates, and how a text is checked.
 
-A search is for substrings of the folded text (`fold.plain`). The full-text table answers that exactly for a
-string within one word; for a string over several words it gives candidates, which are then checked against
+A search is for substrings of the folded text (`fold.fold_text`). The full-text table answers that exactly for
+a string within one word; for a string over several words it gives candidates, which are then checked against
 the text. With `match-case:` every candidate is checked, by the letters as written.
 """
 
@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from vaultbridge.index.fold import WORD, FoldedText, composed, plain, spaced, stands_apart
+from vaultbridge.index.fold import WORD, FoldedText, compose, fold_text, separate_words, stands_apart
 from vaultbridge.index.store.database import Terms
 
 Column = Literal["body", "path", "any"]
@@ -33,7 +33,7 @@ class Needle(Struct, frozen=True):
     @classmethod
     def of(cls, text: str, *, sensitive: bool = False) -> Needle:
         text = unicodedata.normalize("NFC", text)
-        return cls(text, sensitive, plain(text), tuple(WORD.findall(spaced(text))))
+        return cls(text, sensitive, fold_text(text), tuple(WORD.findall(separate_words(text))))
 
     @property
     def one_word(self) -> bool:
@@ -43,7 +43,7 @@ class Needle(Struct, frozen=True):
     @property
     def fold(self) -> Callable[[str], str]:
         """The form of a text in which `wanted` is looked for."""
-        return composed if self.sensitive else plain
+        return compose if self.sensitive else fold_text
 
     @property
     def wanted(self) -> str:
@@ -60,18 +60,18 @@ class Needle(Struct, frozen=True):
         wanted = self.wanted
         if not wanted:
             return spans
-        at = folded.plain.find(wanted)
+        at = folded.folded.find(wanted)
         while at >= 0 and len(spans) < SPANS_PER_LINE:
             end = at + len(wanted)
             spans.append(folded.span(at, end))
-            at = folded.plain.find(wanted, end)
+            at = folded.folded.find(wanted, end)
         return spans
 
     def rank_match(self) -> str:
         """What the full-text table ranks by: the words themselves, the last one also as a beginning."""
         if not self.words:
             return ""
-        phrase = _quoted(" ".join(self.words))
+        phrase = _quote(" ".join(self.words))
         return phrase if _is_whole(self.words[-1]) else phrase + " *"
 
 
@@ -80,12 +80,12 @@ def _is_whole(word: str) -> bool:
     return len(word) == 1 and stands_apart(word)
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     # Words hold letters and digits only, so there is nothing to escape.
     return f'"{words}"'
 
 
-class Lookup(Struct, frozen=True):
+class CandidateQuery(Struct, frozen=True):
     """A full-text query for candidates. When not `exact`, each candidate must be checked; without `match`,
     every note is one."""
 
@@ -93,25 +93,25 @@ class Lookup(Struct, frozen=True):
     exact: bool
 
 
-def lookup(needle: Needle, terms: Terms | None, column: Column) -> Lookup:
+def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> CandidateQuery:
     """How to find what may hold the needle. `terms` must be fresh; None while a first build has not gathered
     them yet."""
     if not needle.words:
-        return Lookup("", exact=False)
-    match = _one_word(needle, terms) if needle.one_word else _several_words(needle, terms)
+        return CandidateQuery("", exact=False)
+    match = _match_one_word(needle, terms) if needle.one_word else _match_several_words(needle, terms)
     if match is None:
-        return Lookup("", exact=False)
+        return CandidateQuery("", exact=False)
     if not match:
-        return Lookup(_NOTHING, exact=True)
-    return Lookup(_in_column(match, column), exact=needle.one_word)
+        return CandidateQuery(_NOTHING, exact=True)
+    return CandidateQuery(_in_column(match, column), exact=needle.one_word)
 
 
-def whole_word(needle: Needle, column: Column) -> str:
+def match_whole_word(needle: Needle, column: Column) -> str:
     """A full-text query for just the word of a needle of one word: part of what holds it."""
-    return _in_column(_quoted(needle.words[0]), column)
+    return _in_column(_quote(needle.words[0]), column)
 
 
-def longer_words(needle: Needle, terms: Terms | None) -> int | None:
+def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
     """How many other words contain a needle of one word; None when they are too many, or not known yet."""
     if _is_whole(needle.words[0]):
         return 0
@@ -119,9 +119,9 @@ def longer_words(needle: Needle, terms: Terms | None) -> int | None:
     return None if found is None else sum(word != needle.words[0] for word in found)
 
 
-def beginning(needle: Needle, column: Column) -> str:
+def match_prefix(needle: Needle, column: Column) -> str:
     """A full-text query for words that begin with a needle of one word: part of what holds it."""
-    return _in_column(_quoted(needle.words[0]) + " *", column)
+    return _in_column(_quote(needle.words[0]) + " *", column)
 
 
 def _in_column(match: str, column: Column) -> str:
@@ -133,17 +133,17 @@ _NOTHING: Final = '"\x80"'
 """A word that no text has: control characters separate words."""
 
 
-def _one_word(needle: Needle, terms: Terms | None) -> str | None:
+def _match_one_word(needle: Needle, terms: Terms | None) -> str | None:
     word = needle.words[0]
     if _is_whole(word):
-        return _quoted(word)
+        return _quote(word)
     found = terms.containing(word) if terms else None
     if found is None:
         return None
     # Words that begin with it need not be named one by one.
     inside = [term for term in found if not term.startswith(word)]
-    beginning = [_quoted(word) + " *"] if len(inside) < len(found) else []
-    return " OR ".join(beginning + [_quoted(term) for term in inside])
+    prefix = [_quote(word) + " *"] if len(inside) < len(found) else []
+    return " OR ".join(prefix + [_quote(term) for term in inside])
 
 
 PHRASES: Final = 32
@@ -155,7 +155,7 @@ SHORT_WORD: Final = 5
 only other word of the phrase is a beginning."""
 
 
-def _several_words(needle: Needle, terms: Terms | None) -> str | None:
+def _match_several_words(needle: Needle, terms: Terms | None) -> str | None:
     """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of one.
 
     A beginning (`of*`) costs the table a pass over all words that begin so, once for each phrase it stands
@@ -171,30 +171,30 @@ def _several_words(needle: Needle, terms: Terms | None) -> str | None:
     firsts = (terms.ending(words[0]) if terms else None) if open_start else words[:1]
     lasts = (terms.starting(words[-1]) if terms else None) if open_end else words[-1:]
     if firsts is None:
-        return _quoted(" ".join(words[1:])) + tail
+        return _quote(" ".join(words[1:])) + tail
     if lasts is not None and len(firsts) * len(lasts) <= PHRASES:
         return _any_phrase([first, *between, last] for first in firsts for last in lasts)
     if lasts is not None and len(lasts) <= PHRASES:
         found = [_any_phrase([*words[:-1], last] for last in lasts)]
     else:
-        found = [_quoted(" ".join(words)) + tail]
+        found = [_quote(" ".join(words)) + tail]
     others = [first for first in firsts if first != words[0]]
     if between:
-        found += [_quoted(" ".join((first, *between))) for first in others]
+        found += [_quote(" ".join((first, *between))) for first in others]
     else:
         found += [f'"{first} {words[-1]}"{tail}' for first in others if len(first) <= SHORT_WORD]
-        found += [_quoted(first) for first in others if len(first) > SHORT_WORD]
+        found += [_quote(first) for first in others if len(first) > SHORT_WORD]
     return " OR ".join(found)
 
 
 def _any_phrase(phrases: Iterable[list[str]]) -> str:
-    return " OR ".join(_quoted(" ".join(words)) for words in phrases)
+    return " OR ".join(_quote(" ".join(words)) for words in phrases)
 
 
 def _part_of_word(word: str, terms: Terms | None, *, open_start: bool, open_end: bool) -> str | None:
     """A word with something around it that separates words, such as `-foo`."""
     if not open_start:
-        return _quoted(word) + (" *" if open_end else "")
+        return _quote(word) + (" *" if open_end else "")
     if terms is None:
         return None
     found = terms.containing(word) if open_end else terms.ending(word)

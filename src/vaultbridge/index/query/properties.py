@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from vaultbridge.index.fold import composed, plain
+from vaultbridge.index.fold import compose, fold_text
 from vaultbridge.index.query.parse import (
     And,
     Anything,
@@ -26,20 +26,20 @@ from vaultbridge.index.query.parse import (
     Term,
     Within,
 )
-from vaultbridge.index.query.regex import Patterns, compile_pattern
+from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def scalars(value: Any) -> list[str]:
+def flatten_values(value: Any) -> list[str]:
     """The value as texts: one a list item, numbers and checkboxes as YAML writes them, none for nothing."""
     if value is None or value == "":
         return []
     if isinstance(value, list):
-        return [text for item in value for text in scalars(item)]
+        return [text for item in value for text in flatten_values(item)]
     if isinstance(value, dict):
-        return [text for item in value.values() for text in scalars(item)]
+        return [text for item in value.values() for text in flatten_values(item)]
     if isinstance(value, bool):
         return ["true" if value else "false"]
     if isinstance(value, float) and value.is_integer():
@@ -47,9 +47,9 @@ def scalars(value: Any) -> list[str]:
     return [str(value)]
 
 
-def passes(test: Query, value: Any, patterns: Patterns, *, sensitive: bool) -> bool:
+def value_matches(test: Query, value: Any, patterns: PatternMatcher, *, sensitive: bool) -> bool:
     """`value` is as the note's properties have it."""
-    texts = scalars(value)
+    texts = flatten_values(value)
     match test:
         case Anything():
             return True
@@ -58,7 +58,7 @@ def passes(test: Query, value: Any, patterns: Patterns, *, sensitive: bool) -> b
         case Term(text, quoted):
             if text.lower() == "null" and not quoted and not texts:
                 return True
-            folded = composed if sensitive else plain
+            folded = compose if sensitive else fold_text
             wanted = folded(text)
             found = [folded(one) for one in texts]
             return wanted in found if quoted else any(wanted in one for one in found)
@@ -66,44 +66,44 @@ def passes(test: Query, value: Any, patterns: Patterns, *, sensitive: bool) -> b
             pattern = compile_pattern(written, ignore_case=not sensitive)
             return any(patterns.spans(pattern, texts))
         case Compared(comparison, bound):
-            return any(_compares(one, comparison, bound) for one in texts)
+            return any(_compare(one, comparison, bound) for one in texts)
         case Not(part):
-            return not passes(part, value, patterns, sensitive=sensitive)
+            return not value_matches(part, value, patterns, sensitive=sensitive)
         case And(parts):
-            return all(passes(part, value, patterns, sensitive=sensitive) for part in parts)
+            return all(value_matches(part, value, patterns, sensitive=sensitive) for part in parts)
         case Or(parts):
-            return any(passes(part, value, patterns, sensitive=sensitive) for part in parts)
+            return any(value_matches(part, value, patterns, sensitive=sensitive) for part in parts)
         case Cased(case_sensitive, part):
-            return passes(part, value, patterns, sensitive=case_sensitive)
+            return value_matches(part, value, patterns, sensitive=case_sensitive)
         case HasTag() | HasProperty() | Within():
             return False
 
 
-def name_fits(test: Query, name: str, patterns: Patterns) -> bool:
+def name_matches(test: Query, name: str, patterns: PatternMatcher) -> bool:
     """Whether a property's name is the one that is meant; names compare whole and without case."""
     match test:
         case Term(text):
-            return plain(text) == plain(name)
+            return fold_text(text) == fold_text(name)
         case RegexTerm(written):
             return any(patterns.spans(compile_pattern(written, ignore_case=True), [name]))
         case Not(part):
-            return not name_fits(part, name, patterns)
+            return not name_matches(part, name, patterns)
         case And(parts):
-            return all(name_fits(part, name, patterns) for part in parts)
+            return all(name_matches(part, name, patterns) for part in parts)
         case Or(parts):
-            return any(name_fits(part, name, patterns) for part in parts)
+            return any(name_matches(part, name, patterns) for part in parts)
         case _:
             return False
 
 
-def _compares(text: str, comparison: Comparison, bound: str) -> bool:
+def _compare(text: str, comparison: Comparison, bound: str) -> bool:
     if _NUMBER.fullmatch(text) and _NUMBER.fullmatch(bound):
         return _ordered(float(text), comparison, float(bound))
     if _NUMBER.fullmatch(text) or _NUMBER.fullmatch(bound):
         return False
     if bool(_DATE.match(text)) != bool(_DATE.match(bound)):
         return False
-    return _ordered(plain(text), comparison, plain(bound))
+    return _ordered(fold_text(text), comparison, fold_text(bound))
 
 
 def _ordered(left: Any, comparison: Comparison, right: Any) -> bool:

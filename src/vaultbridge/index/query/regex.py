@@ -81,7 +81,7 @@ def compile_pattern(written: str, *, ignore_case: bool) -> re.Pattern[str]:
         with warnings.catch_warnings():
             # Python warns of sets that a later version might read otherwise; they are escaped all the same.
             warnings.simplefilter("ignore")
-            return re.compile(_translated(written), flags)
+            return re.compile(_translate(written), flags)
     except (re.error, RecursionError, OverflowError) as error:
         raise InvalidQuery(
             f"The pattern /{written}/ cannot be read: {error}.",
@@ -89,7 +89,7 @@ def compile_pattern(written: str, *, ignore_case: bool) -> re.Pattern[str]:
         ) from error
 
 
-def _translated(pattern: str) -> str:
+def _translate(pattern: str) -> str:
     out: list[str] = []
     at = 0
     in_set = False
@@ -154,7 +154,7 @@ def _property(name: str, *, negated: bool, in_set: bool) -> str:
     return f"(?!{members})[\\s\\S]"
 
 
-class Patterns:
+class PatternMatcher:
     """The patterns of one search. Use it as a context: leaving it ends the child."""
 
     def __init__(self, *, seconds: float = REGEX_SECONDS) -> None:
@@ -163,7 +163,7 @@ class Patterns:
         self._timer: threading.Timer | None = None
         self._expired = threading.Event()
 
-    def __enter__(self) -> Patterns:
+    def __enter__(self) -> PatternMatcher:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -179,7 +179,7 @@ class Patterns:
 
     def spans(self, pattern: re.Pattern[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """Where the pattern matches in each text. Raises `TimedOut` when the search's time is up."""
-        return [spans for batch in batches(texts, len) for spans in self._batch_spans(pattern, batch)]
+        return [spans for batch in split_batches(texts, len) for spans in self._batch_spans(pattern, batch)]
 
     def _batch_spans(self, pattern: re.Pattern[str], texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         child = self._started()
@@ -202,7 +202,7 @@ class Patterns:
                     hint="Make it simpler: no repetition inside of a repetition.",
                 )
             raise EngineFailure("The process that matches patterns ended early.")
-        return _unpacked(data, len(texts))
+        return _unpack(data, len(texts))
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._child is None:
@@ -223,7 +223,7 @@ class Patterns:
             self._child.kill()
 
 
-def batches(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
+def split_batches(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
     """The items in lists whose sizes come to about BATCH_CHARS."""
     batch: list[_Item] = []
     total = 0
@@ -243,7 +243,7 @@ def _send(pipe: BinaryIO, data: bytes) -> None:
         pipe.flush()
 
 
-def _unpacked(data: bytes, count: int) -> list[list[tuple[int, int]]]:
+def _unpack(data: bytes, count: int) -> list[list[tuple[int, int]]]:
     found: list[list[tuple[int, int]]] = []
     at = 0
     for _ in range(count):

@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from vaultbridge.errors import InvalidArgument, VaultbridgeError
-from vaultbridge.index.query.evaluate import Evaluation, in_lists
-from vaultbridge.index.query.hits import Asked, HitMatch, HitReader, exact_name_keys
+from vaultbridge.index.query.evaluate import Evaluation, split_for_sql
+from vaultbridge.index.query.hits import HitMatch, HitReader, SearchTerms, make_name_keys
 from vaultbridge.index.query.parse import Query, parse_query
-from vaultbridge.index.query.regex import Patterns
+from vaultbridge.index.query.regex import PatternMatcher
 from vaultbridge.index.store.database import Index, read_status
 from vaultbridge.vault.paths import VaultPath
 
@@ -26,7 +26,7 @@ Sort = Literal["relevance", "modified", "name", "path"]
 Visible = Callable[[str], bool]
 _Figure = TypeVar("_Figure", int, float)
 
-TIMES_LOOKED_UP: Final = 500
+SINGLE_LOOKUPS: Final = 500
 """Times of change that are looked up one by one; of more hits all are read at once and kept."""
 
 PAGE_HITS: Final = 1000
@@ -93,7 +93,7 @@ def search(
     _check("context", context, CONTEXT_LINES)
     _check("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
     tree = parse_query(query) if isinstance(query, str) else query
-    asked = Asked.by(tree)
+    asked = SearchTerms.by(tree)
     try:
         return _answer(index, tree, asked, limit, offset, sort, visible, matches_per_note, context)
     except VaultbridgeError as error:
@@ -105,7 +105,7 @@ def search(
 def _answer(
     index: Index,
     tree: Query,
-    asked: Asked,
+    asked: SearchTerms,
     limit: int,
     offset: int,
     sort: Sort,
@@ -113,14 +113,14 @@ def _answer(
     matches_per_note: int,
     context: int,
 ) -> SearchPage:
-    with index.reading() as db, Patterns() as patterns:
+    with index.reading() as db, PatternMatcher() as patterns:
         evaluation = Evaluation(index, db, patterns)
         found = evaluation.matching(tree)
         paths = evaluation.paths
         if visible is not None:
             found = {id_ for id_ in found if visible(paths[id_])}
-        scores = _scores(db, asked, found, paths) if sort == "relevance" else {}
-        page = _page(index, db, found, scores, paths, sort, limit, offset)
+        scores = _compute_scores(db, asked, found, paths) if sort == "relevance" else {}
+        page = _choose_page(index, db, found, scores, paths, sort, limit, offset)
         reader = HitReader(db, asked, patterns, limit=matches_per_note, context=context)
         hits = tuple(
             SearchHit(VaultPath(paths[id_]), scores.get(id_, 0.0), modified, reader.matches(id_))
@@ -136,7 +136,9 @@ def _check(name: str, value: int, most: int | None) -> None:
         raise InvalidArgument(f"{name} is {value}; it must be {bound}.", argument=name)
 
 
-def _scores(db: sqlite3.Connection, asked: Asked, found: set[int], paths: dict[int, str]) -> dict[int, float]:
+def _compute_scores(
+    db: sqlite3.Connection, asked: SearchTerms, found: set[int], paths: dict[int, str]
+) -> dict[int, float]:
     """The rank of each hit, greater is better; perhaps of others too."""
     matches = [match for needle in asked.words() if (match := needle.rank_match())]
     if not matches:
@@ -146,7 +148,7 @@ def _scores(db: sqlite3.Connection, asked: Asked, found: set[int], paths: dict[i
         scores = dict(db.execute(_RANK_SOME, (match, encode(list(found)).decode())))
     else:
         scores = dict(db.execute(_RANK, (match,)))
-    for key in exact_name_keys(asked):
+    for key in make_name_keys(asked):
         for (id_,) in db.execute("SELECT id FROM files WHERE key IN (?, ?)", (key, key + ".md")):
             if id_ in found:
                 scores[id_] = scores.get(id_, 0.0) + _EXACT_NAME
@@ -156,7 +158,7 @@ def _scores(db: sqlite3.Connection, asked: Asked, found: set[int], paths: dict[i
     return scores
 
 
-def _page(
+def _choose_page(
     index: Index,
     db: sqlite3.Connection,
     found: set[int],
@@ -175,12 +177,12 @@ def _page(
             offset:wanted
         ]
     else:
-        return _newest_of_best(index, db, found, scores, paths, offset, wanted)
-    modified = _modified(index, db, chosen)
+        return _sort_page(index, db, found, scores, paths, offset, wanted)
+    modified = _read_times(index, db, chosen)
     return [(id_, modified[id_]) for id_ in chosen]
 
 
-def _newest_of_best(
+def _sort_page(
     index: Index,
     db: sqlite3.Connection,
     found: set[int],
@@ -195,25 +197,25 @@ def _newest_of_best(
     sure: list[int] = []
     rest = list(found)
     if scores and 0 < wanted < len(rest):
-        sure, rest = _cut(rest, rank, wanted)
-    modified = _modified(index, db, [*sure, *rest])
+        sure, rest = _split_at_rank(rest, rank, wanted)
+    modified = _read_times(index, db, [*sure, *rest])
     if 0 < wanted - len(sure) < len(rest):
-        newest, same = _cut(rest, modified, wanted - len(sure))
+        newest, same = _split_at_rank(rest, modified, wanted - len(sure))
         rest = [*newest, *same]
     ordered = sorted([*sure, *rest], key=lambda id_: (-rank.get(id_, 0.0), -modified[id_], paths[id_]))
     return [(id_, modified[id_]) for id_ in ordered[offset:wanted]]
 
 
-def _cut(ids: list[int], by: dict[int, _Figure], wanted: int) -> tuple[list[int], list[int]]:
+def _split_at_rank(ids: list[int], by: dict[int, _Figure], wanted: int) -> tuple[list[int], list[int]]:
     """Of the `wanted` ids with the greatest figures those above the last one's, and all that share that."""
     last = sorted(map(by.__getitem__, ids), reverse=True)[wanted - 1]
     return [id_ for id_ in ids if by[id_] > last], [id_ for id_ in ids if by[id_] == last]
 
 
-def _modified(index: Index, db: sqlite3.Connection, ids: list[int]) -> dict[int, int]:
-    if len(ids) > TIMES_LOOKED_UP:
+def _read_times(index: Index, db: sqlite3.Connection, ids: list[int]) -> dict[int, int]:
+    if len(ids) > SINGLE_LOOKUPS:
         return index.times(db)
     times: dict[int, int] = {}
-    for marks, part in in_lists(ids):
+    for marks, part in split_for_sql(ids):
         times.update(db.execute(f"SELECT id, mtime_ns FROM files WHERE id IN ({marks})", part))
     return times

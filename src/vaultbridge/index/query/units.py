@@ -26,7 +26,7 @@ from vaultbridge.index.query.parse import (
     Term,
     Within,
 )
-from vaultbridge.index.query.regex import Patterns, compile_pattern
+from vaultbridge.index.query.regex import PatternMatcher, compile_pattern
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.inline.scan import TAG_NAME
 from vaultbridge.markdown.model import Note
@@ -39,27 +39,27 @@ _TAG: Final = re.compile(rf"#({TAG_NAME})")
 Span = tuple[int, int]
 
 
-def lines_of(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """The lines of a text without their ends; the number of a line is its place here, from 1."""
     return _LINE_END.split(text)
 
 
-def blocks_of(text: str, note: Note) -> list[str]:
-    return [text[start:end] for start, end in block_spans(text, note)]
+def split_blocks(text: str, note: Note) -> list[str]:
+    return [text[start:end] for start, end in find_block_spans(text, note)]
 
 
-def sections_of(text: str, note: Note) -> list[str]:
-    return [text[start:end] for start, end in section_spans(text, note)]
+def split_sections(text: str, note: Note) -> list[str]:
+    return [text[start:end] for start, end in find_section_spans(text, note)]
 
 
-def block_spans(text: str, note: Note) -> list[Span]:
+def find_block_spans(text: str, note: Note) -> list[Span]:
     edges = {0, len(text), *(match.start() for match in _BLANK_LINES.finditer(text))}
     for heading in note.headings:
         edges |= {heading.start, heading.end}
     return _pieces(text, edges)
 
 
-def section_spans(text: str, note: Note) -> list[Span]:
+def find_section_spans(text: str, note: Note) -> list[Span]:
     return _pieces(text, {0, len(text), *(heading.start for heading in note.headings)})
 
 
@@ -67,7 +67,9 @@ def _pieces(text: str, edges: set[int]) -> list[Span]:
     return [(start, end) for start, end in pairwise(sorted(edges)) if text[start:end].strip()]
 
 
-def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive: bool) -> list[bool]:
+def match_texts(
+    query: Query, texts: Sequence[str], patterns: PatternMatcher, *, sensitive: bool
+) -> list[bool]:
     """For each text whether the query holds in it. A tag is looked for as it is written; tests that concern
     a whole file hold nowhere."""
     match query:
@@ -82,17 +84,17 @@ def holding(query: Query, texts: Sequence[str], patterns: Patterns, *, sensitive
         case HasTag(name):
             return [_has_tag(one, name_key(name)) for one in texts]
         case Not(part):
-            return [not held for held in holding(part, texts, patterns, sensitive=sensitive)]
+            return [not held for held in match_texts(part, texts, patterns, sensitive=sensitive)]
         case And(parts):
-            each = [holding(part, texts, patterns, sensitive=sensitive) for part in parts]
+            each = [match_texts(part, texts, patterns, sensitive=sensitive) for part in parts]
             return [all(held) for held in zip(*each, strict=True)]
         case Or(parts):
-            each = [holding(part, texts, patterns, sensitive=sensitive) for part in parts]
+            each = [match_texts(part, texts, patterns, sensitive=sensitive) for part in parts]
             return [any(held) for held in zip(*each, strict=True)]
         case Cased(case_sensitive, part):
-            return holding(part, texts, patterns, sensitive=case_sensitive)
+            return match_texts(part, texts, patterns, sensitive=case_sensitive)
         case Within(place, part) if place in ("content", "line", "block", "section"):
-            return holding(part, texts, patterns, sensitive=sensitive)
+            return match_texts(part, texts, patterns, sensitive=sensitive)
         case Within() | HasProperty() | Compared() | IsNull():
             return [False] * len(texts)
 

@@ -1,15 +1,13 @@
-"""The index file of one vault, open: connections, transactions, and what it says about itself.
+"""The index file of one vault: connections, transactions, and what the file says about itself.
 
 Several processes may have the same file open. Each holds one writing connection behind a lock and a few
-reading ones; a write is one short IMMEDIATE transaction. A file that is deleted, damaged or of another
-version is made anew, with a warning in the log: its state is then `empty` and the vault's keeper fills it
-again. Which rows there are is `write`'s and the queries' duty.
+reading ones; a write is one short IMMEDIATE transaction. A file that was deleted, is damaged or has another
+version is replaced by an empty one, with a warning in the log, and the vault's index leader fills it again.
+Which rows there are is decided in `write` and in the queries.
 
-The dictionary of all words in the index, to find those that contain a given string.
-
-A search is for substrings, the full-text table knows whole words and beginnings. The words that contain
-`bridg` are found here, by looking through all of them as one run of bytes: 30,000 words take 0.2 ms, a
-million about 10 ms, and each costs its own length in memory. Only words added since the last look are loaded.
+`Terms` is the dictionary of all words in the index. A search is for substrings, but the full-text table knows
+only whole words and prefixes. The words that contain `bridg` are found by searching all of them as one run of
+bytes: 30,000 words take 0.2 ms, a million about 10 ms, and each costs its own length in memory.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,21 +26,20 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure
-from vaultbridge.index.memory import bound_heaps, give_back
 from vaultbridge.index.store import schema
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.wal_index import WalIndex
 
 EXPANSION: Final = 400
-"""The most words one string is expanded to. A shorter list keeps SQLite's query small; a string in more words
-than that (one or two letters) is looked for in the texts themselves."""
+"""The most words that one string is expanded to. The limit keeps SQLite's query small; a string that occurs
+in more words (one or two letters) is searched for in the texts themselves."""
 
 _SEPARATOR: Final = b"\n"
 
 
 class Terms:
-    """The words known so far. Safe to use from any thread."""
+    """The words loaded so far. Any thread may use it."""
 
     __slots__ = ("_guard", "_last", "_words")
 
@@ -51,7 +49,7 @@ class Terms:
         self._guard = threading.Lock()
 
     def refresh(self, db: sqlite3.Connection) -> None:
-        """Learn the words that were added since the last time."""
+        """Load the words that were added since the last time."""
         with self._guard:
             joined, last = db.execute(
                 "SELECT group_concat(term, char(10)), max(id) FROM terms WHERE id > ?", (self._last,)
@@ -61,15 +59,15 @@ class Terms:
                 self._last = last
 
     def containing(self, part: str) -> list[str] | None:
-        """The words in which `part` occurs; None when there are more than EXPANSION."""
+        """Returns the words that contain `part`, or None when there are more than EXPANSION."""
         return self._find(part.encode())
 
     def ending(self, part: str) -> list[str] | None:
-        """The words that end with `part`, under the same bound."""
+        """Returns the words that end with `part`, with the same limit."""
         return self._find(part.encode() + _SEPARATOR)
 
     def starting(self, part: str) -> list[str] | None:
-        """The words that begin with `part`, under the same bound."""
+        """Returns the words that begin with `part`, with the same limit."""
         return self._find(_SEPARATOR + part.encode())
 
     def _find(self, needle: bytes) -> list[str] | None:
@@ -87,11 +85,11 @@ class Terms:
         return found
 
 
-READERS_KEPT: Final = 4
-"""Idle reading connections kept open: as many questions as run side by side, at about 1 MiB each."""
+IDLE_READERS: Final = 4
+"""Idle reading connections that stay open: as many as queries run at once, at about 1 MiB each."""
 
 REPLACE_SECONDS: Final = 20.0
-"""How long to wait for another process that is making the file anew."""
+"""How long to wait for another process that is replacing the file."""
 
 State = Literal["empty", "building", "ready"]
 
@@ -99,7 +97,7 @@ log = logging.getLogger(__name__)
 
 
 class IndexStatus(Struct, frozen=True):
-    """`generation` counts committed changes. While `building`, `done` of `total` notes can be searched."""
+    """`generation` counts committed changes. While `building`, `done` of `total` notes are searchable."""
 
     generation: int
     state: State
@@ -113,7 +111,7 @@ class IndexStatus(Struct, frozen=True):
 
 
 class Index:
-    """Open with `Index.open`; any thread may use it. Everything that asks goes through `reading`."""
+    """Open it with `Index.open`. Any thread may use it; every query goes through `reading`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -133,21 +131,21 @@ class Index:
 
     @classmethod
     def open(cls, folder: Path) -> Index:
-        """The index in a vault's cache folder; made when missing, made anew when it cannot serve."""
-        bound_heaps()
+        """Opens the index in a vault's cache folder; creates it if missing and replaces it if unusable."""
+        limit_heaps()
         index = cls(folder)
         index._prepare()
         return index
 
     def close(self) -> None:
-        """Let go of the file. Connections in use are closed by those who use them."""
+        """Close the idle connections. One that is in use is closed when its transaction ends."""
         with self._writer_lock:
             self._closed = True
             self._drop_connections()
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A reading connection in a transaction: all that is asked in the block sees one moment."""
+        """A reading connection in a transaction: every query in the block sees the same state."""
         db = self._take_reader()
         try:
             db.execute("BEGIN")
@@ -155,21 +153,22 @@ class Index:
             db.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             db.close()
-            raise self._failed(error) from error
+            raise self._translate_error(error) from error
         except BaseException:
             with suppress(sqlite3.Error):
                 db.execute("ROLLBACK")
-            self._give_back(db)
+            self._release_reader(db)
             raise
         else:
-            self._give_back(db)
+            self._release_reader(db)
 
     @contextmanager
     def writing(self, *, silently: bool = False) -> Iterator[sqlite3.Connection]:
-        """The writing connection in an IMMEDIATE transaction; committed with a new generation (unless
-        `silently`, for what changes no answer), or rolled back when the block raises. May not be nested."""
+        """The writing connection in an IMMEDIATE transaction, committed with a new generation, or rolled back
+        when the block raises. `silently` keeps the generation, for writes that change no answer. Do not
+        nest it."""
         with self._writer_lock:
-            self._follow_file()
+            self._reopen_if_replaced()
             if self._writer is None:
                 self._writer = self._connect(writer=True)
             db = self._writer
@@ -182,30 +181,30 @@ class Index:
             except sqlite3.DatabaseError as error:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
-                raise self._failed(error) from error
+                raise self._translate_error(error) from error
             except BaseException:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
 
-    def settle(self) -> None:
-        """After a first build: copy the write-ahead file, which is large, into place as far as readers allow,
-        and give the memory back that the build took."""
+    def compact(self) -> None:
+        """After a first build: checkpoint the write-ahead file, which is large, as far as readers allow, and
+        release the memory that the build took."""
         with self._writer_lock:
             if self._writer is not None:
                 with suppress(sqlite3.OperationalError):
                     self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-                # With its page cache and the words that the full-text table had gathered.
+                # This frees its page cache and the words that the full-text table had gathered.
                 self._writer.close()
                 self._writer = None
-        give_back()
+        release_memory()
 
     def status(self) -> IndexStatus:
         with self.reading() as db:
             return read_status(db)
 
     def table(self, db: sqlite3.Connection | None = None) -> FileTable:
-        """Every file by name, as of the transaction in `db`. Shared: copy it before changing it."""
+        """Returns all files by name, as of the transaction in `db`. Shared: copy it before you change it."""
         if db is None:
             with self.reading() as own:
                 return self.table(own)
@@ -214,11 +213,11 @@ class Index:
             if self._table is not None and self._table[0] == version:
                 return self._table[1]
         table = FileTable(path for (path,) in db.execute("SELECT path FROM files"))
-        self.keep_table(version, table)
+        self.cache_table(version, table)
         return table
 
     def paths(self, db: sqlite3.Connection) -> dict[int, str]:
-        """Every file's path by its id, as of the transaction in `db`. Shared: not to be changed."""
+        """Returns each file's path by id, as of the transaction in `db`. Shared: do not change it."""
         version = read_meta(db, "files_version")
         with self._guard:
             if self._paths is not None and self._paths[0] == version:
@@ -229,7 +228,7 @@ class Index:
         return paths
 
     def searchable(self, db: sqlite3.Connection) -> set[int]:
-        """The ids of all files with content: what is more than a name. Shared: not to be changed."""
+        """Returns the ids of all files whose content is indexed. Shared: do not change it."""
         version = read_meta(db, "files_version")
         with self._guard:
             if self._searchable is not None and self._searchable[0] == version:
@@ -241,7 +240,7 @@ class Index:
         return ids
 
     def times(self, db: sqlite3.Connection) -> dict[int, int]:
-        """When each file was changed last, by its id. Shared: not to be changed."""
+        """Returns when each file was last modified, by id. Shared: do not change it."""
         generation = read_meta(db, "generation")
         with self._guard:
             if self._times is not None and self._times[0] == generation:
@@ -251,35 +250,35 @@ class Index:
             self._times = (generation, times)
         return times
 
-    def keep_table(self, version: int, table: FileTable) -> None:
-        """Remember the table of `files_version` `version`, for a writer that knows it already."""
+    def cache_table(self, version: int, table: FileTable) -> None:
+        """Cache the table of a `files_version`, for a writer that has it already."""
         with self._guard:
             self._table = (version, table)
 
     def rebuild(self) -> None:
-        """Throw everything away and begin with an empty file."""
+        """Delete the file and start with an empty one."""
         with self._writer_lock, self._replacing():
             self._drop_connections()
             schema.remove(self.file)
-            self._make()
+            self._create()
 
     def _prepare(self) -> None:
         self._wal_index.repair()
         if not self.file.exists():
             with self._replacing():
                 if not self.file.exists():
-                    self._make()
+                    self._create()
         try:
             schema.check(self.file)
         except schema.UnusableIndex as unusable:
-            log.warning("The search index cannot be used and is made anew: %s.", unusable)
+            log.warning("The search index cannot be used and is rebuilt: %s.", unusable)
             with self._replacing():
-                # Another process may have replaced it while we waited for our turn.
+                # Another process may have replaced it while we waited for the lock.
                 try:
                     schema.check(self.file)
                 except schema.UnusableIndex:
                     schema.remove(self.file)
-                    self._make()
+                    self._create()
         self._identity = self._stat_identity()
 
     @contextmanager
@@ -287,8 +286,8 @@ class Index:
         with FileLock(self.folder / "index.lock").hold(REPLACE_SECONDS, what="The search index"):
             yield
 
-    def _make(self) -> None:
-        # Under another name first: no process ever opens a file without its tables.
+    def _create(self) -> None:
+        # Under another name first, so that no process ever opens a file without tables.
         fresh = self.file.with_name(f"{self.file.name}.{os.getpid()}.new")
         schema.remove(fresh)
         try:
@@ -300,7 +299,7 @@ class Index:
             schema.remove(fresh)
             raise EngineFailure(
                 "The search index cannot be written.",
-                hint="Is there room in the cache folder, and may it be written?",
+                hint="Check that the cache folder is writable and has free space.",
             ) from error
         self._identity = self._stat_identity()
 
@@ -311,8 +310,8 @@ class Index:
             return None
         return status.st_dev, status.st_ino
 
-    def _follow_file(self) -> None:
-        """Notice that the file was deleted or replaced, by a person or another process."""
+    def _reopen_if_replaced(self) -> None:
+        """Reopen the file if a person or another process has deleted or replaced it."""
         if self._closed:
             raise EngineFailure("The search index is closed.")
         self._wal_index.repair()
@@ -323,7 +322,7 @@ class Index:
             self._prepare()
 
     def _drop_connections(self) -> None:
-        # Closing a connection reads what is mapped.
+        # Closing a connection reads the mapped -shm file.
         self._wal_index.repair()
         with self._guard:
             idle, self._idle = self._idle, []
@@ -340,7 +339,7 @@ class Index:
         self._wal_index.forget()
 
     def _take_reader(self) -> sqlite3.Connection:
-        self._follow_file()
+        self._reopen_if_replaced()
         with self._guard:
             if self._idle:
                 return self._idle.pop()
@@ -350,36 +349,36 @@ class Index:
         try:
             return schema.connect(self.file, writer=writer)
         except sqlite3.DatabaseError as error:
-            raise self._failed(error) from error
+            raise self._translate_error(error) from error
 
-    def _give_back(self, db: sqlite3.Connection) -> None:
+    def _release_reader(self, db: sqlite3.Connection) -> None:
         with self._guard:
-            if not self._closed and len(self._idle) < READERS_KEPT:
+            if not self._closed and len(self._idle) < IDLE_READERS:
                 self._idle.append(db)
                 return
         db.close()
 
-    def _failed(self, error: sqlite3.DatabaseError) -> EngineFailure:
-        """What a failed statement means to a caller; a damaged file is replaced at the next use."""
+    def _translate_error(self, error: sqlite3.DatabaseError) -> EngineFailure:
+        """Returns the error for the caller of a failed statement. A damaged file is replaced at once."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            log.warning("The search index is damaged and is made anew: %s.", error)
+            log.warning("The search index is damaged and is rebuilt: %s.", error)
             self.rebuild()
             return EngineFailure(
                 "The search index was damaged and is being built again.",
-                hint="Try again soon.",
-                index_made_anew=True,
+                hint="Try again in a moment.",
+                index_rebuilt=True,
             )
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return EngineFailure(
                 "Another process is writing to the search index.", hint="Try again in a moment."
             )
         if code == sqlite3.SQLITE_FULL:
-            return EngineFailure("There is no room left for the search index.")
+            return EngineFailure("The disk is full: the search index cannot be written.")
         log.error("The search index failed: %s", error)
-        # Damage has many faces: the next use looks at the file as at one never seen before.
+        # Damage shows in many ways: the next use checks the file as if it had never been opened.
         self._identity = None
-        return EngineFailure("The search index failed; the log says why.")
+        return EngineFailure("The search index failed; see the log for the reason.")
 
 
 def read_meta(db: sqlite3.Connection, name: str) -> int:
@@ -387,9 +386,10 @@ def read_meta(db: sqlite3.Connection, name: str) -> int:
     return int(value)
 
 
-def read_left_out(db: sqlite3.Connection) -> tuple[int, list[str]]:
-    """How many files and folders have names that no vault path can hold, and some of the names, escaped."""
-    (value,) = db.execute("SELECT value FROM meta WHERE name = 'left_out'").fetchone()
+def read_unusable_names(db: sqlite3.Connection) -> tuple[int, list[str]]:
+    """Returns how many files and folders have names that no vault path can hold, and some of them,
+    escaped."""
+    (value,) = db.execute("SELECT value FROM meta WHERE name = 'unusable_names'").fetchone()
     count, *names = msgspec.json.decode(value)
     return count, names
 
@@ -410,3 +410,33 @@ def add_meta(db: sqlite3.Connection, **amounts: int) -> None:
 def read_status(db: sqlite3.Connection) -> IndexStatus:
     meta = dict(db.execute("SELECT name, value FROM meta"))
     return IndexStatus(meta["generation"], meta["state"], meta["done"], meta["total"], meta["checked_ns"])
+
+
+ARENAS: Final = 2
+"""Heaps of the C library, which makes up to eight per processor so that threads need not wait for each other.
+Ours wait for the interpreter anyway, and each heap keeps the memory its threads freed: some MB."""
+
+_M_ARENA_MAX: Final = -8
+"""The number of the option in <malloc.h>."""
+
+
+def limit_heaps() -> None:
+    """Keep glibc from making more than ARENAS heaps. Other C libraries have no such call."""
+    if sys.platform == "linux":
+        import ctypes
+
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+        if mallopt is not None:
+            mallopt(_M_ARENA_MAX, ARENAS)
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, which takes some milliseconds.
+
+    glibc keeps what was freed: after a first build that took 100 MB, a server would hold most of it."""
+    if sys.platform == "linux":
+        import ctypes
+
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from vaultbridge.index.fold import WORD, spaced
+from vaultbridge.index.fold import WORD, separate_words
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import candidate_keys, name_key
 from vaultbridge.markdown.model import (
@@ -101,7 +101,7 @@ def decode_note(blob: bytes) -> Note:
     )
 
 
-def link_flags(link: Link) -> int:
+def encode_link_flags(link: Link) -> int:
     return (
         (EMBED if link.embed else 0)
         | _KINDS.index(link.kind) << _KIND_SHIFT
@@ -109,7 +109,7 @@ def link_flags(link: Link) -> int:
     )
 
 
-def flags_kind(flags: int) -> LinkKind:
+def decode_link_kind(flags: int) -> LinkKind:
     return _KINDS[flags >> _KIND_SHIFT & 3]
 
 
@@ -117,19 +117,19 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
     """The rows of a note or canvas."""
     if len(data) > NOTE_PARSE_BYTES:
         message = f"The file has {len(data)} bytes; content above {NOTE_PARSE_BYTES} is not searched."
-        return rows_of(Note(problems=(Problem("too-large", message),)), None, hash_)
+        return build_rows(Note(problems=(Problem("too-large", message),)), None, hash_)
     decoded = decode(data)
     text = replace_surrogates(decoded.text)
     if kind == "canvas":
         from vaultbridge.canvas.parse import parse_canvas
 
         note = parse_canvas(text)
-        return rows_of(_with_problems(note, decoded.problems), _readable_json(text), hash_)
+        return build_rows(_with_problems(note, decoded.problems), _readable_json(text), hash_)
     else:
         from vaultbridge.markdown.parse import parse
 
         note = parse(text)
-    return rows_of(_with_problems(note, decoded.problems), text, hash_)
+    return build_rows(_with_problems(note, decoded.problems), text, hash_)
 
 
 def _with_problems(note: Note, problems: tuple[Problem, ...]) -> Note:
@@ -157,12 +157,12 @@ def _readable_json(text: str) -> str:
 _JSON_ESCAPE: Final = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\[^u\r\n]")
 
 
-def rows_of(note: Note, text: str | None, hash_: str) -> Rows:
+def build_rows(note: Note, text: str | None, hash_: str) -> Rows:
     try:
-        return _rows_of(note, text, hash_)
+        return _build_rows(note, text, hash_)
     except (OverflowError, UnicodeEncodeError, TypeError, RecursionError):
         # YAML can say more than MessagePack and SQLite can hold: huge numbers, lone surrogates by escapes.
-        return _rows_of(_storable_note(note), text, hash_)
+        return _build_rows(_storable_note(note), text, hash_)
 
 
 def _storable_note(note: Note) -> Note:
@@ -203,13 +203,13 @@ def _storable(value: Any, depth: int = 0) -> Any:
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
-def _rows_of(note: Note, text: str | None, hash_: str) -> Rows:
-    body = None if text is None or text.isascii() else spaced(text)
+def _build_rows(note: Note, text: str | None, hash_: str) -> Rows:
+    body = None if text is None or text.isascii() else separate_words(text)
     return Rows(
         hash=hash_,
         text=text,
         body=body,
-        heads=heads_of(note),
+        heads=join_heads(note),
         note=encode_note(note),
         links=[_link_row(link) for link in note.links],
         tags=_tag_rows(note),
@@ -223,16 +223,16 @@ def _rows_of(note: Note, text: str | None, hash_: str) -> Rows:
     )
 
 
-def heads_of(note: Note) -> str:
+def join_heads(note: Note) -> str:
     """The words that weigh more than the body's: headings, tags and aliases."""
-    return spaced(
+    return separate_words(
         "\n".join([*(h.text for h in note.headings), *(tag.name for tag in note.tags), *note.aliases]),
     )
 
 
-def terms_of(rows: Rows, path: str) -> set[str]:
+def collect_terms(rows: Rows, path: str) -> set[str]:
     """The words that these rows put into the full-text table."""
-    found = set(WORD.findall(spaced(path)))
+    found = set(WORD.findall(separate_words(path)))
     found.update(WORD.findall(rows.heads))
     if rows.text is not None:
         found.update(WORD.findall(rows.text.lower() if rows.body is None else rows.body))
@@ -243,7 +243,7 @@ def _link_row(link: Link) -> tuple[int, int, str, str, str, str | None, str | No
     keys = candidate_keys(link.target)
     key = keys[-1] if keys else None
     exact = keys[0] if len(keys) > 1 else None
-    return link.line, link_flags(link), link.raw, link.target, link.subpath, key, exact
+    return link.line, encode_link_flags(link), link.raw, link.target, link.subpath, key, exact
 
 
 def _tag_rows(note: Note) -> list[tuple[str, str, int]]:

@@ -18,7 +18,7 @@ from typing import Final
 APPLICATION_ID: Final = 0x56425249
 """Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
 
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 """Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
@@ -53,7 +53,7 @@ CREATE TABLE files (
     size INTEGER NOT NULL,
     mtime_ns INTEGER NOT NULL,
     ino INTEGER NOT NULL,
-    settled INTEGER NOT NULL,
+    trusted INTEGER NOT NULL,
     state INTEGER NOT NULL,
     hash TEXT NOT NULL DEFAULT ''
 );
@@ -108,7 +108,7 @@ CREATE TABLE marks (
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
 """
-"""`settled` is 0 while a file's time stamp is too young to prove that its content did not change.
+"""`trusted` is 0 while a file's time stamp is too young to prove that its content did not change.
 `links.key` and `exact_key` are the candidate keys of the link's target, `links.flags` see `rows`;
 `links.missing` is the whole target's key, of links that name no file.
 `terms` is every word ever put into `words`, only ever added to, so that a reader can load what is new; one
@@ -141,8 +141,8 @@ _COUNTERS: Final = ("generation", "files_version")
 """What others remember things by. In a new file they begin at the time, not at nothing: a number that the
 file before it had already reached would make what was remembered of that one look true."""
 
-_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "left_out": "[0]"}
-"""`left_out` is JSON: how many files have names that no vault path can hold, then some of the names."""
+_START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, "unusable_names": "[0]"}
+"""`unusable_names` is JSON: how many files have names that no vault path can hold, then some of the names."""
 
 
 class UnusableIndex(Exception):

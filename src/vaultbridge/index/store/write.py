@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from vaultbridge.index.fold import spaced
-from vaultbridge.index.store.rows import AMBIGUOUS, Rows, decode_note, heads_of
+from vaultbridge.index.fold import separate_words
+from vaultbridge.index.store.rows import AMBIGUOUS, Rows, decode_note, join_heads
 from vaultbridge.index.store.schema import INDEXED, NAME_ONLY, PENDING, SECONDARY
 from vaultbridge.index.totals import Totals, rebuild
 from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, resolve
@@ -23,23 +23,23 @@ SEARCHED_KINDS: Final = ("note", "canvas")
 _IN_LIST: Final = 500
 """Values in one SQL list, below SQLite's bound on variables."""
 
-FileRow = tuple[int, str, str, str, int, int, int, int, int, str]
+FileValues = tuple[int, str, str, str, int, int, int, int, int, str]
 
 
-def searched(kind: str) -> bool:
+def is_searched(kind: str) -> bool:
     return kind in SEARCHED_KINDS
 
 
-def file_row(
-    id_: int, entry: FileEntry, *, settled: bool, state: int | None = None, hash_: str = ""
-) -> FileRow:
+def make_file_row(
+    id_: int, entry: FileEntry, *, trusted: bool, state: int | None = None, hash_: str = ""
+) -> FileValues:
     if state is None:
-        state = PENDING if searched(entry.kind) else NAME_ONLY
+        state = PENDING if is_searched(entry.kind) else NAME_ONLY
     key = name_key(file_name(entry.path))
-    return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, settled, state, hash_)
+    return (id_, entry.path, key, entry.kind, entry.size, entry.mtime_ns, entry.ino, trusted, state, hash_)
 
 
-def insert_files(db: sqlite3.Connection, rows: Sequence[FileRow], totals: Totals) -> None:
+def insert_files(db: sqlite3.Connection, rows: Sequence[FileValues], totals: Totals) -> None:
     for id_, *_ in rows:
         totals.touch(id_)
     db.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -50,11 +50,11 @@ def next_file_id(db: sqlite3.Connection) -> int:
     return int(highest or 0) + 1
 
 
-def restamp(db: sqlite3.Connection, id_: int, entry: FileEntry, *, settled: bool) -> None:
+def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: bool) -> None:
     """The file was touched, its content is as it was."""
     db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, settled = ?, kind = ? WHERE id = ?",
-        (entry.size, entry.mtime_ns, entry.ino, settled, entry.kind, id_),
+        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, trusted = ?, kind = ? WHERE id = ?",
+        (entry.size, entry.mtime_ns, entry.ino, trusted, entry.kind, id_),
     )
 
 
@@ -64,7 +64,7 @@ def insert_content(
     entry: FileEntry,
     rows: Rows,
     *,
-    settled: bool,
+    trusted: bool,
     table: FileTable,
     ids: FileIds,
     totals: Totals,
@@ -73,9 +73,9 @@ def insert_content(
     path = entry.path
     totals.touch(id_)
     db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, settled = ?, state = ?"
+        "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, kind = ?, hash = ?, trusted = ?, state = ?"
         " WHERE id = ?",
-        (entry.size, entry.mtime_ns, entry.ino, entry.kind, rows.hash, settled, INDEXED, id_),
+        (entry.size, entry.mtime_ns, entry.ino, entry.kind, rows.hash, trusted, INDEXED, id_),
     )
     if rows.text is not None:
         db.execute("INSERT INTO texts VALUES (?, ?)", (id_, rows.text))
@@ -83,7 +83,7 @@ def insert_content(
     body = rows.body if rows.body is not None else rows.text or ""
     db.execute(
         "INSERT INTO words (rowid, path, heads, body) VALUES (?, ?, ?, ?)",
-        (id_, spaced(path), rows.heads, body),
+        (id_, separate_words(path), rows.heads, body),
     )
     if rows.links:
         db.executemany(
@@ -141,7 +141,12 @@ def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) 
         # `words` keeps no copy: what is taken out must be exactly what was put in.
         db.execute(
             "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
-            (id_, spaced(path), heads_of(decode_note(row[0])), spaced(text_row[0]) if text_row else ""),
+            (
+                id_,
+                separate_words(path),
+                join_heads(decode_note(row[0])),
+                separate_words(text_row[0]) if text_row else "",
+            ),
         )
     for statement in _REMOVALS:
         db.execute(statement, (id_,))
@@ -165,7 +170,7 @@ def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> 
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
 
 
-def says_the_same(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> bool:
+def has_same_problem(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> bool:
     """Whether the index already has just this for a file without content: the same problem as before."""
     if hash_ or rows.hash:
         return False
@@ -184,16 +189,16 @@ class TermWriter:
     def add(self, db: sqlite3.Connection, terms: Iterable[str]) -> None:
         new = set(terms) - self._seen
         db.executemany("INSERT OR IGNORE INTO terms (term) VALUES (?)", [(term,) for term in sorted(new)])
-        if len(self._seen) < TERMS_REMEMBERED:
+        if len(self._seen) < CACHED_TERMS:
             self._seen |= new
 
 
-TERMS_REMEMBERED: Final = 200_000
+CACHED_TERMS: Final = 200_000
 """About 20 MB during a first build, and nearly all words of a vault of 100,000 notes; others go to SQLite,
 which finds that it has them."""
 
 
-def resolve_again(
+def update_links(
     db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
 ) -> int:
     """Resolve every link that one of these name keys may decide; gives how many changed."""

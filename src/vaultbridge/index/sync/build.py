@@ -29,7 +29,7 @@ import msgspec
 from msgspec import Struct
 
 from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
-from vaultbridge.index.store.rows import Rows, parse_rows, rows_of, terms_of
+from vaultbridge.index.store.rows import Rows, build_rows, collect_terms, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
 from vaultbridge.vault.beneath import real_path
@@ -83,7 +83,7 @@ _decode_chunk = msgspec.msgpack.Decoder(Chunk).decode
 _decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
 
 
-class _Places:
+class _FileReader:
     """Where files lie. A folder's real path is looked at once a chunk, not once a file: it is most of the
     cost of finding a small note. Whatever is not plainly in its place is left to `Root.resolve`; and what has
     become a link since is not followed by `read_place`."""
@@ -121,7 +121,7 @@ def _is_ordinary(place: str) -> bool:
 
 def run_chunk(chunk: Chunk) -> ChunkResult:
     try:
-        places = _Places(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
+        places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
         # Whether the files went, or the vault with all of them, is for the writer of the rows to judge.
         return ChunkResult([FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs], [])
@@ -130,36 +130,36 @@ def run_chunk(chunk: Chunk) -> ChunkResult:
     for job in chunk.jobs:
         result = _run_job(places, job)
         if chunk.terms and result.rows is not None:
-            terms |= terms_of(result.rows, job.path)
+            terms |= collect_terms(result.rows, job.path)
         results.append(result)
     return ChunkResult(results, list(terms))
 
 
-def _run_job(places: _Places, job: FileJob) -> FileResult:
+def _run_job(places: _FileReader, job: FileJob) -> FileResult:
     if job.placeholder:
-        return _unread(
+        return _report_unread(
             job, "placeholder", "The file is not downloaded: its content lies with the cloud service."
         )
     if job.size > NOTE_PARSE_BYTES:
         message = f"The file has {job.size} bytes; content above {NOTE_PARSE_BYTES} is not searched."
-        return _unread(job, "too-large", message)
+        return _report_unread(job, "too-large", message)
     try:
         content = places.read(job.path)
     except (NoteNotFound, VaultNotFound):
         return FileResult(job.id, job.path, None, None, gone=True)
     except VaultbridgeError as error:
-        return _unread(job, "unreadable", error.message)
+        return _report_unread(job, "unreadable", error.message)
     if content is None:
-        return FileResult(job.id, job.path, rows_of(Note(), None, ""), None)
+        return FileResult(job.id, job.path, build_rows(Note(), None, ""), None)
     if content.hash == job.known_hash:
         return FileResult(job.id, job.path, None, content.signature)
     return FileResult(job.id, job.path, parse_rows(job.kind, content.data, content.hash), content.signature)
 
 
-def _unread(job: FileJob, code: str, message: str) -> FileResult:
+def _report_unread(job: FileJob, code: str, message: str) -> FileResult:
     """A file that is there, with a problem in place of content."""
     problem = msgspec.convert({"code": code, "message": message}, Problem)
-    return FileResult(job.id, job.path, rows_of(Note(problems=(problem,)), None, ""), None)
+    return FileResult(job.id, job.path, build_rows(Note(problems=(problem,)), None, ""), None)
 
 
 def send(pipe: BinaryIO, message: Chunk | ChunkResult) -> None:
@@ -214,7 +214,7 @@ all children end at about the same time."""
 CHILDREN: Final = 8
 """The most children: beyond that the one writer is what is waited for."""
 
-CHUNKS_UNDER_WAY: Final = 2
+CHUNKS_PER_CHILD: Final = 2
 """Chunks that a child has been given: one to work on and one to go on with."""
 
 CHILD_END_SECONDS: Final = 5.0
@@ -229,7 +229,7 @@ def parse_files(
     """The rows of all files, in any order, and their words if `terms`. Close the generator to stop early."""
     chunks = list(_chunks(root, jobs, terms=terms))
     if children is None:
-        children = min(usable_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
+        children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
     if children < 2:
         for chunk in chunks:
             yield run_chunk(chunk)
@@ -237,7 +237,7 @@ def parse_files(
         yield from _Children(chunks, children).run()
 
 
-def usable_cores() -> int:
+def count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -297,7 +297,7 @@ class _Children:
         under_way: deque[Chunk] = deque()
         try:
             while not self.stopping.is_set():
-                while len(under_way) < CHUNKS_UNDER_WAY and (chunk := self._next()) is not None:
+                while len(under_way) < CHUNKS_PER_CHILD and (chunk := self._next()) is not None:
                     child = child or _start_child()
                     under_way.append(chunk)
                     _send(child, chunk)

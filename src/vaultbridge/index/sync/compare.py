@@ -17,7 +17,7 @@ from msgspec import Struct, field
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.index.store.schema import PENDING
-from vaultbridge.index.store.write import searched
+from vaultbridge.index.store.write import is_searched
 from vaultbridge.index.sync.build import FileJob
 from vaultbridge.vault import beneath
 from vaultbridge.vault.beneath import real_path
@@ -29,7 +29,7 @@ RACY_NS: Final = 2_000_000_000
 """Two seconds: the coarsest time stamps in use (FAT) are that coarse."""
 
 
-class Row(Struct, frozen=True, array_like=True, gc=False):
+class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     """A row of `files` as it was compared."""
 
     id: int
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
     size: int
     mtime_ns: int
     ino: int
-    settled: int
+    trusted: int
     state: int
     hash: str
 
@@ -46,17 +46,17 @@ class Row(Struct, frozen=True, array_like=True, gc=False):
         return self.mtime_ns == entry.mtime_ns and self.size == entry.size and self.ino == entry.ino
 
 
-ROW_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, settled, state, hash"
+STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, hash"
 
 
-class Seen(Struct):
+class Snapshot(Struct):
     """A look at the disk: the files that are there, the places that could not be looked at, and temporary
     files of ours that a writer may have left."""
 
     entries: dict[str, FileEntry] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    unusable_names: list[str] = field(default_factory=list)
     """Files, and folders with all that is in them, whose names no vault path can hold."""
 
     def take(self, found: Iterable[Found]) -> None:
@@ -69,7 +69,7 @@ class Seen(Struct):
                 self.leftovers.append(one.path)
             elif one.why == "bad-name" and (one.path.endswith("/") or kind_of(one.path) != "other"):
                 # Others, such as the icons that macOS puts into folders, are nobody's notes.
-                self.left_out.append(one.path)
+                self.unusable_names.append(one.path)
 
     def unknown(self, path: str) -> bool:
         """Whether a path that was not seen may still exist."""
@@ -83,16 +83,16 @@ class Difference(Struct):
     without indexed content that look different, `gone` are rows without a file."""
 
     added: list[FileEntry] = field(default_factory=list)
-    changed: list[tuple[Row, FileEntry]] = field(default_factory=list)
-    restamped: list[tuple[Row, FileEntry]] = field(default_factory=list)
-    gone: list[Row] = field(default_factory=list)
+    changed: list[tuple[StoredFile, FileEntry]] = field(default_factory=list)
+    restamped: list[tuple[StoredFile, FileEntry]] = field(default_factory=list)
+    gone: list[StoredFile] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.restamped or self.gone)
 
     def jobs(self, first_id: int) -> list[FileJob]:
         """What has to be read. New files get ids from `first_id` on, in the order of `added`."""
-        new = [_job(first_id + at, entry) for at, entry in enumerate(self.added) if searched(entry.kind)]
+        new = [_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind)]
         return new + [_job(row.id, entry, row.hash) for row, entry in self.changed]
 
 
@@ -100,20 +100,20 @@ def _job(id_: int, entry: FileEntry, known_hash: str = "") -> FileJob:
     return FileJob(id_, entry.path, entry.kind, entry.size, entry.placeholder, known_hash)
 
 
-def all_rows(db: sqlite3.Connection) -> Iterator[Row]:
-    return (Row(*row) for row in db.execute(f"SELECT {ROW_COLUMNS} FROM files"))
+def read_rows(db: sqlite3.Connection) -> Iterator[StoredFile]:
+    return (StoredFile(*row) for row in db.execute(f"SELECT {STORED_COLUMNS} FROM files"))
 
 
-def rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[Row]:
+def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]:
     """The row of a file, or the rows beneath a folder."""
     rows = db.execute(
-        f"SELECT {ROW_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
+        f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
         (path, path + "/", path + "0"),
     )
-    return (Row(*row) for row in rows)
+    return (StoredFile(*row) for row in rows)
 
 
-def compare(rows: Iterable[Row], seen: Seen) -> Difference:
+def compare(rows: Iterable[StoredFile], seen: Snapshot) -> Difference:
     """`rows` are all that the look was about. Files that have a row are taken out of `seen.entries`."""
     difference = Difference()
     entries = seen.entries
@@ -122,8 +122,8 @@ def compare(rows: Iterable[Row], seen: Seen) -> Difference:
         if entry is None:
             if not seen.unreadable or not seen.unknown(row.path):
                 difference.gone.append(row)
-        elif searched(entry.kind):
-            if not row.settled or row.state == PENDING or not row.same_stamp(entry):
+        elif is_searched(entry.kind):
+            if not row.trusted or row.state == PENDING or not row.same_stamp(entry):
                 difference.changed.append((row, entry))
         elif not row.same_stamp(entry):
             difference.restamped.append((row, entry))
@@ -131,17 +131,17 @@ def compare(rows: Iterable[Row], seen: Seen) -> Difference:
     return difference
 
 
-def look_at_all(root: Root) -> Seen:
-    seen = Seen()
+def scan_vault(root: Root) -> Snapshot:
+    seen = Snapshot()
     seen.take(walk(root))
     return seen
 
 
-def look_at(root: Root, path: VaultPath) -> Seen:
+def scan_path(root: Root, path: VaultPath) -> Snapshot:
     """A look at one path, be it a file, a folder or nothing any more."""
-    seen = Seen()
+    seen = Snapshot()
     if not path:
-        return look_at_all(root)
+        return scan_vault(root)
     try:
         place = root.locate(path)
         if root.path_of(place) != path or _behind_loop(root, str(place.parent)):

@@ -44,13 +44,13 @@ Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 
 
-NAMES_TOLD: Final = 100
+UNUSABLE_NAMES: Final = 100
 """Names that cannot be used which the index remembers: more than anybody is shown at once."""
 
 
 class SyncReport(Struct, frozen=True):
     """What a look at the disk changed in the index. `leftovers` are temporary files of ours that were seen;
-    `left_out` are names that no vault path can hold, escaped;
+    `unusable_names` are names that no vault path can hold, escaped;
     `cancelled` says that it is unfinished."""
 
     added: int = 0
@@ -58,7 +58,7 @@ class SyncReport(Struct, frozen=True):
     removed: int = 0
     unreadable: tuple[Unreadable, ...] = ()
     leftovers: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    unusable_names: tuple[str, ...] = ()
     cancelled: bool = False
 
     def __bool__(self) -> bool:
@@ -75,25 +75,27 @@ class Synchroniser:
         *,
         clock: Callable[[], int] = time.time_ns,
         children: int | None = None,
+        batch_files: int = BATCH_FILES,
     ) -> None:
         self.root = root
         self.index = index
         self._clock = clock
         self._children = children
+        self._batch_files = batch_files
 
     def full(self, progress: Progress | None = None, cancel: Cancelled | None = None) -> SyncReport:
         """Compare the whole vault. `progress(done, total)` counts notes; `cancel()` is asked between
         batches: what is in by then stays, and the next call goes on from there. Raises `VaultNotFound` or
         `EngineFailure` when the vault's folder itself cannot be looked at; then nothing has changed."""
         started = self._clock()
-        seen = compare.look_at_all(self.root)
+        seen = compare.scan_vault(self.root)
         for one in seen.unreadable:
             if not one.path:
                 self.root.check()
                 raise EngineFailure(f"The vault's folder could not be read: {one.why}.")
         with self.index.reading() as db:
             status = read_status(db)
-            difference = compare.compare(compare.all_rows(db), seen)
+            difference = compare.compare(compare.read_rows(db), seen)
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
             if status.state == "ready":
@@ -108,42 +110,47 @@ class Synchroniser:
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
         entries: dict[str, FileEntry] = {}
-        rows: dict[str, compare.Row] = {}
+        rows: dict[str, compare.StoredFile] = {}
         with self.index.reading() as db:
             for path in dict.fromkeys(changed):
-                seen = compare.look_at(self.root, path)
+                seen = compare.scan_path(self.root, path)
                 unreadable += seen.unreadable
                 entries |= seen.entries
-                beneath = compare.rows_beneath(db, path) if path else compare.all_rows(db)
+                beneath = compare.read_rows_beneath(db, path) if path else compare.read_rows(db)
                 rows |= {row.path: row for row in beneath}
-        everything = compare.Seen(entries, unreadable)
+        everything = compare.Snapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
         # An index that was never built stays so: its keeper builds it, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
-    def _note_time(self, started: int, seen: compare.Seen) -> None:
+    def _note_time(self, started: int, seen: compare.Snapshot) -> None:
         try:
             with self.index.writing(silently=True) as db:
-                write_meta(db, checked_ns=started, left_out=_left_out(seen))
+                write_meta(db, checked_ns=started, unusable_names=_encode_unusable_names(seen))
         except EngineFailure as error:
-            if error.details.get("index_made_anew"):
+            if error.details.get("index_rebuilt"):
                 raise
             # A disk without room: what was compared is right all the same, only not when that was.
             log.warning("The time of a comparison was not noted: %s", error)
 
-    def _finish(self, started: int, seen: compare.Seen) -> None:
+    def _finish(self, started: int, seen: compare.Snapshot) -> None:
         with self.index.writing() as db:
             write.end_bulk(db)
             (total,) = db.execute("SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)).fetchone()
             write_meta(
-                db, state="ready", done=total, total=total, checked_ns=started, left_out=_left_out(seen)
+                db,
+                state="ready",
+                done=total,
+                total=total,
+                checked_ns=started,
+                unusable_names=_encode_unusable_names(seen),
             )
-        self.index.settle()
+        self.index.compact()
 
     def _apply(
         self,
         difference: compare.Difference,
-        seen: compare.Seen,
+        seen: compare.Snapshot,
         started: int,
         progress: Progress | None,
         cancel: Cancelled | None,
@@ -154,13 +161,13 @@ class Synchroniser:
             return SyncReport(
                 unreadable=tuple(seen.unreadable),
                 leftovers=tuple(seen.leftovers),
-                left_out=tuple(seen.left_out),
+                unusable_names=tuple(seen.unusable_names),
             )
         with self.index.reading() as db:
             first_id = write.next_file_id(db)
         jobs = difference.jobs(first_id)
         change = _Change(self.root, self.index, difference, started)
-        if len(jobs) <= BATCH_FILES and not fresh:
+        if len(jobs) <= self._batch_files and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
             with self.index.writing() as db:
                 change.files(db, fresh=False)
@@ -179,7 +186,7 @@ class Synchroniser:
             while done < len(jobs) and not cancelled:
                 # Written as it comes, so that the children need not wait for a whole batch to be written.
                 with self.index.writing() as db:
-                    for count in change.contents(db, _some(parsed, BATCH_FILES)):
+                    for count in change.contents(db, _take_results(parsed, self._batch_files)):
                         done += count
                 if progress is not None:
                     progress(done, len(jobs))
@@ -187,13 +194,13 @@ class Synchroniser:
         return change.report(seen, cancelled=cancelled)
 
 
-def _left_out(seen: compare.Seen) -> str:
+def _encode_unusable_names(seen: compare.Snapshot) -> str:
     """How many names there are that no path can hold, and the first of them, for the index's own table."""
-    names = sorted(seen.left_out)[:NAMES_TOLD]
-    return msgspec.json.encode([len(seen.left_out), *names]).decode()
+    names = sorted(seen.unusable_names)[:UNUSABLE_NAMES]
+    return msgspec.json.encode([len(seen.unusable_names), *names]).decode()
 
 
-def _some(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
+def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
     """The next results, until they hold so many files."""
     for result in results:
         yield result
@@ -214,23 +221,23 @@ class _Change:
         self.removed = 0
         self.entries: dict[str, FileEntry] = {entry.path: entry for entry in difference.added}
         self.entries |= {entry.path: entry for _, entry in difference.changed}
-        self.compared: dict[str, compare.Row] = {row.path: row for row, _ in difference.changed}
+        self.compared: dict[str, compare.StoredFile] = {row.path: row for row, _ in difference.changed}
         self.known: dict[str, int] = {}
         self.version = -1
         self.terms = write.TermWriter()
 
-    def report(self, seen: compare.Seen, *, cancelled: bool = False) -> SyncReport:
+    def report(self, seen: compare.Snapshot, *, cancelled: bool = False) -> SyncReport:
         return SyncReport(
             added=len(self.difference.added),
             changed=self.changed,
             removed=self.removed,
             unreadable=tuple(seen.unreadable),
             leftovers=tuple(seen.leftovers),
-            left_out=tuple(seen.left_out),
+            unusable_names=tuple(seen.unusable_names),
             cancelled=cancelled,
         )
 
-    def settled(self, mtime_ns: int) -> bool:
+    def trusted(self, mtime_ns: int) -> bool:
         return self.started - mtime_ns > compare.RACY_NS
 
     def files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
@@ -246,7 +253,7 @@ class _Change:
         gone = self._remove_gone(db, table, totals)
         added = self._add_new(db, table, totals, empty=empty)
         for row, entry in self.difference.restamped:
-            write.restamp(db, row.id, entry, settled=True)
+            write.update_stat(db, row.id, entry, trusted=True)
         self._keep(db, table, came_or_went=bool(gone or added))
         if not empty:
             self._resolve(db, table, [*gone, *added], totals)
@@ -256,19 +263,19 @@ class _Change:
         if came_or_went:
             add_meta(db, files_version=1)
         self.version = read_meta(db, "files_version")
-        self.index.keep_table(self.version, table)
+        self.index.cache_table(self.version, table)
 
     def _resolve(
         self, db: sqlite3.Connection, table: FileTable, paths: Iterable[str], totals: Totals
     ) -> None:
         keys = list({name_key(file_name(path)) for path in paths})
         if keys:
-            write.resolve_again(db, keys, table, write.FileIds(db), totals)
+            write.update_links(db, keys, table, write.FileIds(db), totals)
 
     def _remove_gone(self, db: sqlite3.Connection, table: FileTable, totals: Totals) -> list[str]:
         gone: list[str] = []
         for row in self.difference.gone:
-            now = _current(db, row.path)
+            now = _read_row(db, row.path)
             # Another process has seen the file come back: its row is younger than our look.
             if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
                 continue
@@ -280,23 +287,23 @@ class _Change:
         return gone
 
     def _add_new(self, db: sqlite3.Connection, table: FileTable, totals: Totals, *, empty: bool) -> list[str]:
-        new = [entry for entry in self.difference.added if empty or _current(db, entry.path) is None]
+        new = [entry for entry in self.difference.added if empty or _read_row(db, entry.path) is None]
         first = write.next_file_id(db)
         rows = [
-            write.file_row(first + at, entry, settled=not write.searched(entry.kind))
+            write.make_file_row(first + at, entry, trusted=not write.is_searched(entry.kind))
             for at, entry in enumerate(new)
         ]
         write.insert_files(db, rows, totals)
         for row in rows:
             table.add(row[1])
             self.known[row[1]] = row[0]
-        searched = sum(write.searched(entry.kind) for entry in new)
+        searched = sum(write.is_searched(entry.kind) for entry in new)
         if searched:
             add_meta(db, total=searched)
         return [entry.path for entry in new]
 
     def _count(self, db: sqlite3.Connection, kind: str, amount: int) -> None:
-        if write.searched(kind):
+        if write.is_searched(kind):
             add_meta(db, total=amount, done=amount)
 
     def contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
@@ -309,7 +316,7 @@ class _Change:
         for chunk in chunks:
             self.terms.add(db, chunk.terms)
             for result in chunk.results:
-                row = _current(db, result.path)
+                row = _read_row(db, result.path)
                 if row is None:
                     continue
                 if result.gone:
@@ -336,7 +343,7 @@ class _Change:
     def _content(
         self,
         db: sqlite3.Connection,
-        row: compare.Row,
+        row: compare.StoredFile,
         result: FileResult,
         table: FileTable,
         ids: write.FileIds,
@@ -352,18 +359,18 @@ class _Change:
             entry = FileEntry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
         # Content that could not be read is tried again at every look.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
-        settled = self.settled(mtime_ns) and not unread
-        if result.rows is None or write.says_the_same(db, row.id, row.hash, result.rows):
-            write.restamp(db, row.id, entry, settled=settled)
+        trusted = self.trusted(mtime_ns) and not unread
+        if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):
+            write.update_stat(db, row.id, entry, trusted=trusted)
             return
         if row.state == INDEXED:
             write.remove_content(db, row.id, row.path, totals)
             self.changed += 1
         write.insert_content(
-            db, row.id, entry, result.rows, settled=settled, table=table, ids=ids, totals=totals
+            db, row.id, entry, result.rows, trusted=trusted, table=table, ids=ids, totals=totals
         )
 
 
-def _current(db: sqlite3.Connection, path: str) -> compare.Row | None:
-    row = db.execute(f"SELECT {compare.ROW_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
-    return None if row is None else compare.Row(*row)
+def _read_row(db: sqlite3.Connection, path: str) -> compare.StoredFile | None:
+    row = db.execute(f"SELECT {compare.STORED_COLUMNS} FROM files WHERE path = ?", (path,)).fetchone()
+    return None if row is None else compare.StoredFile(*row)

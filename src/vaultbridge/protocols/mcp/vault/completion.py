@@ -83,16 +83,16 @@ class Completions:
 
 
 def _folded(version: int, values: tuple[str, ...]) -> _Choices:
-    from vaultbridge.index.fold import plain
+    from vaultbridge.index.fold import fold_text
 
     # Folded in one go, which is far cheaper than one by one; names hold no line ends.
-    return _Choices(version, values, tuple(plain("\n".join(values)).split("\n")) if values else ())
+    return _Choices(version, values, tuple(fold_text("\n".join(values)).split("\n")) if values else ())
 
 
 def _best(choices: _Choices, typed: str) -> Completion:
-    from vaultbridge.index.fold import plain
+    from vaultbridge.index.fold import fold_text
 
-    wanted = plain(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
+    wanted = fold_text(typed.strip().removeprefix("[[").removeprefix("#")[:TYPED_CHARS])
     ranked: list[tuple[int, int, str]] = []
     for value, row in zip(choices.values, choices.folded, strict=True):
         at = row.find(wanted)
