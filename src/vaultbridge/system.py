@@ -1,8 +1,7 @@
-"""Telling that a file which a person edits is another than before, without reading it.
+"""What we ask of the operating system outside any vault: processes, private files, and file stats.
 
-Whether a process is there. No other question about processes is answered here.
-
-Small files with a secret inside, written so that no one else ever reads them and no one reads half.
+A private file holds a secret. It is written so that nobody else can ever read it, and nobody reads half of
+it. A `FileStat` shows that a file has changed (a configuration file, a plugin, a note) without reading it.
 """
 
 from __future__ import annotations
@@ -13,6 +12,8 @@ import secrets
 import sys
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 
 def is_process_alive(pid: int) -> bool:
@@ -84,13 +85,35 @@ def make_private_folder(folder: Path) -> None:
             folder.chmod(0o700)
 
 
-Stamp = tuple[int, int, int]
+class FileStat(Struct, frozen=True, gc=False):
+    """What a stat says about a file's content. Equal stats mean that the content is the same, unless the file
+    was written twice within one step of its timestamp (`is_racy`)."""
+
+    mtime_ns: int
+    size: int
+    ino: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileStat:
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino if _HAS_INODES else 0)
 
 
-def stamp_of(file: Path) -> Stamp | None:
-    """None when the file is not there, or cannot be looked at."""
+def stat_file(file: Path) -> FileStat | None:
+    """None when the file does not exist or cannot be looked at."""
     try:
-        status = file.stat()
+        return FileStat.of(file.stat())
     except OSError:
         return None
-    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+_HAS_INODES: Final = os.name != "nt"
+"""A Windows directory listing gives no file number, so none is compared there."""
+
+RACY_NS: Final = 2_000_000_000
+"""Two seconds: the coarsest step in which a file system in use (FAT) counts time."""
+
+
+def is_racy(mtime_ns: int, now_ns: int) -> bool:
+    """Whether a file that changed at `mtime_ns` and was read at `now_ns` might since have been written again
+    without a new timestamp."""
+    return now_ns - mtime_ns <= RACY_NS

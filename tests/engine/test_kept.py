@@ -18,10 +18,11 @@ from vaultbridge.engine.reading import WHOLE, Excerpt, Part
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
 from vaultbridge.server.servers import LiveScope
+from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 from vaultbridge.vault.read import read_from_memory
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import SETTLED_SECONDS, StatCache, is_local_filesystem
+from vaultbridge.vault.stat_cache import StatCache, is_local_filesystem
 from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")
@@ -31,7 +32,7 @@ BODY = Part(properties=False)
 
 
 def later() -> float:
-    return time.time() + SETTLED_SECONDS + 1
+    return time.time() + RACY_NS / 1e9 + 1
 
 
 def engine_on(base: Path, scope: Scope | None = None) -> Engine:

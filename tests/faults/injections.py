@@ -1,4 +1,4 @@
-"""Each fault, injected `count` times over a real door, and what was lost by it."""
+"""Each fault, injected `count` times over a real assistant, and what was lost by it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from faults.door import Door
+from faults.assistant import Assistant
 from vaultbridge.vault.write.journal import Journal
 
 OUTSIDE = Path(__file__).with_name("outside.py")
@@ -46,17 +46,17 @@ def end_outside(process: subprocess.Popen[str]) -> int:
 
 
 def outside_saves(folder: Path, how: str, count: int, gap: float) -> Result:
-    """Another program saves a note `count` times while a door appends to it."""
+    """Another program saves a note `count` times while a assistant appends to it."""
     vault = folder / "vault"
     vault.mkdir(parents=True)
     note = vault / "Note.md"
     note.write_text("# A note\n")
     calls, acknowledged, told = 0, [], set()
-    with Door(vault, folder / "home") as door:
-        door.call("read_note", name="Note")
+    with Assistant(vault, folder / "home") as assistant:
+        assistant.call("read_note", name="Note")
         outside = start_outside(how, note, count, gap)
         while outside.poll() is None:
-            done, said = door.call("edit_note", name="Note", op="append", content=f"v-{calls}")
+            done, said = assistant.call("edit_note", name="Note", op="append", content=f"v-{calls}")
             if done:
                 acknowledged.append(f"v-{calls}")
             else:
@@ -103,20 +103,20 @@ def killed(folder: Path, count: int) -> Result:
     chance = random.Random(1)
     calls, acknowledged, lost = 0, [], []
     for _ in range(count):
-        with Door(vault, folder / "home") as door:
+        with Assistant(vault, folder / "home") as assistant:
             for _ in range(chance.randrange(1, 4)):
-                done, _ = door.call("edit_note", name="Note", op="append", content=f"v-{calls}")
+                done, _ = assistant.call("edit_note", name="Note", op="append", content=f"v-{calls}")
                 acknowledged += [f"v-{calls}"] if done else []
                 calls += 1
-            door.kill_during(
+            assistant.kill_during(
                 "edit_note", chance.uniform(0, KILLED_WITHIN), name="Note", op="append", content=f"v-{calls}"
             )
             calls += 1
         text = note.read_text()
         if not (text.startswith("# A note\n") and text.endswith("\n")):
             lost.append(f"torn: {text[-40:]!r}")
-    with Door(vault, folder / "home") as door:
-        door.call("edit_note", name="Note", op="append", content="the end")
+    with Assistant(vault, folder / "home") as assistant:
+        assistant.call("edit_note", name="Note", op="append", content="the end")
     lines = note.read_text().splitlines()
     lost += [mark for mark in acknowledged if lines.count(mark) != 1]
     lost += [f"left behind: {file.name}" for file in vault.glob(".vaultbridge-*")]
@@ -129,7 +129,7 @@ OPEN = "what anybody may see"
 
 def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> Result:
     """A file or folder of the vault is exchanged for a link, out of the vault or into a denied folder, and
-    back, in a tight loop, while a door reads and writes it `seconds_of_calls` times."""
+    back, in a tight loop, while a assistant reads and writes it `seconds_of_calls` times."""
     vault = folder / "vault"
     hidden = vault / "Private" if denied else folder / "elsewhere"
     for place in (vault / "Pub", hidden):
@@ -141,18 +141,18 @@ def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> 
     lost: list[str] = []
     done = 0
     options = ("--deny", "Private/") if denied else ()
-    with Door(vault, folder / "home", *options) as door:
+    with Assistant(vault, folder / "home", *options) as assistant:
         outside = start_outside(f"swap-{what}", place, target, 0)
         for number in range(seconds_of_calls):
-            fine, said = door.call("read_note", name="Pub/n.md")
+            fine, said = assistant.call("read_note", name="Pub/n.md")
             done += fine
             if SECRET in said:
                 lost.append(f"call {number} read it: {said}")
-            fine, said = _write(door, number)
+            fine, said = _write(assistant, number)
             done += fine
             if SECRET in said:
                 lost.append(f"call {number} showed it: {said}")
-            fine, said = door.call("search", query="nobody")
+            fine, said = assistant.call("search", query="nobody")
             if SECRET in said:
                 lost.append(f"call {number} found it: {said}")
         injected = end_outside(outside)
@@ -162,11 +162,11 @@ def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> 
     return Result(injected, 3 * seconds_of_calls, done, lost)
 
 
-def _write(door: Door, number: int) -> tuple[bool, str]:
+def _write(assistant: Assistant, number: int) -> tuple[bool, str]:
     if number % 5 == 0:
-        return door.call("create_note", name=f"Pub/new {number}", content="new")
+        return assistant.call("create_note", name=f"Pub/new {number}", content="new")
     if number % 5 == 1:
-        return door.call("delete_note", name=f"Pub/new {number - 1}")
+        return assistant.call("delete_note", name=f"Pub/new {number - 1}")
     if number % 5 == 2:
-        return door.call("edit_note", name="Pub/n.md", op="append", content="more", dry_run=True)
-    return door.call("edit_note", name="Pub/n.md", op="append", content="more")
+        return assistant.call("edit_note", name="Pub/n.md", op="append", content="more", dry_run=True)
+    return assistant.call("edit_note", name="Pub/n.md", op="append", content="more")

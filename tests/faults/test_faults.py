@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faults.assistant import Assistant
 from faults.injections import killed, outside_saves, swapped
 
 pytestmark = pytest.mark.timeout(280)
@@ -39,3 +40,22 @@ def test_what_becomes_a_link_is_never_followed(tmp_path: Path, what: str, *, den
     result = swapped(tmp_path, what, 100, denied=denied)
     assert result.lost == []
     assert result.injected
+
+
+def test_a_folder_in_the_journals_place_stops_changes_but_not_reading(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "Note.md").write_text("alpha\n")
+    with Assistant(vault, tmp_path / "home") as assistant:
+        assert assistant.call("read_note", name="Note")[0]
+    (journal,) = (tmp_path / "home").rglob("journal.sqlite")
+    for file in journal.parent.glob("journal.sqlite*"):
+        file.unlink()
+    journal.mkdir()
+    with Assistant(vault, tmp_path / "home") as assistant:
+        assert "alpha" in assistant.call("read_note", name="Note")[1]
+        assert "Note.md" in assistant.call("search", query="alpha")[1]
+        done, said = assistant.call("edit_note", name="Note", op="append", content="beta")
+        assert not done
+        assert "is a folder, not a file. Move that folder away." in said
+    assert (vault / "Note.md").read_text() == "alpha\n"

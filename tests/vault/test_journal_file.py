@@ -68,6 +68,22 @@ def test_a_journal_that_cannot_be_opened_is_told_without_a_machine_path(tmp_path
     assert str(tmp_path) not in str(caught.value)
 
 
+def test_a_folder_in_the_journals_place_is_named_and_using_it_goes_on_once_it_is_gone(tmp_path: Path) -> None:
+    place = tmp_path / "journal.sqlite"
+    place.mkdir()
+    file = JournalFile(place)
+    for _ in range(2):
+        with pytest.raises(EngineFailure, match=r"journal\.sqlite in the cache folder is a folder") as caught:
+            labels(file)
+        assert "Move that folder away" in caught.value.hint
+    with pytest.raises(EngineFailure, match="is a folder"):
+        note_down(file, "one")
+    place.rmdir()
+    note_down(file, "one")
+    assert labels(file) == ["one"]
+    file.close()
+
+
 def labels(file: JournalFile) -> list[str]:
     return file.ask(lambda db: [label for (label,) in db.execute("SELECT label FROM transactions")])
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.errors import InvalidArgument
+from vaultbridge.system import FileStat
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.read import Signature
 from vaultbridge.vault.write import plan as plan_module
 from vaultbridge.vault.write.plan import Plan
 from vaultbridge.vault.write.steps import (
@@ -57,7 +57,7 @@ def test_contents_before_and_after_are_held_by_their_digest(plan: Plan, folder: 
     [act] = plan.acts
     assert isinstance(act, Written) and act.before is not None
     assert plan.contents == {act.before.digest: b"before", act.after.digest: b"after"}
-    assert plan.seen == {0: Signature.of((folder / "a.md").stat())}
+    assert plan.seen == {0: FileStat.of((folder / "a.md").stat())}
 
 
 def test_a_missing_folder_is_made_once_for_all_that_need_it(plan: Plan) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import EngineFailure, NoteNotFound
+from vaultbridge.system import FileStat
 from vaultbridge.vault import read
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.read import Signature, content_hash, read_file, read_from_memory
+from vaultbridge.vault.read import content_hash, read_file, read_from_memory
 from vaultbridge.vault.walk import FileEntry, walk
 
 
@@ -30,7 +31,7 @@ def test_a_file_is_read_with_its_signature_and_mode(root: Root, folder: Path) ->
     assert content.hash == content_hash(content.data)
     assert content.mode == 0o640
     [entry] = [item for item in walk(root) if isinstance(item, FileEntry)]
-    assert content.signature == Signature(entry.mtime_ns, entry.size, entry.ino)
+    assert content.signature == FileStat(entry.mtime_ns, entry.size, entry.ino)
 
 
 def test_an_empty_file_is_an_empty_text(root: Root, folder: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Final
 from vaultbridge.editor.model import OpenFile
 from vaultbridge.editor.state import OBSIDIAN, WORKSPACE, EditorState
 from vaultbridge.engine import Engine
+from vaultbridge.system import FileStat, stat_file
 from vaultbridge.vault.obsidian import WORKSPACE_FILE, read_workspace
 from vaultbridge.vault.paths import Root, VaultPath
 
@@ -69,20 +70,13 @@ class WorkspaceSource:
 
     async def follow(self, look_seconds: float = POLL_SECONDS) -> None:
         """Runs until cancelled."""
-        seen: tuple[int, int, int] | None = None
+        seen: FileStat | None = None
         for beat in itertools.count():
-            stamp = self._stamp()
+            stamp = stat_file(self._root.config(WORKSPACE_FILE))
             if stamp != seen or beat % POLLS_PER_RUNNING_CHECK == 0:
                 seen = stamp
                 self.refresh()
             await asyncio.sleep(look_seconds)
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            status = self._root.config(WORKSPACE_FILE).stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def refresh(self) -> None:
         if not self._is_running():

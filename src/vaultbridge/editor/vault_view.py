@@ -16,7 +16,7 @@ from typing import Final
 
 from vaultbridge.editor.model import Finding, NoteFindings, Severity
 from vaultbridge.engine import Engine
-from vaultbridge.engine.naming import TEXT_KINDS, holds_text
+from vaultbridge.engine.naming import holds_text
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
@@ -24,7 +24,7 @@ from vaultbridge.links.resolve import FileTable, Missing, resolve
 from vaultbridge.markdown.model import Link, Note, ProblemCode
 from vaultbridge.markdown.sections import find_block, find_section
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
 FINDINGS_PER_NOTE: Final = 200
@@ -186,7 +186,7 @@ class EngineView:
             raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
         if there:
             operation = Write(note=path, content=text)
-        elif path.lower().endswith(TEXT_KINDS):
+        elif path.lower().endswith(TEXT_SUFFIXES):
             # The dot says: exactly there, not where the settings put new notes.
             operation = Create(note=f"./{path}", content=text)
         else:

@@ -30,7 +30,7 @@ from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import VaultPath, vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath, vault_path
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.write.steps import MoveFile, MoveFolder, Step, TrashFile
 
@@ -144,7 +144,7 @@ def _diff(files: Sequence[DraftFile]) -> str:
     pieces: list[str] = []
     length = 0
     for file in sorted(files, key=lambda file: file.path):
-        if not file.path.lower().endswith((".md", ".canvas", ".base")):
+        if not file.path.lower().endswith(TEXT_SUFFIXES):
             continue
         before = decode(file.before).text if file.before is not None else ""
         piece = replace_surrogates(make_diff(before, file.text, file.path))

@@ -49,7 +49,7 @@ from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
 from vaultbridge.vault.read import content_hash, read_from_memory, read_place, retry_while_busy
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
-from vaultbridge.vault.stat_cache import FileStat, StatCache
+from vaultbridge.vault.stat_cache import StatCache, StrictFileStat
 from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
@@ -240,7 +240,7 @@ class Engine:
         stamp = self._settled.stamp(path)
         return self._reading(path, part, self.read_bytes(path), stamp)
 
-    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: FileStat | None) -> Reading:
+    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: StrictFileStat | None) -> Reading:
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
         reading = Reading(path, content_hash(data), cut.total_lines, cut)
@@ -265,7 +265,7 @@ class Engine:
                 return None
         return None
 
-    def _read_at_once(self, path: VaultPath, part: Part, stamp: FileStat) -> Reading | None:
+    def _read_at_once(self, path: VaultPath, part: Part, stamp: StrictFileStat) -> Reading | None:
         if needs_structure(part) or not path.endswith(".md"):
             return None
         # Such a path has no link in it, so it is its own place.

@@ -15,15 +15,13 @@ from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.links.syntax import write_link
 from vaultbridge.markdown.edits.change import apply_changes
-from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, name_of, new_vault_path
+from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath, folder_of, join, name_of, new_vault_path
 
 if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 NAMES_TRIED: Final = 1000
 """How many numbered names are tried before adding is refused: more copies of one name are a mistake."""
-
-_NOTES: Final = (".md", ".canvas", ".base")
 
 
 def size_of(engine: Engine, path: VaultPath) -> int:
@@ -36,7 +34,7 @@ def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
     PermissionDenied, EditRefused."""
     name = engine.make_vault_relative(name)
     wanted = new_vault_path(name)
-    if wanted.lower().endswith(_NOTES) or "." not in name_of(wanted):
+    if wanted.lower().endswith(TEXT_SUFFIXES) or "." not in name_of(wanted):
         raise InvalidArgument(
             f"{wanted} is no name for an attachment.",
             argument="name",

@@ -24,7 +24,7 @@ from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.edits.unified_diff import make_diff
 from vaultbridge.markdown.text import decode, replace_surrogates
-from vaultbridge.vault.paths import Root, VaultPath
+from vaultbridge.vault.paths import TEXT_SUFFIXES, Root, VaultPath
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.write.journal import (
     HISTORY_LIMIT,
@@ -117,7 +117,7 @@ class HistoryView:
         pieces = [
             make_diff(decode(version.before or b"").text, decode(version.after or b"").text, version.path)
             for version in self._journal.versions(self._part_seen(self.entry(number)))
-            if version.path.lower().endswith((".md", ".canvas", ".base"))
+            if version.path.lower().endswith(TEXT_SUFFIXES)
         ]
         return replace_surrogates("".join(pieces))
 

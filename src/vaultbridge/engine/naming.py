@@ -15,7 +15,16 @@ from vaultbridge.engine.move import LinkSources
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
 from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.text import is_text
-from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
+from vaultbridge.vault.paths import (
+    TEXT_SUFFIXES,
+    VaultPath,
+    folder_of,
+    is_under,
+    join,
+    name_of,
+    new_vault_path,
+    vault_path,
+)
 from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
@@ -23,14 +32,11 @@ FOLDER_FILES: Final = 50_000
 """The most files one folder operation may carry: above any vault's folder, and what a plan still fits in
 memory."""
 
-TEXT_KINDS: Final = (".md", ".canvas", ".base")
-"""Files that are text whatever stands in them: the app reads and writes them so."""
-
 
 def holds_text(path: str, data: bytes) -> bool:
     """Whether a file may be shown, and replaced, as text: one of the vault's own kinds, or whatever its name,
     bytes that are UTF-8 without a NUL. Anything else would not survive being shown and written back."""
-    return path.lower().endswith(TEXT_KINDS) or is_text(data)
+    return path.lower().endswith(TEXT_SUFFIXES) or is_text(data)
 
 
 class NamingContext(Struct, frozen=True):
@@ -88,7 +94,7 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
     """Where a new note goes: an exact path, or a bare name in the folder that the settings give."""
     if not name.strip("/ "):
         raise InvalidArgument("A new note needs a name.", argument="name")
-    spelled = name if name.lower().endswith(TEXT_KINDS) else f"{name}.md"
+    spelled = name if name.lower().endswith(TEXT_SUFFIXES) else f"{name}.md"
     if "/" not in spelled:
         spelled = join(settings.new_note_folder(None), spelled)
     return new_vault_path(spelled)

@@ -17,7 +17,6 @@ from vaultbridge.canvas.edit import rename_canvas_tag
 from vaultbridge.engine.draft import Draft
 from vaultbridge.engine.move import linking_to, move, pin_older_links, references_to
 from vaultbridge.engine.naming import (
-    TEXT_KINDS,
     NamingContext,
     as_folder,
     as_made,
@@ -67,7 +66,16 @@ from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.sections import has_section
 from vaultbridge.markdown.text import encode
-from vaultbridge.vault.paths import VaultPath, folder_of, is_under, join, name_of, new_vault_path, vault_path
+from vaultbridge.vault.paths import (
+    TEXT_SUFFIXES,
+    VaultPath,
+    folder_of,
+    is_under,
+    join,
+    name_of,
+    new_vault_path,
+    vault_path,
+)
 
 
 def changes_for(
@@ -185,7 +193,7 @@ def _move_target(source: VaultPath, to: str) -> VaultPath:
         return new_vault_path(to + name_of(source))
     extension = "." + name_of(source).rpartition(".")[2] if "." in name_of(source) else ""
     spelled = to
-    if extension.lower() in TEXT_KINDS:
+    if extension.lower() in TEXT_SUFFIXES:
         if not spelled.lower().endswith(extension.lower()):
             spelled += extension
     elif "." not in name_of(spelled):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from vaultbridge.engine.reading import Excerpt, Part
 from vaultbridge.limits import MIB
 from vaultbridge.vault.paths import VaultPath
-from vaultbridge.vault.stat_cache import FileStat, StatCache
+from vaultbridge.vault.stat_cache import StatCache, StrictFileStat
 
 KEPT_BYTES: Final = 8 * MIB
 """Of all texts together: some thousand notes, and small beside what a process needs anyway."""
@@ -35,7 +35,7 @@ class Reading(Struct, frozen=True, gc=False):
 
 
 class _Kept(Struct, frozen=True, gc=False):
-    stamp: FileStat
+    stamp: StrictFileStat
     reading: Reading
     size: int
 
@@ -50,7 +50,7 @@ class ReadCache:
         self._kept: OrderedDict[tuple[VaultPath, Part], _Kept] = OrderedDict()
         self._bytes = 0
 
-    def keep(self, reading: Reading, part: Part, stamp: FileStat) -> None:
+    def keep(self, reading: Reading, part: Part, stamp: StrictFileStat) -> None:
         """`stamp` was taken before the file was read: if it changed since, the next look will tell."""
         size = sys.getsizeof(reading.excerpt.text) + ENTRY_BYTES
         if size > self._most:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.errors import InvalidArgument, TimedOut
 from vaultbridge.plugins.decorator import MARK, ToolDeclaration, build_tool
-from vaultbridge.system import Stamp, stamp_of
+from vaultbridge.system import FileStat, stat_file
 from vaultbridge.tools.base.tool import ForeignTool
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SiblingFinder(MetaPathFinder):
     def __init__(self, folder: Path, fault: Callable[[Path], str]) -> None:
         self._folder = folder
         self._fault = fault
-        self._asked: dict[str, Stamp | None] = {}
+        self._asked: dict[str, FileStat | None] = {}
 
     def offer(self) -> None:
         """Let Python ask from now on."""
@@ -59,7 +59,7 @@ class SiblingFinder(MetaPathFinder):
 
     def changed(self) -> bool:
         """Whether something that was asked for is another than it was then."""
-        return any(stamp_of(self._file(name)) != stamp for name, stamp in self._asked.copy().items())
+        return any(stat_file(self._file(name)) != stamp for name, stamp in self._asked.copy().items())
 
     def forget(self) -> None:
         """Whoever imports one now gets it as it is now."""
@@ -75,7 +75,7 @@ class SiblingFinder(MetaPathFinder):
         if not fullname.startswith("_") or "." in fullname:
             return None
         file = self._file(fullname)
-        stamp = stamp_of(file)
+        stamp = stat_file(file)
         if len(self._asked) < MAX_REQUESTED:
             self._asked[fullname] = stamp
         if stamp is None:

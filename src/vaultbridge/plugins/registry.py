@@ -27,7 +27,7 @@ from vaultbridge.plugins.loading import (
     module_name,
     run_within,
 )
-from vaultbridge.system import Stamp, stamp_of
+from vaultbridge.system import FileStat, stat_file
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import AnyTool, ForeignTool
 
@@ -73,7 +73,7 @@ class PluginRegistry:
         self._switch = switch
         self._load_seconds = load_seconds
         self._siblings = SiblingFinder(folder, self._fault)
-        self._seen: dict[str, Stamp] = {}
+        self._seen: dict[str, FileStat] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
         self._waiting: dict[str, list[ForeignTool]] = {}
         """Loaded and refused, because a name was taken or there were too many."""
@@ -122,7 +122,7 @@ class PluginRegistry:
     def _look_again(self) -> None:
         """Load every file anew with the next look."""
         self._siblings.forget()
-        self._seen = dict.fromkeys(self._seen, (0, 0, 0))
+        self._seen = dict.fromkeys(self._seen, FileStat(0, 0, 0))
 
     def _files(self) -> list[Path]:
         if not self._may_be_used():
@@ -165,7 +165,7 @@ class PluginRegistry:
         return any(real.is_relative_to(vault) for vault in self._vaults)
 
     def _look_at(self, name: str, file: Path) -> None:
-        signature = stamp_of(file)
+        signature = stat_file(file)
         if signature is None:
             # Gone between the listing and now, or a link that leads nowhere.
             self._forget(name)

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from vaultbridge.errors import JSON_ERRORS, EngineFailure, InvalidArgument
-from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
+from vaultbridge.system import PRIVATE_FILE_BYTES, FileStat, make_private_folder, read_private, write_private
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.scope import Scope
 
@@ -38,9 +38,6 @@ LOCK_SECONDS: Final = 5.0
 """How long a change waits for another process that is changing the list, which takes milliseconds."""
 
 NAME_CHARS: Final = 80
-
-
-_Stamp = tuple[int, int, int]
 
 
 class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +74,7 @@ class TokenStore:
         self._file = folder / FILE_NAME
         self._clock = clock
         # One value, because several threads look: a list must never stand beside another one's stamp.
-        self._seen: tuple[_Stamp | None, dict[str, AccessToken]] = (None, {})
+        self._seen: tuple[FileStat | None, dict[str, AccessToken]] = (None, {})
 
     def make(
         self,
@@ -150,7 +147,7 @@ class TokenStore:
         except FileNotFoundError:
             return {}
         seen, known = self._seen
-        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        stamp = FileStat.of(status)
         if stamp != seen:
             known = {token.hash: token for token in self._read()}
             self._seen = stamp, known

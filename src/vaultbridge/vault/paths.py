@@ -30,6 +30,9 @@ NAME_BYTES: Final = 255
 
 CONFIG_FOLDER: Final = ".obsidian"
 
+TEXT_SUFFIXES: Final = (".md", ".canvas", ".base")
+"""Files with these names are text, whatever their content: Obsidian reads and writes them as text."""
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _DRIVE: Final = re.compile(r"[A-Za-z]:(?:[/\\]|$)")
 _REFUSED_IN_NEW_NAMES: Final = re.compile(r'[*"\\<>:|?#^\[\]]')

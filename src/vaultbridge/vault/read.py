@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from vaultbridge.errors import EngineFailure, NoteBusy, NoteNotFound, PermissionDenied
 from vaultbridge.limits import NOTE_READ_BYTES
+from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import open_file
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath
@@ -96,31 +97,15 @@ one, one that writes in place is given time for a few."""
 
 _LINKED: Final = (errno.ELOOP, errno.ENOTDIR)
 
-_INODES: Final = os.name != "nt"
-"""A Windows directory listing gives no file number, so there none is compared."""
-
 
 def content_hash(data: bytes) -> str:
     """The hash of a note's bytes, as callers see it: 16 hexadecimal digits."""
     return blake2b(data, digest_size=8).hexdigest()
 
 
-class Signature(Struct, frozen=True, gc=False):
-    """What a stat tells about a file's content: equal signatures mean, but for very quick rewrites, that
-    nothing changed. The fields are those of `walk.Entry`."""
-
-    mtime_ns: int
-    size: int
-    ino: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Signature:
-        return cls(status.st_mtime_ns, status.st_size, status.st_ino if _INODES else 0)
-
-
 class FileContent(Struct, frozen=True):
     data: bytes
-    signature: Signature
+    signature: FileStat
     mode: int
 
     @property
@@ -179,8 +164,8 @@ def read_from_memory(place: str, *, largest: int) -> FileContent | None:
         # One byte more than there should be, so that a file that grew is noticed.
         room = bytearray(before.st_size + 1)
         count = os.preadv(handle, [room], 0, flag)
-        signature = Signature.of(before)
-        if count != before.st_size or Signature.of(os.fstat(handle)) != signature:
+        signature = FileStat.of(before)
+        if count != before.st_size or FileStat.of(os.fstat(handle)) != signature:
             return None
         return FileContent(bytes(room[:count]), signature, stat.S_IMODE(before.st_mode))
     except OSError:
@@ -215,11 +200,11 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
             if is_placeholder(before, handle):
                 raise not_downloaded_error(path)
             data = _read_all(handle, before.st_size)
-            signature = Signature.of(before)
+            signature = FileStat.of(before)
             if at_rest:
                 check_not_busy(handle, before, path)
             # In this order: whatever was added while we read shows in the size.
-            if Signature.of(os.fstat(handle)) == signature and len(data) == before.st_size:
+            if FileStat.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))
         finally:
             os.close(handle)

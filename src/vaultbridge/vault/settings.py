@@ -22,8 +22,8 @@ from vaultbridge.errors import JSON_ERRORS, InvalidPath
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
 from vaultbridge.links.syntax import LinkFormat, LinkSettings
+from vaultbridge.system import FileStat, stat_file
 from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, vault_folder
-from vaultbridge.vault.read import Signature
 from vaultbridge.vault.write.steps import TrashOption
 
 FILTER_CHARS: Final = 500
@@ -208,7 +208,7 @@ class SettingsReader:
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._seen: dict[str, Signature | None] = {}
+        self._seen: dict[str, FileStat | None] = {}
         self._settings: VaultSettings | None = None
 
     def current(self) -> VaultSettings:
@@ -219,11 +219,8 @@ class SettingsReader:
             self._seen = seen
         return self._settings
 
-    def _signature(self, name: str) -> Signature | None:
-        try:
-            return Signature.of(self._root.config(name).stat())
-        except OSError:
-            return None
+    def _signature(self, name: str) -> FileStat | None:
+        return stat_file(self._root.config(name))
 
     def _read(self) -> VaultSettings:
         return _Reading(self._root).settings()

@@ -21,8 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
+from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault.paths import Root, VaultPath
 
 MOUNT_TABLE: Final = Path("/proc/self/mountinfo")
@@ -56,24 +55,16 @@ def is_local_filesystem(folder: Path, *, mounts: Path = MOUNT_TABLE) -> bool:
     return kind in LOCAL_FILESYSTEMS
 
 
-SETTLED_SECONDS: Final = 2.0
-"""How long ago a file must have changed last: file systems count time in steps, the coarsest of two seconds,
-and a second change within a step might not show."""
+class StrictFileStat(FileStat, frozen=True, gc=False):
+    """Also the time of the last status change, which moves even when a program sets the time of the content
+    back, and the device."""
 
-
-class FileStat(Struct, frozen=True, gc=False):
-    """What one status says. The time of the status change moves even where a program sets the time of the
-    content back."""
-
-    mtime_ns: int
     ctime_ns: int
-    size: int
-    ino: int
     device: int
 
     @classmethod
-    def of(cls, status: os.stat_result) -> FileStat:
-        return cls(status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev)
+    def of(cls, status: os.stat_result) -> StrictFileStat:
+        return cls(status.st_mtime_ns, status.st_size, status.st_ino, status.st_ctime_ns, status.st_dev)
 
 
 class StatCache:
@@ -86,15 +77,15 @@ class StatCache:
         if is_local_filesystem(root.folder):
             self._device = root.folder.stat().st_dev
 
-    def stamp(self, path: VaultPath) -> FileStat | None:
+    def stamp(self, path: VaultPath) -> StrictFileStat | None:
         """Before reading: what to compare with later, or None for a file that should not be kept."""
         status = self._root.plain_status(path)
         if status is None or not stat.S_ISREG(status.st_mode) or status.st_dev != self._device:
             return None
-        changed = max(status.st_mtime, status.st_ctime)
-        return FileStat.of(status) if changed < self._clock() - SETTLED_SECONDS else None
+        changed = max(status.st_mtime_ns, status.st_ctime_ns)
+        return None if is_racy(changed, int(self._clock() * 1e9)) else StrictFileStat.of(status)
 
-    def unchanged(self, path: VaultPath, stamp: FileStat) -> bool:
+    def unchanged(self, path: VaultPath, stamp: StrictFileStat) -> bool:
         """Whether the file under exactly this path is the one that was stamped, with the same content."""
         status = self._root.plain_status(path)
-        return status is not None and FileStat.of(status) == stamp
+        return status is not None and StrictFileStat.of(status) == stamp

@@ -32,9 +32,10 @@ from vaultbridge.errors import NoteNotFound, VaultbridgeError, VaultNotFound
 from vaultbridge.index.store.rows import Rows, build_rows, collect_terms, parse_rows
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.markdown.model import Note, Problem
+from vaultbridge.system import FileStat
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
-from vaultbridge.vault.read import FileContent, Signature, read_place
+from vaultbridge.vault.read import FileContent, read_place
 
 _HEADER: Final = 8
 """Bytes of a message's length: more than any chunk needs, and simple to read."""
@@ -67,7 +68,7 @@ class FileResult(Struct, array_like=True):
     id: int
     path: str
     rows: Rows | None
-    signature: Signature | None
+    signature: FileStat | None
     gone: bool = False
 
 

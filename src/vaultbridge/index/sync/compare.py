@@ -1,8 +1,8 @@
 """What has changed on disk since the index last looked: by stat alone, nothing is read.
 
-A folder that cannot be listed says nothing about the files beneath it: their rows stay. A file whose time
-stamp was younger than RACY_NS when it was read may have been written again within the same tick of
-the clock, so its content is compared by hash the next time.
+A folder that cannot be listed says nothing about the files beneath it: their rows stay. A file whose
+timestamp was still racy (`system.is_racy`) when it was read may have been written again within the same
+tick of the clock, so its content is compared by hash the next time.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.cloud import is_placeholder
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Found, Unreadable, kind_of, walk
-
-RACY_NS: Final = 2_000_000_000
-"""Two seconds: the coarsest time stamps in use (FAT) are that coarse."""
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):

@@ -30,6 +30,7 @@ from vaultbridge.index.sync.build import ChunkResult, FileResult, parse_files
 from vaultbridge.index.totals import Totals
 from vaultbridge.limits import NOTE_PARSE_BYTES
 from vaultbridge.links.resolve import FileTable, file_name, name_key
+from vaultbridge.system import is_racy
 from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
@@ -238,7 +239,7 @@ class _Change:
         )
 
     def trusted(self, mtime_ns: int) -> bool:
-        return self.started - mtime_ns > compare.RACY_NS
+        return not is_racy(mtime_ns, self.started)
 
     def files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
         """The files that came and went, and the links that this decides."""

@@ -27,7 +27,7 @@ from msgspec.structs import fields, replace
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import Config
-from vaultbridge.system import Stamp, stamp_of
+from vaultbridge.system import FileStat, stat_file
 
 
 def differences(before: Config, after: Config) -> Iterator[str]:
@@ -101,12 +101,12 @@ class FollowedConfig:
         self._unused = unused
         self._wanted = self._in_force = config
         # Not read yet by us: it may have changed since the start.
-        self._stamp: Stamp | str | None = "unread"
-        self._noticed: Stamp | None = None
+        self._stamp: FileStat | str | None = "unread"
+        self._noticed: FileStat | None = None
 
     def differs(self) -> bool:
         """Whether the file is another than the one that was read last."""
-        self._noticed = stamp_of(self._file)
+        self._noticed = stat_file(self._file)
         if self._noticed is None and self._stamp == "unread":
             return False
         return self._noticed != self._stamp
@@ -114,7 +114,7 @@ class FollowedConfig:
     def read(self) -> FollowedChange | None:
         """After `differs` and a wait: what is in force now; None when nothing changes, or when the file is
         still being written: `differs` then says so again."""
-        if stamp_of(self._file) != self._noticed:
+        if stat_file(self._file) != self._noticed:
             return None
         self._stamp = self._noticed
         if self._noticed is None:

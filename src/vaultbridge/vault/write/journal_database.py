@@ -1,7 +1,8 @@
 """The journal's database file: its tables, and opening and using it whatever state it is in.
 
-A file that is deleted while it is open is made anew: what is written to a file without a name would be lost.
-One that turns out to be damaged is put aside. What the tables mean is `journal.py`'s.
+The file is opened when it is first needed, so a vault whose journal cannot be opened can still be read. A
+file that is deleted while it is open is created again: what is written to a file without a name would be
+lost. A damaged file is put aside. `journal.py` knows what the tables mean.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 
 from vaultbridge.errors import EngineFailure
+from vaultbridge.vault.cache_folder import CACHE_VARIABLE
 from vaultbridge.vault.wal_index import WalIndex
 
 if TYPE_CHECKING:
@@ -24,10 +26,10 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 BUSY_SECONDS: Final = 10.0
-"""How long a reader or writer waits for another process's short transaction on the journal."""
+"""How long a reader or writer waits for a transaction of another process: those are short."""
 
 DAMAGED_KEPT: Final = 20
-"""How many damaged journals are put aside before the last of them is replaced."""
+"""How many damaged journals are kept before the last one is overwritten."""
 
 _APPLICATION_ID: Final = 0x76624A31
 _SCHEMA_VERSION: Final = 1
@@ -50,78 +52,92 @@ _INDEXES: Final = (
     "CREATE INDEX IF NOT EXISTS times ON transactions (id, at)",
     "CREATE INDEX IF NOT EXISTS content_sizes ON contents (stored)",
 )
-"""What the bounds of the journal are asked for, beside the long columns. Made also in a journal that an older
-version began."""
+"""They let the journal enforce its limits without reading its long columns. Journals that an older version
+created get them too."""
 
 
 class JournalFile:
-    """The database, open. Any thread may use it."""
+    """The database. Any thread may use it."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
         self._wal_index = WalIndex(place)
         self._lock = threading.RLock()
-        self._open()
-
-    def _open(self, *, damage: str = "") -> None:
-        """Open what lies there now; put it aside before when it was found to have a `damage`."""
+        self._db: sqlite3.Connection | None = None
         self._status: os.stat_result | None = None
-        try:
-            if damage:
-                _put_aside(self._place, damage)
-            self._wal_index.repair()
-            self._db = open_journal(self._place)
-        except OSError as error:
-            raise _unopened() from error
-        try:
-            self._status = self._place.stat()
-        except OSError as error:
-            self._close()
-            raise _unopened() from error
-
-    def _close(self) -> None:
-        # Closing a connection reads what is mapped.
-        self._wal_index.repair()
-        self._db.close()
-        self._wal_index.forget()
 
     def close(self) -> None:
         with self._lock:
             self._close()
 
     def ask(self, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """What `question` gives of the database that lies on the disk now; asked again of a new one when that
-        is damaged, so it must have no effect but in the database. Raises `EngineFailure`."""
+        """Returns what `question` returns for the database that is on the disk now. When that turns out to be
+        damaged, the question is asked again of a new one, so it must have no effect outside the database.
+        Raises `EngineFailure`."""
         import sqlite3
 
         with self._lock:
-            if not self._is_there():
-                self._close()
-                self._open()
+            db = self._connection()
             try:
-                return question(self._db)
+                return question(db)
             except (sqlite3.Error, msgspec.MsgspecError, UnicodeDecodeError) as error:
                 if not _is_damage(error):
                     raise _failure(error) from error
                 self._close()
                 # Another process may have put it aside already.
-                self._open(damage=str(error) if self._is_there() else "")
-                return question(self._db)
+                return question(self._open(damage=str(error) if self._is_current() else ""))
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
-        """One durable transaction on the database that was last asked. Raises `EngineFailure`."""
+        """One durable transaction on the database that was asked last. Raises `EngineFailure`."""
         import sqlite3
 
         try:
             with self._lock:
+                db = self._db or self._connection()
                 self._wal_index.repair()
-                with transaction(self._db) as db:
+                with transaction(db):
                     yield db
         except sqlite3.Error as error:
             raise _failure(error) from error
 
-    def _is_there(self) -> bool:
+    def _connection(self) -> sqlite3.Connection:
+        """The connection to the file that has the journal's name now."""
+        if self._db is not None:
+            if self._is_current():
+                return self._db
+            self._close()
+        return self._open()
+
+    def _open(self, *, damage: str = "") -> sqlite3.Connection:
+        """Opens the file that is there now. When it is known to have a `damage`, it is put aside first."""
+        self._db = self._status = None
+        try:
+            if damage:
+                _put_aside(self._place, damage)
+            self._wal_index.repair()
+            db = open_journal(self._place)
+        except OSError as error:
+            raise _cannot_open(self._place) from error
+        self._db = db
+        try:
+            self._status = self._place.stat()
+        except OSError as error:
+            self._close()
+            self._db = None
+            raise _cannot_open(self._place) from error
+        return db
+
+    def _close(self) -> None:
+        if self._db is None:
+            return
+        # Closing a connection reads the mapped file.
+        self._wal_index.repair()
+        self._db.close()
+        self._wal_index.forget()
+
+    def _is_current(self) -> bool:
+        """Whether the file that we opened still has its name."""
         self._wal_index.repair()
         try:
             return self._status is not None and os.path.samestat(self._status, self._place.stat())
@@ -131,8 +147,8 @@ class JournalFile:
 
 @contextmanager
 def transaction(db: sqlite3.Connection, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-    """With `durable` false, other processes see it and it outlives this one, but only the next durable one
-    makes sure that it outlives a power cut."""
+    """A transaction that is not `durable` is visible to other processes and survives this process, but it
+    survives a power cut only after the next durable one."""
     if not durable:
         db.execute("PRAGMA synchronous = NORMAL")
     try:
@@ -149,23 +165,31 @@ def _failure(error: Exception) -> EngineFailure:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the file is not what we wrote, rather than locked, forbidden, without room or closed."""
+    """Whether the file's content is wrong. One that is locked, forbidden, full or closed is not damaged."""
     import sqlite3
 
     if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError):
         return False
-    # What cannot be decoded has no code.
+    # An error in decoding a row has no code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     return code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 
 
-def _unopened() -> EngineFailure:
-    return EngineFailure("The journal cannot be opened.", hint="Is the cache folder writable?")
+def _cannot_open(file: Path) -> EngineFailure:
+    if file.is_dir():
+        return EngineFailure(
+            f"The journal cannot be opened: {file.name} in the cache folder is a folder, not a file.",
+            hint="Move that folder away. Nothing can be changed until then.",
+        )
+    return EngineFailure(
+        "The journal cannot be opened.",
+        hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to another folder.",
+    )
 
 
 def open_journal(file: Path) -> sqlite3.Connection:
-    """Opens or makes the database, and the folder for it. One that is damaged or not ours is put aside, with
-    a warning: what it held can no longer be undone, but nothing of it is destroyed. Raises
+    """Opens the database; creates it, and its folder, when it is missing. A file that is damaged or not ours
+    is put aside with a warning: its changes can no longer be undone, but nothing in it is destroyed. Raises
     `EngineFailure`."""
     import sqlite3
 
@@ -179,7 +203,7 @@ def open_journal(file: Path) -> sqlite3.Connection:
             _put_aside(file, str(error))
             return _connect(file)
     except (OSError, sqlite3.Error) as error:
-        raise _unopened() from error
+        raise _cannot_open(file) from error
 
 
 def _put_aside(file: Path, why: str) -> None:
@@ -208,7 +232,7 @@ def _connect(file: Path) -> sqlite3.Connection:
         elif not _is_journal(db):
             raise sqlite3.DatabaseError("it is not a journal of this version")
         db.execute("PRAGMA journal_mode = WAL")
-        # FULL: a transaction that was recorded is on the disk before the first note changes.
+        # FULL: the record of a change is on the disk before the first note changes.
         db.execute("PRAGMA synchronous = FULL")
         _create(db)
         for statement in _INDEXES:
@@ -232,7 +256,7 @@ def _is_journal(db: sqlite3.Connection) -> bool:
 
 def _create(db: sqlite3.Connection) -> None:
     with transaction(db):
-        # Asked again under the lock: another process may have been quicker.
+        # Check again under the lock: another process may have been faster.
         if not _is_new(db):
             return
         for statement in _SCHEMA.split(";"):

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from vaultbridge.links.resolve import name_key
+from vaultbridge.system import FileStat
 from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, normalize_name
-from vaultbridge.vault.read import Signature
 
 
 class OverlayEntry:
@@ -31,7 +31,7 @@ class OverlayEntry:
         self.real: Path | None = None
         self.data: bytes | None = None
         self.mode: int | None = None
-        self.signature: Signature | None = None
+        self.signature: FileStat | None = None
         self.writer = -1
 
 

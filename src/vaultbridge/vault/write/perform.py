@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from vaultbridge.errors import EditRefused, NoteBusy, NoteNotFound, StaleWrite
+from vaultbridge.system import FileStat, is_racy
 from vaultbridge.vault import beneath
 from vaultbridge.vault.paths import file_identity
-from vaultbridge.vault.read import Signature, content_hash, is_open_for_writing, read_place
+from vaultbridge.vault.read import content_hash, is_open_for_writing, read_place
 from vaultbridge.vault.write.plan import Plan
 from vaultbridge.vault.write.recovery import affected_folders
 from vaultbridge.vault.write.replace import make_durable, publish_new, start_staging, swap, sync_folder
@@ -32,11 +33,6 @@ from vaultbridge.vault.write.steps import (
     Written,
 )
 from vaultbridge.vault.write.trash import put, restore
-
-RACY_NANOSECONDS: Final = 2_000_000_000
-"""A file whose time stamp is younger is read once more before it is replaced: within the step of a file
-system's clock (2 s at the coarsest) two saves of equal length cannot be told apart by their stat."""
-
 
 STAGING_BATCH: Final = 64
 """How many new files are written before the first is made durable: the disk then writes them together, and
@@ -164,7 +160,7 @@ class Execution:
         its status does not show is found by the look at what was displaced."""
         seen = self._plan.seen.get(number)
         try:
-            if seen is None or Signature.of(place.lstat()) == seen:
+            if seen is None or FileStat.of(place.lstat()) == seen:
                 return
             current = content_hash(read_place(place, path).data)
         except (FileNotFoundError, NoteNotFound):
@@ -181,10 +177,9 @@ class Execution:
         try:
             if is_open_for_writing(handle):
                 raise NoteBusy(path)
-            found = Signature.of(os.fstat(handle))
+            found = FileStat.of(os.fstat(handle))
             seen = self._plan.seen.get(number)
-            settled = seen is not None and time.time_ns() - seen.mtime_ns > RACY_NANOSECONDS
-            if settled and found == seen:
+            if seen is not None and found == seen and not is_racy(seen.mtime_ns, time.time_ns()):
                 return
             # One byte more than there should be, so that a file that grew is noticed.
             data = os.read(handle, found.size + 1)

@@ -25,8 +25,9 @@ from vaultbridge.errors import (
 )
 from vaultbridge.limits import MIB, NOTE_READ_BYTES, NOTE_WRITE_BYTES
 from vaultbridge.links.resolve import name_key
+from vaultbridge.system import FileStat
 from vaultbridge.vault.paths import Root, VaultPath, file_identity, folder_of, is_under, join, name_of
-from vaultbridge.vault.read import Signature, read_place
+from vaultbridge.vault.read import read_place
 from vaultbridge.vault.write.journal import make_image
 from vaultbridge.vault.write.overlay import Overlay, OverlayEntry
 from vaultbridge.vault.write.recovery import affected_folders
@@ -93,7 +94,7 @@ class Plan:
     ) -> None:
         self.acts: list[Act] = []
         self.contents: dict[bytes, bytes] = {}
-        self.seen: dict[int, Signature] = {}
+        self.seen: dict[int, FileStat] = {}
         """By an act's position: the stat of the file that it replaces or removes, as its content was read."""
         self.models: dict[int, Path] = {}
         """By a writing act's position: the file, where it lies now, whose attributes the new one takes."""

@@ -376,6 +376,6 @@ def _check_unchanged(act: Moved) -> None:
         return
     if (status.st_size, status.st_mtime_ns) != (act.size, act.mtime_ns):
         raise EditRefused(
-            f"{act.target} has changed since; undoing its move is refused.",
-            hint="Force it to move it all the same.",
+            f"{act.target} has changed since, so its move was not undone.",
+            hint="To move it back anyway, undo with --force (force: true in a tool call).",
         )

@@ -125,7 +125,7 @@ class Transactor:
             except StaleWrite as stale:
                 raise EditRefused(
                     f"{stale.path} has changed since; undoing change {number} would lose that.",
-                    hint="Force it to undo all the same.",
+                    hint="To undo it anyway, use --force (force: true in a tool call).",
                     path=stale.path,
                     current=stale.current,
                 ) from stale

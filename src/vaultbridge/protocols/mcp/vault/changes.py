@@ -21,6 +21,7 @@ from vaultbridge.protocols.mcp.values import (
     ResourcesChanged,
     ResourceUpdated,
 )
+from vaultbridge.system import FileStat
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -42,7 +43,6 @@ ASK_SECONDS: Final = 1.0
 UNKNOWN: Final = -1
 """Stands for a version and a list of files that cannot be compared with any."""
 
-Signature = tuple[int, int, int] | None
 """Modification time, size and identity of a watched file; None when it is gone."""
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class VaultChanges:
         self._stops: list[Callable[[], None]] = []
         self._news: dict[str, set[VaultPath] | None] = {}
         """Per vault: the paths that may have changed; None for any."""
-        self._watched: dict[str, tuple[Located, Signature]] = {}
+        self._watched: dict[str, tuple[Located, FileStat | None]] = {}
         self._files: dict[str, tuple[int, int]] = {}
         self._generations: dict[str, int] = {}
         self._prompt_list: list[PromptInfo] | None = None
@@ -96,7 +96,7 @@ class VaultChanges:
     async def watch(self, uri: str, find: Callable[[], Located]) -> None:
         """Tell of changes of one file from now on. Raises what `find` raises."""
 
-        def look() -> tuple[Located, Signature]:
+        def look() -> tuple[Located, FileStat | None]:
             found = find()
             return found, signature(found)
 
@@ -221,9 +221,9 @@ def files_version(engine: Engine) -> int:
         return read_meta(db, "files_version")
 
 
-def signature(found: Located) -> Signature:
+def signature(found: Located) -> FileStat | None:
     try:
         about = found.engine.root.status(found.path)
     except (VaultbridgeError, OSError):
         return None
-    return about.st_mtime_ns, about.st_size, about.st_ino
+    return FileStat.of(about)

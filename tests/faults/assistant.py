@@ -1,4 +1,4 @@
-"""A real door to a vault: `vaultbridge stdio` as a process of its own, spoken to as an assistant does."""
+"""A caller of `vaultbridge stdio`: it starts the real server and talks to it as an assistant does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 
-class Door:
+class Assistant:
     def __init__(self, vault: Path, home: Path, *options: str) -> None:
         home.mkdir(exist_ok=True)
         environ = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
@@ -32,7 +32,7 @@ class Door:
             env={**environ, "HOME": str(home), "VAULTBRIDGE_CACHE": str(home / "cache")},
         )
 
-    def __enter__(self) -> Door:
+    def __enter__(self) -> Assistant:
         about = {"name": "faults", "version": "1"}
         self._ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about})
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})

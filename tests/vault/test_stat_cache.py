@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.stat_cache`: a file that still is what it was, told by its status."""
+"""`vaultbridge.vault.stat_cache`: whether a file is unchanged, judged by its stat alone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.stat_cache import SETTLED_SECONDS, FileStat, StatCache, is_local_filesystem
+from vaultbridge.vault.stat_cache import StatCache, StrictFileStat, is_local_filesystem
 
 NOTE = vault_path("Folder/n.md")
 
@@ -26,10 +27,10 @@ def place(folder: Path) -> Path:
 
 
 def later() -> float:
-    return time.time() + SETTLED_SECONDS + 1
+    return time.time() + RACY_NS / 1e9 + 1
 
 
-def stamped(root: Root) -> tuple[StatCache, FileStat]:
+def stamped(root: Root) -> tuple[StatCache, StrictFileStat]:
     files = StatCache(root, clock=later)
     stamp = files.stamp(NOTE)
     assert stamp is not None
@@ -47,7 +48,7 @@ def past_the_tick(place: Path, change: Callable[[], object]) -> None:
 
 def test_a_file_that_changed_just_now_gets_no_stamp(root: Root, place: Path) -> None:
     assert StatCache(root, clock=lambda: place.stat().st_ctime).stamp(NOTE) is None
-    assert StatCache(root, clock=lambda: place.stat().st_ctime + SETTLED_SECONDS / 2).stamp(NOTE) is None
+    assert StatCache(root, clock=lambda: place.stat().st_ctime + RACY_NS / 2e9).stamp(NOTE) is None
 
 
 def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
