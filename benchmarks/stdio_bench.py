@@ -42,7 +42,7 @@ from mcp_bench import (
 from support.node import NotInstallable, installed, node
 
 ECHO = """\
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 @tool(effect="reads")
 def echo(text: str) -> str:
     "Echo."

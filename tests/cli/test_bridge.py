@@ -115,7 +115,7 @@ async def test_a_plugin_tool_on_the_server_appears_in_the_bridge(vault: Path) ->
         assert "greet" not in await reached(bridge)
         tools.mkdir(parents=True)
         (tools / "mine.py").write_text(
-            "from vaultbridge.plugins.decorator import tool\n"
+            "from vaultbridge.plugins import tool\n"
             '@tool(effect="reads")\ndef greet() -> str:\n    """Greets."""\n    return "hello"\n'
         )
         await changed(bridge)

@@ -175,7 +175,7 @@ async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -
 
 
 LOUD = '''
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 
 @tool(effect="reads")
 def noise() -> str:

@@ -38,7 +38,7 @@ const ref = { type: "ref/prompt", name: "summarize_note" };
 seen.completed = (await client.complete({ ref, argument: { name: "note", value: "Hel" } })).completion.values;
 writeFileSync(
   plugin,
-  'from vaultbridge.plugins.decorator import tool\n\n@tool(effect="reads")\ndef wave() -> str:\n    """Wave."""\n    return "hi"\n',
+  'from vaultbridge.plugins import tool\n\n@tool(effect="reads")\ndef wave() -> str:\n    """Wave."""\n    return "hi"\n',
 );
 seen.came = await until((listed) => listed.includes("wave"));
 seen.waved = (await client.callTool({ name: "wave", arguments: {} })).content[0].text;

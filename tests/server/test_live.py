@@ -19,7 +19,7 @@ from support.http import Event, events
 from support.wire import MODERN, modern_meta
 
 TOOL = '''
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 from vaultbridge.engine import Engine
 
 @tool(effect="reads")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from server.test_registry import GOOD
+from support.plugins import GOOD
 from vaultbridge.server.config.model import ToolsConfig
 from vaultbridge.server.live_tools import LiveTools
 from vaultbridge.tools.standard import standard_catalog

@@ -352,7 +352,7 @@ async def test_the_time_limit_of_a_call_holds_on_every_door(serving: Serving, tm
     tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "stuck.py").write_text(
-        "import threading\nfrom vaultbridge.plugins.decorator import tool\n"
+        "import threading\nfrom vaultbridge.plugins import tool\n"
         "@tool(effect='reads')\ndef stuck() -> str:\n    'Never ends.'\n"
         "    threading.Event().wait()\n    return ''\n"
     )

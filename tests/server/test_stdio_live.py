@@ -13,7 +13,7 @@ from support.vault import VaultProcess, small_vault
 from tools.test_active import workspace
 
 TOOL = '''
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 
 @tool
 def {name}(word: str) -> str:
@@ -23,7 +23,7 @@ def {name}(word: str) -> str:
 
 LOUD = '''
 import os, sys
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 
 print("at import")
 

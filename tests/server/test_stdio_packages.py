@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from server.test_registry import GOOD, package
 from server.test_stdio_live import names
+from support.plugins import GOOD, write_package
 from support.vault import VaultProcess, small_vault
 from vaultbridge.plugins import registry as plugins
 from vaultbridge.server import stdio
@@ -17,7 +17,9 @@ from vaultbridge.server import stdio
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
     """A folder of packages with one that brings a tool."""
-    package(tmp_path / "site", "stars", "stars = star_pkg", star_pkg=GOOD.format(name="twinkle", says="*"))
+    write_package(
+        tmp_path / "site", "stars", "stars = star_pkg", star_pkg=GOOD.format(name="twinkle", says="*")
+    )
     return tmp_path / "site"
 
 
@@ -49,7 +51,7 @@ def test_a_package_that_brings_tools_is_seen_wherever_python_looks_for_packages(
     tmp_path: Path, site: Path
 ) -> None:
     other = tmp_path / "other"
-    package(other, "plain", "", plain_pkg="")
+    write_package(other, "plain", "", plain_pkg="")
     scripts = "[console_scripts]\nvaultbridge.tools = x\n"
     (other / "plain-1.0.dist-info" / "entry_points.txt").write_text(scripts)
     (other / "bare-1.0.dist-info").mkdir()

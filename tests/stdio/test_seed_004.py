@@ -97,7 +97,7 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
     tools = tmp_path / "home" / ".config" / "vaultbridge" / "tools"
     tools.mkdir(parents=True)
     (tools / "stuck.py").write_text(
-        "import threading\nfrom vaultbridge.plugins.decorator import tool\n"
+        "import threading\nfrom vaultbridge.plugins import tool\n"
         "@tool(effect='reads')\ndef stuck() -> str:\n    'Never ends.'\n"
         "    threading.Event().wait()\n    return ''\n"
     )

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(90)
 
 NOISY = """\
 import os, subprocess, sys
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 print("on import")
 os.write(1, b"raw on import\\n")
 @tool(effect="reads")

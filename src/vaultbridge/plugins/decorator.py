@@ -1,23 +1,16 @@
-'''A person's own function as a tool: the decorator, and what becomes of its type hints.
+"""The `tool` decorator: turns a plugin's function into a tool.
 
-    from vaultbridge.plugins.decorator import tool
-    from vaultbridge.engine import Engine
+Parameters become arguments by their type hints and defaults; the docstring becomes the description. A
+parameter hinted as `Engine` receives the open vault, one hinted as `ToolContext` receives the context of the
+call; callers see neither. What the function returns becomes an `Answer`, and whatever it raises becomes an
+error that reveals nothing about the machine. `loading` finds the decorated functions; docs/plugins.md is the
+guide for authors.
 
-    @tool(effect="reads")
-    def word_count(vault: Engine, note: str, minimum: int = 0) -> str:
-        """Count the words of a note."""
-        ...
-
-Parameters become arguments by their hints and defaults; the docstring is the description. A parameter hinted
-as `Engine` gets the open vault, one hinted as `ToolContext` everything a tool may use; callers see neither.
-Text is answered as text, a dict as data, an `Answer` as it is. docs/plugins.md tells it at length.
-
-The JSON Schema of a plugin's arguments: all that its hints say.
-
-Our own tools' schemas are cut short, because everybody pays for them in every conversation
-(`tools.base.schema`); a person who writes something for an assistant means it to be read. Kinds are written
-out where they are used, because not every client follows references; one that contains itself is referred to.
-'''
+The JSON Schema of a plugin's arguments says everything that the hints say. Our own tools' schemas are cut
+short, because every conversation pays for them (`tools.base.schema`), but an author who writes something for
+an assistant wants it read. Types are written out where they are used, because not every client follows
+references; only a recursive type is a reference.
+"""
 
 from __future__ import annotations
 
@@ -45,76 +38,77 @@ _REFERENCE: Final = "#/$defs/"
 
 
 def build_schema(arguments: type[msgspec.Struct], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """`defaults` by argument: those that can be JSON are told. Raises TypeError for a kind that cannot."""
+    """The schema, with those of `defaults` that JSON can express. Raises TypeError for a type that it
+    cannot."""
     whole = msgspec.json.schema(arguments)
     writer = _SchemaWriter(whole["$defs"])
-    schema: dict[str, Any] = writer.written(whole)
-    # That no other arguments are taken is told by the error that meets them.
+    schema: dict[str, Any] = writer.write(whole)
+    # An unknown argument is refused with an error that lists the known ones.
     schema.pop("additionalProperties", None)
     required = schema.pop("required", [])
     properties = schema.pop("properties", {})
     for name, default in defaults.items():
         properties[name] |= _default_entry(default)
-    # What a call cannot do without comes first: that is how a reader meets it.
+    # Required arguments come first, because that is the order in which they are read.
     schema["properties"] = {name: properties[name] for name in [*required, *properties]}
     if required:
         schema["required"] = required
-    return add_types({**schema, "$defs": writer.circular} if writer.circular else schema)
+    return add_types({**schema, "$defs": writer.recursive} if writer.recursive else schema)
 
 
 class _SchemaWriter:
-    """`circular` are the kinds that contain themselves, as far as they were met."""
+    """`recursive` collects the types that contain themselves."""
 
     def __init__(self, definitions: dict[str, Any]) -> None:
         self._definitions = definitions
         self._within: list[str] = []
-        self.circular: dict[str, Any] = {}
+        self.recursive: dict[str, Any] = {}
 
-    def written(self, node: Any) -> Any:
+    def write(self, node: Any) -> Any:
         if isinstance(node, list):
-            return [self.written(member) for member in node]
+            return [self.write(member) for member in node]
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
             own = {key: value for key, value in node.items() if key not in ("$ref", "$defs")}
-            return self._resolved(node["$ref"].removeprefix(_REFERENCE)) | own
+            return self._resolve(node["$ref"].removeprefix(_REFERENCE)) | own
         kept = {key: value for key, value in node.items() if key != "title"}
         if not kept.get("required", True):
             del kept["required"]
-        # Names of properties are not keywords: one may be called title.
+        # Property names are not keywords: a property may be called "title".
         properties = kept.pop("properties", None)
-        # A default is a value, whatever it looks like.
+        # A default is a value, even if it looks like a schema.
         default = {"default": kept.pop("default")} if "default" in kept else {}
-        found = {key: self.written(value) for key, value in kept.items()} | default
+        found = {key: self.write(value) for key, value in kept.items()} | default
         if properties is not None:
-            found["properties"] = {name: self.written(inner) for name, inner in properties.items()}
+            found["properties"] = {name: self.write(inner) for name, inner in properties.items()}
         return found
 
-    def _resolved(self, name: str) -> dict[str, Any]:
+    def _resolve(self, name: str) -> dict[str, Any]:
         if name in self._within:
-            if name not in self.circular:
-                self.circular[name] = {}  # Met again while it is written.
-                self.circular[name] = self._object(name)
+            if name not in self.recursive:
+                self.recursive[name] = {}  # Ends the recursion.
+                self.recursive[name] = self._write_object(name)
             return {"$ref": _REFERENCE + name}
         self._within.append(name)
         try:
-            return self._object(name)
+            return self._write_object(name)
         finally:
             self._within.pop()
 
-    def _object(self, name: str) -> dict[str, Any]:
-        # The docstring of a class is for its reader in the source.
+    def _write_object(self, name: str) -> dict[str, Any]:
+        # A class docstring is written for readers of the source.
         inner = {key: value for key, value in self._definitions[name].items() if key != "description"}
-        found: dict[str, Any] = self.written(inner)
+        found: dict[str, Any] = self.write(inner)
         return found
 
 
 def _default_entry(default: Any) -> dict[str, Any]:
-    """None says no more than that the argument may be left out."""
+    """The `default` keyword, or nothing: None only means that the argument is optional."""
     if default is None:
         return {}
     try:
-        # Written and read again: what is no JSON fails, and what becomes null there is not itself.
+        # A round trip: what JSON cannot express fails, and what turns into null is not the same value.
         value = msgspec.json.decode(msgspec.json.encode(default))
     except (TypeError, ValueError):
         return {}
@@ -122,11 +116,11 @@ def _default_entry(default: Any) -> dict[str, Any]:
 
 
 NAME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")
-"""What model APIs accept as the name of a tool."""
+"""The tool names that model APIs accept."""
 
 ANSWER_BYTES: Final = 16 * MIB
-"""The longest text that a plugin may answer: no client takes a larger message, and one that builds its answer
-without end should hear of it."""
+"""The longest text a plugin may return: no client accepts a larger message, and a plugin that builds its
+answer without end should get an error."""
 
 MARK: Final = "__vaultbridge_tool__"
 
@@ -136,8 +130,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ToolDeclaration(msgspec.Struct, frozen=True, kw_only=True):
-    """What the decorator leaves on a function; a loader makes the tool of it, because only it knows the
-    group."""
+    """What the decorator stores on a function. The loader builds the tool from it, because only the loader
+    knows the default group."""
 
     function: Callable[..., Any]
     name: str
@@ -172,12 +166,12 @@ def tool(
     group: str = "",
     idempotent: bool = False,
 ) -> F | Callable[[F], F]:
-    """Offer a function as a tool, with or without options. `effect` is the most it may do: `reads`, `adds` or
-    `changes`; only the first is offered where a vault is open read-only. The group is the file's name unless
-    given."""
+    """Offer a function as a tool; usable as `@tool` or `@tool(...)`. `effect` is the most the tool may do:
+    "reads", "adds" or "changes". Only tools that read are offered when a vault is open read-only. `name`
+    defaults to the function's name and `group` to the file's name."""
 
-    def mark(function: F) -> F:
-        marked = ToolDeclaration(
+    def declare(function: F) -> F:
+        declaration = ToolDeclaration(
             function=function,
             name=name or function.__name__,
             title=title,
@@ -185,41 +179,47 @@ def tool(
             effect=effect,
             idempotent=idempotent,
         )
-        setattr(function, MARK, marked)
+        setattr(function, MARK, declaration)
         return function
 
-    return mark if function is None else mark(function)
+    return declare if function is None else declare(function)
 
 
-def build_tool(marked: ToolDeclaration, *, group: str) -> ForeignTool:
-    """The tool of a marked function. Raises InvalidArgument saying what is wrong with it."""
-    if not NAME.fullmatch(marked.name):
+def build_tool(declaration: ToolDeclaration, *, group: str) -> ForeignTool:
+    """Build the tool from a declaration. Raises InvalidArgument, which says what is wrong with the
+    function."""
+    if not NAME.fullmatch(declaration.name):
         raise InvalidArgument(
-            f"{marked.name!r} is no name for a tool.",
-            hint="Letters, digits, _ and -, a letter first, at most 64.",
+            f"{declaration.name!r} is not a valid tool name.",
+            hint="Use at most 64 letters, digits, _ and -, starting with a letter.",
         )
-    if marked.name.startswith(PREFIX):
+    if declaration.name.startswith(PREFIX):
         raise InvalidArgument(
-            f"The name {marked.name!r} begins with {PREFIX}, as those of our own tools do.",
-            hint="Give the tool another one.",
+            f"The name {declaration.name!r} begins with {PREFIX}, which is reserved for built-in tools.",
+            hint="Choose another name.",
         )
-    if marked.effect not in get_args(Effect):
+    if declaration.effect not in get_args(Effect):
         raise InvalidArgument(
-            f"{marked.name}: its effect is {marked.effect!r}.",
-            hint=f"It may be {', '.join(get_args(Effect))}.",
+            f"{declaration.name}: effect is {declaration.effect!r}.",
+            hint=f"It must be one of: {', '.join(get_args(Effect))}.",
         )
-    description = inspect.getdoc(marked.function) or ""
+    description = inspect.getdoc(declaration.function) or ""
     if not description:
-        raise InvalidArgument(f"{marked.name} has no docstring.", hint="It is what an assistant reads.")
-    arguments, given, defaults = _read_signature(marked)
+        raise InvalidArgument(
+            f"{declaration.name} has no docstring.",
+            hint="Assistants read it to decide when to call the tool.",
+        )
+    arguments, given, defaults = _read_signature(declaration)
     try:
         schema = build_schema(arguments, defaults)
     except (TypeError, ValueError) as error:
-        # The last line names the kind, those before are for who calls the library.
+        # The last line names the type; the lines before it address callers of the library.
         why = str(error).strip().rpartition("\n")[2].rstrip(".")
-        raise InvalidArgument(f"{marked.name}: its arguments cannot be JSON: {why}.") from error
+        raise InvalidArgument(
+            f"{declaration.name}: its arguments cannot be expressed in JSON: {why}."
+        ) from error
     if Engine in given.values():
-        vault = {"type": "string", "description": "needed when several vaults are open"}
+        vault = {"type": "string", "description": "required when several vaults are open"}
         schema = {**schema, "properties": {**schema["properties"], "vault": vault}}
 
     def run(context: ToolContext, raw: dict[str, Any]) -> Answer:
@@ -232,75 +232,78 @@ def build_tool(marked: ToolDeclaration, *, group: str) -> ForeignTool:
         own |= {key: context for key, kind in given.items() if kind is ToolContext}
         filled = convert(raw, arguments)
         values = {field: getattr(filled, field) for field in arguments.__struct_fields__}
-        return _run(marked, {**own, **values})
+        return _run(declaration, {**own, **values})
 
     return ForeignTool(
-        name=marked.name,
-        title=marked.title,
+        name=declaration.name,
+        title=declaration.title,
         description=description,
         input_schema=schema,
         run=run,
-        group=marked.group or group,
-        effect=marked.effect,
-        idempotent=marked.idempotent,
+        group=declaration.group or group,
+        effect=declaration.effect,
+        idempotent=declaration.idempotent,
     )
 
 
-def _read_signature(marked: ToolDeclaration) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
-    """The arguments as a Struct, the parameters that we fill in ourselves, and the defaults of the others."""
+def _read_signature(
+    declaration: ToolDeclaration,
+) -> tuple[type[msgspec.Struct], dict[str, type], dict[str, Any]]:
+    """The arguments as a Struct, the parameters that are filled in here, and the defaults of the others."""
     try:
-        hints = get_type_hints(marked.function, include_extras=True)
+        hints = get_type_hints(declaration.function, include_extras=True)
     except Exception as error:
-        raise InvalidArgument(f"{marked.name}: its type hints cannot be read: {error}.") from error
+        raise InvalidArgument(f"{declaration.name}: its type hints cannot be read: {error}.") from error
     fields: list[Any] = []
     given: dict[str, type] = {}
     defaults: dict[str, Any] = {}
-    for parameter in inspect.signature(marked.function).parameters.values():
+    for parameter in inspect.signature(declaration.function).parameters.values():
         kind = hints.get(parameter.name)
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-            raise InvalidArgument(f"{marked.name}: {parameter} cannot be an argument.")
+            raise InvalidArgument(f"{declaration.name}: {parameter} cannot be an argument.")
         if kind is None:
-            raise InvalidArgument(f"{marked.name}: {parameter.name} has no type hint.")
+            raise InvalidArgument(f"{declaration.name}: {parameter.name} has no type hint.")
         if kind is Engine or kind is ToolContext:
             given[parameter.name] = kind
         elif parameter.default is parameter.empty:
             fields.append((parameter.name, kind))
         else:
             defaults[parameter.name] = parameter.default
-            # A copy for each call, as for one that gave the argument: what it does to a list stays its own.
+            # Copied for each call, so that a call that modifies a list does not affect the next one.
             default = msgspec.field(default_factory=partial(copy.deepcopy, parameter.default))
             fields.append((parameter.name, kind, default))
     if Engine in given.values() and any(name == "vault" for name, *_ in fields):
         raise InvalidArgument(
-            f"{marked.name}: the argument vault is the one by which a caller chooses a vault.",
-            hint="Call yours otherwise.",
+            f"{declaration.name}: the argument name vault is reserved: callers choose the vault with it.",
+            hint="Rename the parameter.",
         )
     arguments = msgspec.defstruct(
-        marked.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
+        declaration.name.replace("-", "_"), fields, frozen=True, kw_only=True, forbid_unknown_fields=True
     )
     return arguments, given, defaults
 
 
-def _run(marked: ToolDeclaration, values: dict[str, Any]) -> Answer:
-    """Somebody else's code: whatever goes wrong in it is told without its innards."""
+def _run(declaration: ToolDeclaration, values: dict[str, Any]) -> Answer:
+    """Run the plugin's function. Any failure that is not one of our errors reaches the caller as the name of
+    the exception only; the log has the rest."""
     try:
-        result = marked.function(**values)
+        result = declaration.function(**values)
         answer = _build_answer(asyncio.run(result) if inspect.iscoroutine(result) else result)
         size = sum(len(part.text.encode()) for part in answer.content if isinstance(part, TextPart))
     except VaultbridgeError:
         raise
     except (Exception, SystemExit) as error:
-        log.exception("the plugin tool %s failed", marked.name)
+        log.exception("The plugin tool %s failed", declaration.name)
         raise EngineFailure(
-            f"{marked.name} failed with {type(error).__name__}; the log says more."
+            f"{declaration.name} failed with {type(error).__name__}; see the log for details."
         ) from error
     if size > ANSWER_BYTES:
-        raise EngineFailure(f"{marked.name} answered {size} bytes; it may be {ANSWER_BYTES}.")
+        raise EngineFailure(f"{declaration.name} returned {size} bytes; the limit is {ANSWER_BYTES}.")
     return answer
 
 
 def _build_answer(result: Any) -> Answer:
-    """Raises what cannot be made JSON of."""
+    """Raises TypeError, or whatever the encoder raises, for a result that JSON cannot express."""
     match result:
         case Answer():
             return result
@@ -310,7 +313,7 @@ def _build_answer(result: Any) -> Answer:
             return answer_text(result)
         case dict():
             text = msgspec.json.encode(result)
-            # Decoded again: every protocol then says the same, whatever the values were in Python.
+            # Decoded again, so that every protocol sends the same values, whatever they were in Python.
             return Answer((TextPart(text.decode()),), msgspec.json.decode(text))
         case _:
             return answer_text(msgspec.json.encode(result).decode())

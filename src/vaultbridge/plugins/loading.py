@@ -1,13 +1,12 @@
-"""From a plugin file or an entry point to its tools: somebody else's code is run here.
+"""Runs a plugin file or loads an entry point, and collects its tools.
 
-It runs in a thread of its own and for a bounded time, because it may wait or loop without end; whatever it
-raises is told in one line that names the place in the file. What becomes of the tools is `plugins`' duty.
+Plugin code runs in a thread of its own for a bounded time, because it may wait or loop for ever. A failure is
+reported in one line that names the place in the file. `registry` decides what is loaded, and when.
 
-What plugin files share: `import _words` in one of them finds `_words.py` beside it.
-
-Only names that begin with `_`, which no plugin file has, and only after everything else Python knows: a file
-in the folder never stands in the place of a library. What was asked for is remembered, so that a change of it
-can be followed. Whether a file may be run is `plugins`' to say.
+Plugin files can share code: `import _words` finds `_words.py` beside the file that asks. Only names that
+begin with `_` are found this way, which no plugin file has, and only after everything else that Python knows,
+so a file in the folder never shadows a library. The names that were asked for are remembered, so that a
+change to a shared file reloads the plugins.
 """
 
 from __future__ import annotations
@@ -34,40 +33,41 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 MAX_REQUESTED: Final = 1000
-"""How many names are remembered. Libraries ask for dozens of modules with an underscore that are nowhere;
-a program that asks for ever new ones is not followed for ever."""
+"""How many names are remembered. Libraries ask for dozens of modules whose names begin with an underscore and
+that do not exist; a program that keeps asking for new names must not fill the memory."""
 
 
 class SiblingFinder(MetaPathFinder):
-    """`fault` says why a file may not be run, "" when it may. Python asks from any thread."""
+    """An import hook for the files that plugins share. `fault` says why a file must not be run, and returns
+    "" if it may. Python calls the hook from any thread."""
 
     def __init__(self, folder: Path, fault: Callable[[Path], str]) -> None:
         self._folder = folder
         self._fault = fault
-        self._asked: dict[str, FileStat | None] = {}
+        self._requested: dict[str, FileStat | None] = {}
 
-    def offer(self) -> None:
-        """Let Python ask from now on."""
+    def install(self) -> None:
+        """Answer Python's imports from now on."""
         if self not in sys.meta_path:
             sys.meta_path.append(self)
 
-    def withdraw(self) -> None:
-        """As if it had never been asked."""
+    def uninstall(self) -> None:
+        """Stop answering, and forget what was imported."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         self.forget()
 
     def changed(self) -> bool:
-        """Whether something that was asked for is another than it was then."""
-        return any(stat_file(self._file(name)) != stamp for name, stamp in self._asked.copy().items())
+        """Whether a file that was asked for has changed, appeared or gone since."""
+        return any(stat_file(self._file(name)) != stamp for name, stamp in self._requested.copy().items())
 
     def forget(self) -> None:
-        """Whoever imports one now gets it as it is now."""
-        for name in list(self._asked):
+        """Unload the shared modules, so that the next import reads the files again."""
+        for name in list(self._requested):
             module = sys.modules.get(name)
-            if module is not None and isinstance(module.__loader__, _Source):
+            if module is not None and isinstance(module.__loader__, _SourceLoader):
                 del sys.modules[name]
-        self._asked.clear()
+        self._requested.clear()
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -76,20 +76,20 @@ class SiblingFinder(MetaPathFinder):
             return None
         file = self._file(fullname)
         stamp = stat_file(file)
-        if len(self._asked) < MAX_REQUESTED:
-            self._asked[fullname] = stamp
+        if len(self._requested) < MAX_REQUESTED:
+            self._requested[fullname] = stamp
         if stamp is None:
             return None
         if fault := self._fault(file):
             raise ImportError(f"{file.name} is not loaded: {fault}")
-        return importlib.util.spec_from_loader(fullname, _Source(file), origin=file.name)
+        return importlib.util.spec_from_loader(fullname, _SourceLoader(file), origin=file.name)
 
     def _file(self, name: str) -> Path:
         return self._folder / f"{name}.py"
 
 
-class _Source(Loader):
-    """Compiled anew each time: a cached bytecode file knows changes only to the second."""
+class _SourceLoader(Loader):
+    """Compiles the file every time: a cached bytecode file notices changes only to the second."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -100,16 +100,16 @@ class _Source(Loader):
 
 
 LOAD_SECONDS: Final = 10.0
-"""How long a file or a package may take to load. Large libraries take a few seconds to import; what takes
-longer waits for something, and neither the start nor the other files should wait with it."""
+"""How long a file or a package may take to load. Large libraries take a few seconds to import; anything
+slower is waiting for something, and neither the start nor the other plugins should wait with it."""
 
 FOUND_DEPTH: Final = 8
-"""How deep lists of tools may lie in lists: one level is usual."""
+"""How deeply lists of tools may be nested; one level is usual."""
 
 
 def load_file(file: Path) -> list[ForeignTool]:
-    """Run the file and collect its tools; the module stands in `sys.modules` as any other. Raises whatever
-    the file raises."""
+    """Run the file and collect its tools; its module is in `sys.modules` like any other. Raises whatever the
+    file raises."""
     name = module_name(file.name)
     spec = importlib.util.spec_from_loader(name, loader=None, origin=file.name)
     assert spec is not None
@@ -118,7 +118,7 @@ def load_file(file: Path) -> list[ForeignTool]:
     before = sys.modules.get(name)
     sys.modules[name] = module
     try:
-        # Compiled here rather than imported: a cached bytecode file knows changes only to the second.
+        # Not imported: a cached bytecode file notices changes only to the second.
         exec(compile(file.read_bytes(), str(file), "exec"), module.__dict__)
         return _collect_tools(module, file.stem)
     except BaseException:
@@ -139,26 +139,26 @@ def module_name(file_name: str) -> str:
 
 
 def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[ForeignTool]:
-    """What `load` gives or raises. Raises TimedOut when it has not ended by then; it is left to itself, in a
-    thread that does not keep the process alive."""
+    """Return or raise what `load` does. Raises TimedOut if that takes longer than `seconds`; `load` then goes
+    on in a daemon thread, which does not keep the process alive."""
     outcome: queue.SimpleQueue[list[ForeignTool] | BaseException] = queue.SimpleQueue()
 
     def work() -> None:
         try:
             outcome.put(load())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - raised again by the caller
             outcome.put(error)
 
     try:
-        # What it prints is for the log: standard output may be read by a program. Not in its thread, which
-        # may never come to the end.
+        # A program may be reading our standard output, so what a plugin prints goes to the log. Redirected
+        # here and not in the thread, which may never end.
         with contextlib.redirect_stdout(sys.stderr):
             threading.Thread(target=work, name="plugin-load", daemon=True).start()
             found = outcome.get(timeout=seconds)
     except queue.Empty:
         raise TimedOut(
-            f"Loading has not ended within {seconds:g} seconds.",
-            hint="Do slow work inside of the tools, which are called when they are needed.",
+            f"Loading took longer than {seconds:g} seconds.",
+            hint="Do slow work inside the tools, which run when they are called.",
         ) from None
     if isinstance(found, BaseException):
         raise found
@@ -166,12 +166,13 @@ def run_within(seconds: float, load: Callable[[], list[ForeignTool]]) -> list[Fo
 
 
 def describe_failure(error: BaseException, file: Path) -> str:
-    """The fault and its line, in one line. Of the places on the way to it, the innermost in the file or
-    beside it counts: nobody looks for their mistake in a library. A file that is not this one is named."""
+    """The failure and where it happened, in one line. Of the frames of the traceback, the innermost in the
+    file or beside it counts, because authors look for mistakes in their own files first. A file other than
+    `file` is named."""
     if isinstance(error, SyntaxError):
         return f"{_place(error.filename, error.lineno, file)}{error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
-    # What called us, we ourselves and the import system are not where the fault is.
+    # The frames of our callers, of this module and of the import system are not the author's.
     called = max((number for number, frame in enumerate(frames, 1) if frame.filename == __file__), default=0)
     places = [
         (frame.filename, frame.lineno)
@@ -191,7 +192,7 @@ def _place(name: str | None, line: int | None, file: Path) -> str:
 
 
 def _collect_tools(value: Any, group: str) -> list[ForeignTool]:
-    """The tools of a module, a marked function, or a list of those."""
+    """The tools of a module, of a decorated function, or of a list of those."""
     found = _find_declarations(value, FOUND_DEPTH)
     return [tool if isinstance(tool, ForeignTool) else build_tool(tool, group=group) for tool in found]
 
@@ -199,10 +200,10 @@ def _collect_tools(value: Any, group: str) -> list[ForeignTool]:
 def _find_declarations(value: Any, depth: int) -> Iterator[ToolDeclaration | ForeignTool]:
     if isinstance(value, ModuleType):
         for member in list(vars(value).values()):
-            marked = getattr(member, MARK, None)
-            # A function that was imported from another file is that file's tool.
-            if isinstance(marked, ToolDeclaration) and marked.function.__module__ == value.__name__:
-                yield marked
+            declaration = getattr(member, MARK, None)
+            # A function imported from another file is that file's tool.
+            if isinstance(declaration, ToolDeclaration) and declaration.function.__module__ == value.__name__:
+                yield declaration
     elif isinstance(value, ForeignTool):
         yield value
     elif isinstance(getattr(value, MARK, None), ToolDeclaration):
@@ -211,4 +212,4 @@ def _find_declarations(value: Any, depth: int) -> Iterator[ToolDeclaration | For
         for member in value:
             yield from _find_declarations(member, depth - 1)
     else:
-        raise InvalidArgument("It is neither a module, a tool nor a list of tools.")
+        raise InvalidArgument("It is not a module, a tool or a list of tools.")

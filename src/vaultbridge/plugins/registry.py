@@ -1,9 +1,8 @@
-"""Tools from the person's own files and from installed packages: loaded, reloaded, taken away.
+"""Keeps the tools of plugin files and installed packages in the catalog: loads, reloads and removes them.
 
-Files lie in `tools/` of the config folder, never in a vault, where an assistant could write one. A file that
-cannot be loaded harms nobody: the tools it had stay as they were, the fault is logged and kept in `problems`.
-The caller decides when to look (`refresh`) and from which thread; how a file becomes tools is
-`plugin_loading`'s duty, what a tool is made of `plugin_tool`'s.
+Plugin files lie in `tools/` of the config folder and never in a vault, where an assistant could write one. A
+file that cannot be loaded affects nothing else: the tools it had before stay, and the failure is logged and
+listed in `problems`. The caller decides when to look at the folder (`refresh`), and from which thread.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ FOLDER: Final = "tools"
 ENTRY_POINTS: Final = "vaultbridge.tools"
 
 MAX_FILES: Final = 100
-"""The most files that are loaded; they are one person's."""
+"""The most files that are loaded; one person wrote them."""
 
 MAX_FILE_BYTES: Final = 1024 * 1024
-"""The largest file that is loaded: it is source code."""
+"""The largest file that is loaded; it is source code."""
 
 MAX_PLUGIN_TOOLS: Final = 400
-"""The most tools of all files and packages together: with ours they fit into the catalog, and an assistant
-that has to choose among more chooses badly."""
+"""The most tools of all files and packages together: they fit into the catalog beside our own, and an
+assistant with more to choose from chooses badly."""
 
 IN_A_VAULT: Final = "it leads into a vault, where an assistant could write"
 
@@ -53,8 +52,8 @@ log = logging.getLogger("vaultbridge.plugins")
 
 
 class PluginRegistry:
-    """`reserved` are the names and groups of the other tools. `switch` decides, before a tool is added,
-    whether it is on."""
+    """`reserved` are the names and groups of the built-in tools. `switch` is called with each tool before it
+    is added, and switches it on or off."""
 
     def __init__(
         self,
@@ -76,64 +75,64 @@ class PluginRegistry:
         self._seen: dict[str, FileStat] = {}
         self._tools: dict[str, tuple[ForeignTool, ...]] = {}
         self._waiting: dict[str, list[ForeignTool]] = {}
-        """Loaded and refused, because a name was taken or there were too many."""
+        """Loaded but refused, because a name was taken or there were too many tools."""
         self.problems: dict[str, str] = {}
-        """By file or entry point, what is wrong with it, for people at this machine."""
+        """What is wrong, by file or entry point; for people at this machine, not for clients."""
 
     def tools(self) -> tuple[ForeignTool, ...]:
         return tuple(tool for tools in self._tools.values() for tool in tools)
 
     def refresh(self) -> None:
-        """Load what is new or changed in the folder, take away what is gone."""
+        """Load new and changed files, and remove the tools of files that are gone."""
         found = {file.name: file for file in self._files()}
         before = self._tools.copy()
         if self._siblings.changed():
-            self._look_again()
+            self._invalidate()
         for name in [name for name in self._seen if name not in found]:
             self._forget(name)
         for name, file in found.items():
-            self._look_at(name, file)
+            self._check_file(name, file)
         if self._tools != before:
-            # What was taken may be free now.
+            # A name that was taken may be free now.
             for name, fresh in list(self._waiting.items()):
                 self._admit(name, fresh)
 
     def load_packages(self) -> None:
-        """Tools that installed packages bring by entry point. Once: packages do not change while we run."""
+        """Load the tools of installed packages. Called once: packages do not change while we run."""
         from importlib.metadata import entry_points
 
         for point in entry_points(group=ENTRY_POINTS):
             self._load(_name_source(point), partial(load_entry_point, point))
 
     def guard(self, vaults: Iterable[Path]) -> None:
-        """These are the vaults now: whatever lies in one is no longer loaded."""
+        """Set the open vaults: nothing that lies in one of them is loaded any longer."""
         now = _resolve_all(vaults)
         if now != self._vaults:
             self._vaults = now
-            self._look_again()
+            self._invalidate()
 
     def clear(self) -> None:
-        """Take away what the files brought; packages keep theirs."""
+        """Remove the tools of all files; packages keep theirs."""
         for name in list(self._seen):
             self._forget(name)
-        self._siblings.withdraw()
+        self._siblings.uninstall()
         self.problems.pop(FOLDER, None)
 
-    def _look_again(self) -> None:
-        """Load every file anew with the next look."""
+    def _invalidate(self) -> None:
+        """Make the next `refresh` load every file again."""
         self._siblings.forget()
         self._seen = dict.fromkeys(self._seen, FileStat(0, 0, 0))
 
     def _files(self) -> list[Path]:
-        if not self._may_be_used():
-            self._siblings.withdraw()
+        if not self._is_usable():
+            self._siblings.uninstall()
             return []
-        self._siblings.offer()
+        self._siblings.install()
         files = sorted(file for file in self._folder.glob("*.py") if not file.name.startswith((".", "_")))
         return files[:MAX_FILES]
 
-    def _may_be_used(self) -> bool:
-        """Whether the folder is there, and nobody else may write into it."""
+    def _is_usable(self) -> bool:
+        """Whether the folder exists and nobody else can write into it."""
         try:
             mode = self._folder.stat().st_mode
         except OSError:
@@ -144,30 +143,30 @@ class PluginRegistry:
             self._problem(FOLDER, "it lies inside a vault, where an assistant could write")
             return False
         if _is_world_writable(mode):
-            self._problem(FOLDER, "everybody on this machine may write into it")
+            self._problem(FOLDER, "everybody on this machine can write into it")
             return False
         self.problems.pop(FOLDER, None)
         return True
 
     def _fault(self, file: Path) -> str:
-        """Why a file that is there may not be run; "" when it may. Raises OSError when it has gone."""
+        """Why an existing file must not be run, or "". Raises OSError if the file is gone."""
         status = file.stat()
         if self._is_in_a_vault(file):
             return IN_A_VAULT
         if not stat.S_ISREG(status.st_mode):
-            return "it is no file"
+            return "it is not a regular file"
         if _is_world_writable(status.st_mode):
-            return "everybody on this machine may write it"
+            return "everybody on this machine can write to it"
         return f"it has more than {MAX_FILE_BYTES} bytes" if status.st_size > MAX_FILE_BYTES else ""
 
     def _is_in_a_vault(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         return any(real.is_relative_to(vault) for vault in self._vaults)
 
-    def _look_at(self, name: str, file: Path) -> None:
+    def _check_file(self, name: str, file: Path) -> None:
         signature = stat_file(file)
         if signature is None:
-            # Gone between the listing and now, or a link that leads nowhere.
+            # Removed since the folder was listed, or a broken link.
             self._forget(name)
             return
         if self._seen.get(name) == signature:
@@ -181,16 +180,16 @@ class PluginRegistry:
         self._problem(name, fault)
 
     def _load(self, name: str, load: Callable[[], list[ForeignTool]]) -> None:
-        """Put what `load` gives in the place of what `name` gave before, or leave that."""
+        """Replace the tools of `name` with those that `load` returns; on failure they stay as they are."""
         self._waiting.pop(name, None)
         try:
             fresh = run_within(self._load_seconds, load)
         except VaultbridgeError as error:
             self._problem(name, str(error))
         except BaseException as error:
-            # Raised in a thread of its own: even a KeyboardInterrupt is not meant for us.
+            # Raised in the plugin's thread: even a KeyboardInterrupt is the plugin's own.
             self._problem(name, describe_failure(error, self._folder / name))
-            log.debug("loading %s failed", name, exc_info=True)
+            log.debug("Loading %s failed", name, exc_info=True)
         else:
             self._admit(name, fresh)
 
@@ -207,7 +206,7 @@ class PluginRegistry:
             self._switch(tool)
         self._catalog.replace_tools([tool.name for tool in self._tools.get(name, ())], fresh)
         self._tools[name] = tuple(fresh)
-        log.info("%s brings %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
+        log.info("%s adds %s", name, ", ".join(tool.name for tool in fresh) or "no tools")
 
     def _check(self, name: str, fresh: list[ForeignTool]) -> None:
         kept = [tool for source, tools in self._tools.items() if source != name for tool in tools]
@@ -218,19 +217,18 @@ class PluginRegistry:
         others = {tool.name for tool in kept}
         taken: set[str] = set()
         for tool in fresh:
-            # A group's name must not be another tool's: both are switched and removed by the same word.
+            # A group must not share its name with another tool: names switch and remove tools and groups
+            # alike.
             groups = {one.group for one in (*kept, *fresh) if one is not tool}
             if tool.name in groups:
                 raise InvalidArgument(
-                    f"The tool {tool.name!r} is named like a group with other tools in it.",
-                    hint="Rename one, or say @tool(group=…).",
+                    f"The tool {tool.name!r} has the name of a group that holds other tools.",
+                    hint="Rename one of them, or use @tool(group=…).",
                 )
             if tool.name in self._reserved | others | taken:
-                raise InvalidArgument(f"The name {tool.name!r} is taken.", hint="Give the tool another one.")
+                raise InvalidArgument(f"The name {tool.name!r} is taken.", hint="Choose another name.")
             if tool.group in self._reserved | others:
-                raise InvalidArgument(
-                    f"The group {tool.group!r} is taken.", hint="Give another one, or rename."
-                )
+                raise InvalidArgument(f"The group {tool.group!r} is taken.", hint="Choose another group.")
             taken.add(tool.name)
 
     def _forget(self, name: str) -> None:
@@ -259,5 +257,5 @@ def _is_world_writable(mode: int) -> bool:
 
 
 def _name_source(point: EntryPoint) -> str:
-    """Two packages may call their entry points alike."""
+    """With the package, because two packages may give their entry points the same name."""
     return f"{point.dist.name}:{point.name}" if point.dist is not None else point.name

@@ -10,14 +10,13 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
+from support.plugins import NO_VAULTS
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, VaultNotFound
 from vaultbridge.plugins.decorator import ANSWER_BYTES, MARK, ToolDeclaration, build_tool, tool
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext
-
-EMPTY_SHOP = ToolContext(engines={})
 
 
 @dataclass
@@ -26,10 +25,10 @@ class Place:
     y: int = 2
 
 
-def of(function: Any, group: str = "mine") -> ForeignTool:
-    marked = getattr(function, MARK)
-    assert isinstance(marked, ToolDeclaration)
-    return build_tool(marked, group=group)
+def build(function: Any, group: str = "mine") -> ForeignTool:
+    declaration = getattr(function, MARK)
+    assert isinstance(declaration, ToolDeclaration)
+    return build_tool(declaration, group=group)
 
 
 def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description() -> None:
@@ -42,12 +41,12 @@ def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description(
         """Greet somebody."""
         return f"hello {name} " * times + how
 
-    made_tool = of(greet)
-    assert made_tool.name == "greet"
-    assert made_tool.description == "Greet somebody."
-    assert made_tool.group == "mine"
-    assert (made_tool.effect, made_tool.title) == ("reads", "Greet")
-    assert made_tool.input_schema == {
+    built = build(greet)
+    assert built.name == "greet"
+    assert built.description == "Greet somebody."
+    assert built.group == "mine"
+    assert (built.effect, built.title) == ("reads", "Greet")
+    assert built.input_schema == {
         "type": "object",
         "properties": {
             "name": {"type": "string", "description": "who"},
@@ -56,7 +55,7 @@ def test_hints_and_defaults_become_the_schema_and_the_docstring_the_description(
         },
         "required": ["name"],
     }
-    assert made_tool.run(EMPTY_SHOP, {"name": "A", "times": 2}).text == "hello A hello A low"
+    assert built.run(NO_VAULTS, {"name": "A", "times": 2}).text == "hello A hello A low"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +71,7 @@ def test_arguments_are_checked_before_the_function_runs(arguments: dict[str, Any
         return ""
 
     with pytest.raises(InvalidArgument) as caught:
-        of(greet).run(EMPTY_SHOP, arguments)
+        build(greet).run(NO_VAULTS, arguments)
     assert caught.value.argument == argument
     assert ran == []
 
@@ -96,7 +95,7 @@ def test_what_a_function_returns_is_the_answer(value: Any, text: str, data: Any)
         """Give."""
         return value
 
-    answer = of(give).run(EMPTY_SHOP, {})
+    answer = build(give).run(NO_VAULTS, {})
     assert isinstance(answer, Answer)
     assert (answer.text, answer.data) == (text, data)
 
@@ -107,7 +106,7 @@ def test_a_coroutine_is_awaited() -> None:
         """Later."""
         return "at last"
 
-    assert of(later).run(EMPTY_SHOP, {}).text == "at last"
+    assert build(later).run(NO_VAULTS, {}).text == "at last"
 
 
 def test_a_failure_of_the_function_tells_its_kind_and_no_more(caplog: pytest.LogCaptureFixture) -> None:
@@ -117,7 +116,7 @@ def test_a_failure_of_the_function_tells_its_kind_and_no_more(caplog: pytest.Log
         raise KeyError("/home/somebody/secret")
 
     with pytest.raises(EngineFailure) as caught:
-        of(fail).run(EMPTY_SHOP, {})
+        build(fail).run(NO_VAULTS, {})
     assert "KeyError" in str(caught.value)
     assert "secret" not in str(caught.value)
     assert "secret" in caplog.text
@@ -146,7 +145,7 @@ def test_an_answer_that_cannot_be_sent_is_the_plugins_failure(
         return value
 
     with pytest.raises(EngineFailure, match=f"give failed with {kind}"):
-        of(give).run(EMPTY_SHOP, {})
+        build(give).run(NO_VAULTS, {})
     assert "give failed" in caplog.text
 
 
@@ -156,9 +155,9 @@ def test_an_answer_without_end_is_not_sent() -> None:
         """Flood."""
         return "é" * length
 
-    assert of(flood).run(EMPTY_SHOP, {"length": ANSWER_BYTES // 2}).text
-    with pytest.raises(EngineFailure, match="flood answered"):
-        of(flood).run(EMPTY_SHOP, {"length": ANSWER_BYTES // 2 + 1})
+    assert build(flood).run(NO_VAULTS, {"length": ANSWER_BYTES // 2}).text
+    with pytest.raises(EngineFailure, match="flood returned"):
+        build(flood).run(NO_VAULTS, {"length": ANSWER_BYTES // 2 + 1})
 
 
 def test_a_function_that_ends_the_process_has_only_failed() -> None:
@@ -168,7 +167,7 @@ def test_a_function_that_ends_the_process_has_only_failed() -> None:
         sys.exit(3)
 
     with pytest.raises(EngineFailure, match="leave failed with SystemExit"):
-        of(leave).run(EMPTY_SHOP, {})
+        build(leave).run(NO_VAULTS, {})
 
 
 def test_a_default_that_a_call_changes_is_whole_again_for_the_next() -> None:
@@ -183,10 +182,10 @@ def test_a_default_that_a_call_changes_is_whole_again_for_the_next() -> None:
         place.x += 1
         return [items, place.x, names]
 
-    gathering = of(gather)
+    gathering = build(gather)
     assert "required" not in gathering.input_schema
     for _ in range(2):
-        assert gathering.run(EMPTY_SHOP, {}).text == "[[1,2,3],4,null]"
+        assert gathering.run(NO_VAULTS, {}).text == "[[1,2,3],4,null]"
 
 
 def test_our_own_errors_pass_as_they_are() -> None:
@@ -196,10 +195,10 @@ def test_our_own_errors_pass_as_they_are() -> None:
         raise NoteNotFound("x")
 
     with pytest.raises(NoteNotFound):
-        of(fail).run(EMPTY_SHOP, {})
+        build(fail).run(NO_VAULTS, {})
 
 
-def test_the_vault_and_the_workshop_are_given_and_not_asked_for(
+def test_the_vault_and_the_context_are_filled_in_and_not_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAULTBRIDGE_CACHE", str(tmp_path / "cache"))
@@ -212,7 +211,7 @@ def test_the_vault_and_the_workshop_are_given_and_not_asked_for(
         """Count words."""
         return f"{len(engine.view(note).text.split())} {context.actor}"
 
-    counted = of(words)
+    counted = build(words)
     assert set(counted.input_schema["properties"]) == {"note", "vault"}
     assert counted.input_schema["required"] == ["note"]
     with open_engine(vault) as engine:
@@ -255,12 +254,12 @@ def no_json(a: complex) -> str:
         (no_hint, "no type hint"),
         (anything, "cannot be an argument"),
         (unknown_hint, "hints cannot be read"),
-        (no_json, "cannot be JSON"),
+        (no_json, "cannot be expressed in JSON"),
     ],
 )
 def test_a_function_that_cannot_be_a_tool_is_told_why(function: Any, says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
-        of(tool()(function))
+        build(tool()(function))
 
 
 def test_a_parameter_may_not_take_the_word_that_chooses_the_vault() -> None:
@@ -269,8 +268,8 @@ def test_a_parameter_may_not_take_the_word_that_chooses_the_vault() -> None:
         """Something."""
         return ""
 
-    with pytest.raises(InvalidArgument, match="chooses a vault"):
-        of(both)
+    with pytest.raises(InvalidArgument, match="vault is reserved"):
+        build(both)
 
 
 def test_an_effect_is_one_of_three() -> None:
@@ -280,7 +279,7 @@ def test_an_effect_is_one_of_three() -> None:
         return ""
 
     with pytest.raises(InvalidArgument, match="reads, adds, changes"):
-        of(looks)
+        build(looks)
 
 
 def test_a_name_with_our_prefix_is_ours() -> None:
@@ -290,7 +289,7 @@ def test_a_name_with_our_prefix_is_ours() -> None:
         return ""
 
     with pytest.raises(InvalidArgument, match="begins with obsidian_"):
-        of(obsidian_read_note)
+        build(obsidian_read_note)
 
 
 @pytest.mark.parametrize("name", ["1st", "a b", "é", "x" * 65, "_x"])
@@ -300,5 +299,5 @@ def test_a_name_must_be_one_that_models_accept(name: str) -> None:
         """Something."""
         return ""
 
-    with pytest.raises(InvalidArgument, match="no name for a tool"):
-        of(named)
+    with pytest.raises(InvalidArgument, match="not a valid tool name"):
+        build(named)

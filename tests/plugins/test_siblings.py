@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from server.test_registry import Plugins
+from support.plugins import PluginFolder
 
 USER = '''
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 from {module} import word
 
 @tool(effect="reads")
@@ -21,7 +20,7 @@ def {name}() -> str:
 '''
 
 LATE = '''
-from vaultbridge.plugins.decorator import tool
+from vaultbridge.plugins import tool
 
 @tool(effect="reads")
 def late() -> str:
@@ -31,20 +30,12 @@ def late() -> str:
 '''
 
 
-@pytest.fixture
-def plugins(tmp_path: Path) -> Iterator[Plugins]:
-    (tmp_path / "vault").mkdir()
-    found = Plugins(tmp_path / "tools", tmp_path / "vault")
-    yield found
-    found.loader.clear()
-
-
 def word(says: str) -> str:
     """Another length tells apart what was written within one tick of the file system's clock."""
     return f"def word():\n    return {says!r}\n"
 
 
-def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plugins: Plugins) -> None:
+def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plugins: PluginFolder) -> None:
     plugins.raw("_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_words", name="first"))
     plugins.raw("b.py", USER.format(module="_words", name="second"))
@@ -54,17 +45,17 @@ def test_a_file_imports_what_lies_beside_it_and_a_change_of_that_is_followed(plu
     assert plugins.says("first") == plugins.says("second") == "three"
 
 
-def test_what_is_missing_or_wrong_is_told_and_tried_again_when_it_is_right(plugins: Plugins) -> None:
+def test_what_is_missing_or_wrong_is_told_and_tried_again_when_it_is_right(plugins: PluginFolder) -> None:
     plugins.raw("a.py", USER.format(module="_missing_words", name="first"))
-    assert "No module named '_missing_words'" in plugins.loader.problems["a.py"]
+    assert "No module named '_missing_words'" in plugins.registry.problems["a.py"]
     plugins.raw("_missing_words.py", "def word(:\n")
-    assert "line 1" in plugins.loader.problems["a.py"]
+    assert "line 1" in plugins.registry.problems["a.py"]
     plugins.raw("_missing_words.py", word("found"))
     assert plugins.says("first") == "found"
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
 
 
-def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: Plugins) -> None:
+def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: PluginFolder) -> None:
     plugins.raw("_late_words.py", word("one"))
     plugins.raw("a.py", LATE)
     assert plugins.says("late") == "one"
@@ -72,7 +63,7 @@ def test_what_a_tool_imports_when_it_is_called_is_followed_too(plugins: Plugins)
     assert plugins.says("late") == "three"
 
 
-def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: Plugins) -> None:
+def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: PluginFolder) -> None:
     plugins.raw("a.py", "import sys\nsys.loads_of_a = getattr(sys, 'loads_of_a', 0) + 1\n")
     plugins.raw("_unused_words.py", word("one"))
     plugins.raw("_unused_words.py", word("other"))
@@ -82,15 +73,15 @@ def test_files_that_use_nothing_shared_are_not_loaded_again(plugins: Plugins) ->
         del vars(sys)["loads_of_a"]
 
 
-def test_no_library_is_replaced_by_a_file(plugins: Plugins) -> None:
+def test_no_library_is_replaced_by_a_file(plugins: PluginFolder) -> None:
     plugins.raw("_json.py", word("not JSON"))
     plugins.raw("json.py", "")
     plugins.raw("a.py", "import json, _json\nassert _json.make_encoder and json.dumps\n")
-    assert "a.py" not in plugins.loader.problems
+    assert "a.py" not in plugins.registry.problems
 
 
 @pytest.mark.parametrize("how", ["in a vault", "open to all"])
-def test_what_others_may_write_is_not_run(plugins: Plugins, tmp_path: Path, how: str) -> None:
+def test_what_others_may_write_is_not_run(plugins: PluginFolder, tmp_path: Path, how: str) -> None:
     plugins.raw("b.py", "")
     shared = plugins.folder / "_foreign_words.py"
     if how == "in a vault":
@@ -101,27 +92,27 @@ def test_what_others_may_write_is_not_run(plugins: Plugins, tmp_path: Path, how:
         shared.chmod(0o666)
     plugins.raw("a.py", USER.format(module="_foreign_words", name="first"))
     assert plugins.added() == []
-    says = plugins.loader.problems["a.py"]
+    says = plugins.registry.problems["a.py"]
     assert "_foreign_words.py is not loaded: " in says
     assert ("vault" if how == "in a vault" else "everybody") in says
 
 
-def test_a_vault_that_comes_to_lie_around_it_takes_it_away(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_vault_that_comes_to_lie_around_it_takes_it_away(plugins: PluginFolder, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "words.py").write_text(word("one"), "utf-8")
     plugins.raw("b.py", "")
     (plugins.folder / "_moved_words.py").symlink_to(tmp_path / "elsewhere" / "words.py")
     plugins.raw("a.py", USER.format(module="_moved_words", name="first"))
     assert plugins.says("first") == "one"
-    plugins.loader.guard([tmp_path / "elsewhere"])
-    plugins.loader.refresh()
-    assert "it leads into a vault" in plugins.loader.problems["a.py"]
+    plugins.registry.guard([tmp_path / "elsewhere"])
+    plugins.registry.refresh()
+    assert "it leads into a vault" in plugins.registry.problems["a.py"]
     assert "_moved_words" not in sys.modules
 
 
-def test_when_the_files_are_left_out_nothing_can_be_imported_from_there(plugins: Plugins) -> None:
+def test_when_the_files_are_left_out_nothing_can_be_imported_from_there(plugins: PluginFolder) -> None:
     plugins.raw("_gone_words.py", word("one"))
     plugins.raw("a.py", USER.format(module="_gone_words", name="first"))
-    plugins.loader.clear()
+    plugins.registry.clear()
     with pytest.raises(ModuleNotFoundError):
         __import__("_gone_words")

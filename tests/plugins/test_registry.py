@@ -4,101 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from support.plugins import GOOD, PluginFolder, write_package
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.plugins.registry import MAX_FILE_BYTES, MAX_PLUGIN_TOOLS, PluginRegistry
+from vaultbridge.plugins.registry import MAX_FILE_BYTES, MAX_PLUGIN_TOOLS
 from vaultbridge.server.config.model import ToolsConfig
-from vaultbridge.server.live_tools import Switches
-from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
-from vaultbridge.tools.base.tool import ToolContext
-from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
+from vaultbridge.tools.base.catalog import MAX_TOOLS
+from vaultbridge.tools.standard import STANDARD_TOOLS
 
-SHOP = ToolContext(engines={})
-RESERVED = frozenset(word for tool in STANDARD_TOOLS for word in (tool.name, tool.group))
-
-PATIENT, HURRIED = 60.0, 0.05
-"""Seconds: enough for any file here on a busy machine, and soon over for one that never ends."""
+HURRIED = 0.05
+"""Seconds, soon over for a file that never ends."""
 
 ENDLESS = "import threading\nthreading.Event().wait()"
 
-GOOD = '''
-from vaultbridge.plugins.decorator import tool
 
-@tool(effect="reads")
-def {name}() -> str:
-    """Says {says}."""
-    return "{says}"
-'''
-
-
-class Plugins:
-    """A catalog, a folder and the loader between them."""
-
-    def __init__(self, folder: Path, vault: Path, config: ToolsConfig | None = None) -> None:
-        self.folder = folder
-        self.catalog: Catalog = standard_catalog()
-        self.switches = Switches(self.catalog, config or ToolsConfig())
-        self.vault = vault
-        self.loader = self.load_from(folder, PATIENT)
-        self.own = len(self.catalog.names())
-
-    def load_from(self, folder: Path, seconds: float) -> PluginRegistry:
-        return PluginRegistry(
-            self.catalog,
-            folder,
-            vaults=[self.vault],
-            reserved=RESERVED,
-            switch=self.switches.apply,
-            load_seconds=seconds,
-        )
-
-    def write(self, file: str, name: str, says: str) -> None:
-        self.folder.mkdir(exist_ok=True)
-        (self.folder / file).write_text(GOOD.format(name=name, says=says), "utf-8")
-        self.loader.refresh()
-
-    def raw(self, file: str, text: str) -> None:
-        self.folder.mkdir(exist_ok=True)
-        (self.folder / file).write_text(text, "utf-8")
-        self.loader.refresh()
-
-    def says(self, name: str) -> str:
-        return self.catalog.call(name, {}, SHOP).text
-
-    def added(self) -> list[str]:
-        return list(self.catalog.names())[self.own :]
-
-
-@pytest.fixture
-def plugins(tmp_path: Path) -> Iterator[Plugins]:
-    (tmp_path / "vault").mkdir()
-    found = Plugins(tmp_path / "tools", tmp_path / "vault")
-    yield found
-    found.loader.clear()
-
-
-def test_without_a_folder_there_are_no_tools(plugins: Plugins) -> None:
-    plugins.loader.refresh()
+def test_without_a_folder_there_are_no_tools(plugins: PluginFolder) -> None:
+    plugins.registry.refresh()
     assert plugins.added() == []
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
 
 
-def test_a_file_brings_its_tools_under_their_own_names(plugins: Plugins) -> None:
+def test_a_file_brings_its_tools_under_their_own_names(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     assert plugins.added() == ["greet"]
     assert plugins.says("greet") == "hello"
-    assert plugins.loader.tools()[0].group == "mine"
+    assert plugins.registry.tools()[0].group == "mine"
 
 
-def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: Plugins) -> None:
+def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     heard = []
     plugins.catalog.listen(lambda: heard.append(1))
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert heard == []
     plugins.write("mine.py", "greet", "good day")
     assert plugins.says("greet") == "good day"
@@ -107,7 +47,7 @@ def test_a_changed_file_changes_its_tools_and_listeners_hear_of_it(plugins: Plug
     assert plugins.added() == ["bow"]
 
 
-def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: Plugins) -> None:
+def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: PluginFolder) -> None:
     """No caller meets a moment without its tools, and no assistant is told of one."""
     two = GOOD.format(name="greet", says="hello") + GOOD.format(name="bow", says="x")
     plugins.raw("a.py", two)
@@ -117,15 +57,15 @@ def test_a_changed_file_is_one_change_of_the_list_and_keeps_its_place(plugins: P
     plugins.raw("a.py", two.replace("hello", "good day"))
     assert seen == [["greet", "bow", "wave"]]
     (plugins.folder / "a.py").unlink()
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert seen[1:] == [["wave"]]
 
 
-def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
+def test_when_a_file_goes_its_tools_go(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     plugins.write("other.py", "bow", "silently")
     (plugins.folder / "mine.py").unlink()
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.added() == ["bow"]
     assert "vaultbridge_plugin_mine" not in sys.modules
     with pytest.raises(NoteNotFound):
@@ -146,67 +86,67 @@ def test_when_a_file_goes_its_tools_go(plugins: Plugins) -> None:
         (GOOD.format(name="notes", says="x"), "'notes' is taken"),
         (
             GOOD.format(name="broken", says="x") + GOOD.format(name="other", says="x"),
-            "'broken' is named like a group",
+            "'broken' has the name of a group",
         ),
-        ("from vaultbridge.plugins.decorator import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
+        ("from vaultbridge.plugins import tool\n@tool()\ndef f(a: int): return ''", "no docstring"),
     ],
 )
-def test_a_bad_file_is_reported_and_harms_nobody(plugins: Plugins, text: str, says: str) -> None:
+def test_a_bad_file_is_reported_and_harms_nobody(plugins: PluginFolder, text: str, says: str) -> None:
     plugins.write("good.py", "greet", "hello")
     plugins.raw("broken.py", text)
-    assert says in plugins.loader.problems["broken.py"]
+    assert says in plugins.registry.problems["broken.py"]
     assert plugins.added() == ["greet"]
     assert plugins.says("greet") == "hello"
     plugins.write("broken.py", "bow", "silently")
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
     assert set(plugins.added()) == {"greet", "bow"}
 
 
-def test_a_file_that_breaks_keeps_the_tools_it_had(plugins: Plugins) -> None:
+def test_a_file_that_breaks_keeps_the_tools_it_had(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     plugins.raw("mine.py", "def greet(:")
-    assert "mine.py" in plugins.loader.problems
+    assert "mine.py" in plugins.registry.problems
     assert plugins.says("greet") == "hello"
 
 
-def test_two_files_cannot_bring_the_same_tool(plugins: Plugins) -> None:
+def test_two_files_cannot_bring_the_same_tool(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "first")
     plugins.write("b.py", "greet", "second")
     assert plugins.says("greet") == "first"
-    assert "taken" in plugins.loader.problems["b.py"]
+    assert "taken" in plugins.registry.problems["b.py"]
 
 
-def test_a_name_that_becomes_free_goes_to_the_file_that_wanted_it(plugins: Plugins) -> None:
+def test_a_name_that_becomes_free_goes_to_the_file_that_wanted_it(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "first")
     plugins.write("b.py", "greet", "second")
     (plugins.folder / "a.py").unlink()
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.says("greet") == "second"
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
 
 
-def test_a_tool_can_move_to_a_file_that_is_looked_at_before(plugins: Plugins) -> None:
+def test_a_tool_can_move_to_a_file_that_is_looked_at_before(plugins: PluginFolder) -> None:
     plugins.write("a.py", "greet", "a")
     plugins.write("b.py", "bow", "b")
     (plugins.folder / "a.py").write_text(GOOD.format(name="bow", says="a"))
     plugins.write("b.py", "wave", "b")
     assert (plugins.says("bow"), plugins.says("wave")) == ("a", "b")
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
 
 
 def many(count: int) -> str:
     return "".join(GOOD.format(name=f"tool_{number}", says="x") for number in range(count))
 
 
-def test_a_file_with_too_many_tools_is_refused_and_the_others_stay(plugins: Plugins) -> None:
+def test_a_file_with_too_many_tools_is_refused_and_the_others_stay(plugins: PluginFolder) -> None:
     plugins.write("good.py", "greet", "hello")
     plugins.raw("many.py", many(MAX_PLUGIN_TOOLS))
-    assert "may have" in plugins.loader.problems["many.py"]
+    assert "may have" in plugins.registry.problems["many.py"]
     assert plugins.added() == ["greet"]
     plugins.raw("many.py", many(MAX_PLUGIN_TOOLS - 1))
     assert len(plugins.added()) == MAX_PLUGIN_TOOLS
     plugins.write("more.py", "bow", "x")
-    assert "may have" in plugins.loader.problems["more.py"]
+    assert "may have" in plugins.registry.problems["more.py"]
 
 
 def test_as_many_tools_as_plugins_may_have_fit_beside_ours() -> None:
@@ -214,45 +154,48 @@ def test_as_many_tools_as_plugins_may_have_fit_beside_ours() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such files")
-def test_what_is_no_file_is_not_opened(plugins: Plugins) -> None:
+def test_what_is_no_file_is_not_opened(plugins: PluginFolder) -> None:
     """A pipe would wait for a writer."""
     plugins.folder.mkdir()
     os.mkfifo(plugins.folder / "pipe.py")
     (plugins.folder / "folder.py").mkdir()
     (plugins.folder / "nowhere.py").symlink_to(plugins.folder / "missing")
-    plugins.loader.refresh()
-    assert plugins.loader.problems == {"pipe.py": "it is no file", "folder.py": "it is no file"}
+    plugins.registry.refresh()
+    assert plugins.registry.problems == {
+        "pipe.py": "it is not a regular file",
+        "folder.py": "it is not a regular file",
+    }
 
 
-def test_a_link_to_a_file_elsewhere_is_loaded_and_followed(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_link_to_a_file_elsewhere_is_loaded_and_followed(plugins: PluginFolder, tmp_path: Path) -> None:
     elsewhere = tmp_path / "checkout.py"
     elsewhere.write_text(GOOD.format(name="greet", says="hello"))
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(elsewhere)
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.says("greet") == "hello"
     elsewhere.write_text(GOOD.format(name="greet", says="good day"))
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.says("greet") == "good day"
 
 
 def test_what_a_file_prints_does_not_reach_standard_output(
-    plugins: Plugins, capsys: pytest.CaptureFixture[str]
+    plugins: PluginFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plugins.raw("loud.py", "print('HELLO')")
     printed = capsys.readouterr()
     assert (printed.out, printed.err) == ("", "HELLO\n")
 
 
-def test_a_file_that_never_ends_is_reported_and_harms_nobody(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_file_that_never_ends_is_reported_and_harms_nobody(plugins: PluginFolder, tmp_path: Path) -> None:
     plugins.write("good.py", "greet", "hello")
     before = sys.stdout
     folder = tmp_path / "others"
     folder.mkdir()
     (folder / "hangs.py").write_text(ENDLESS)
-    hurried = plugins.load_from(folder, HURRIED)
+    hurried = plugins.open_registry(folder, HURRIED)
     hurried.refresh()
-    assert "not ended within 0.05 seconds" in hurried.problems["hangs.py"]
+    assert "longer than 0.05 seconds" in hurried.problems["hangs.py"]
     assert sys.stdout is before, "it did not take standard output with it"
     assert plugins.added() == ["greet"]
     assert plugins.says("greet") == "hello"
@@ -261,38 +204,40 @@ def test_a_file_that_never_ends_is_reported_and_harms_nobody(plugins: Plugins, t
     assert hurried.problems == {}
 
 
-def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_folder_that_becomes_a_vault_loses_its_tools(plugins: PluginFolder, tmp_path: Path) -> None:
     plugins.write("mine.py", "greet", "hello")
-    plugins.loader.guard([tmp_path])
-    plugins.loader.refresh()
+    plugins.registry.guard([tmp_path])
+    plugins.registry.refresh()
     assert plugins.added() == []
-    assert "inside a vault" in plugins.loader.problems["tools"]
-    plugins.loader.guard([tmp_path / "vault"])
-    plugins.loader.refresh()
+    assert "inside a vault" in plugins.registry.problems["tools"]
+    plugins.registry.guard([tmp_path / "vault"])
+    plugins.registry.refresh()
     assert plugins.added() == ["greet"]
-    assert plugins.loader.problems == {}
+    assert plugins.registry.problems == {}
 
 
-def test_a_link_whose_end_becomes_part_of_a_vault_loses_its_tools(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_link_whose_end_becomes_part_of_a_vault_loses_its_tools(
+    plugins: PluginFolder, tmp_path: Path
+) -> None:
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x.py").write_text(GOOD.format(name="greet", says="hello"))
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(tmp_path / "other" / "x.py")
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.added() == ["greet"]
-    plugins.loader.guard([tmp_path / "other"])
-    plugins.loader.refresh()
+    plugins.registry.guard([tmp_path / "other"])
+    plugins.registry.refresh()
     assert plugins.added() == []
 
 
-def test_a_folder_that_everybody_may_write_into_is_not_loaded(plugins: Plugins) -> None:
+def test_a_folder_that_everybody_may_write_into_is_not_loaded(plugins: PluginFolder) -> None:
     plugins.folder.mkdir()
     plugins.folder.chmod(0o777)
     plugins.write("mine.py", "greet", "hello")
     assert plugins.added() == []
-    assert "everybody" in plugins.loader.problems["tools"]
+    assert "everybody" in plugins.registry.problems["tools"]
     plugins.folder.chmod(0o755)
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.added() == ["greet"]
 
 
@@ -300,30 +245,30 @@ def test_a_folder_inside_a_vault_is_not_loaded(tmp_path: Path) -> None:
     """An assistant may write into the vault, and would so run code."""
     vault = tmp_path / "vault"
     vault.mkdir()
-    plugins = Plugins(vault / "tools", vault)
+    plugins = PluginFolder(vault / "tools", vault)
     plugins.write("mine.py", "greet", "hello")
     assert plugins.added() == []
-    assert "inside a vault" in plugins.loader.problems["tools"]
+    assert "inside a vault" in plugins.registry.problems["tools"]
 
 
-def test_a_link_into_a_vault_is_not_loaded(plugins: Plugins, tmp_path: Path) -> None:
+def test_a_link_into_a_vault_is_not_loaded(plugins: PluginFolder, tmp_path: Path) -> None:
     (tmp_path / "vault" / "trap.py").write_text(GOOD.format(name="greet", says="trapped"))
     plugins.folder.mkdir()
     (plugins.folder / "mine.py").symlink_to(tmp_path / "vault" / "trap.py")
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.added() == []
-    assert "leads into a vault" in plugins.loader.problems["mine.py"]
+    assert "leads into a vault" in plugins.registry.problems["mine.py"]
 
 
-def test_a_file_that_everybody_may_write_is_not_loaded(plugins: Plugins) -> None:
+def test_a_file_that_everybody_may_write_is_not_loaded(plugins: PluginFolder) -> None:
     plugins.write("mine.py", "greet", "hello")
     (plugins.folder / "other.py").write_text(GOOD.format(name="bow", says="x"))
     (plugins.folder / "other.py").chmod(0o666)
-    plugins.loader.refresh()
+    plugins.registry.refresh()
     assert plugins.added() == ["greet"]
 
 
-def test_hidden_and_private_files_are_left_alone(plugins: Plugins) -> None:
+def test_hidden_and_private_files_are_left_alone(plugins: PluginFolder) -> None:
     plugins.write("_helper.py", "greet", "hello")
     plugins.write(".hidden.py", "bow", "hello")
     plugins.raw("notes.txt", "no code")
@@ -331,60 +276,50 @@ def test_hidden_and_private_files_are_left_alone(plugins: Plugins) -> None:
 
 
 def test_tools_are_switched_by_name_and_by_group_before_they_are_seen(tmp_path: Path) -> None:
-    plugins = Plugins(tmp_path / "tools", tmp_path / "vault", ToolsConfig(disable=("greet", "other")))
+    plugins = PluginFolder(tmp_path / "tools", tmp_path / "vault", ToolsConfig(disable=("greet", "other")))
     plugins.write("mine.py", "greet", "hello")
     plugins.write("other.py", "bow", "silently")
     plugins.write("third.py", "wave", "hi")
     assert plugins.added() == ["wave"]
     plugins.switches.change(
-        ToolsConfig(enable=("greet", "notes")), (*STANDARD_TOOLS, *plugins.loader.tools())
+        ToolsConfig(enable=("greet", "notes")), (*STANDARD_TOOLS, *plugins.registry.tools())
     )
     assert "greet" in plugins.catalog.names()
     assert "wave" not in plugins.catalog.names()
     assert "obsidian_read_note" in plugins.catalog.names()
     assert "obsidian_search" not in plugins.catalog.names()
-    plugins.loader.clear()
-
-
-def package(site: Path, name: str, points: str, **modules: str) -> None:
-    """An installed package, as an installer leaves it."""
-    about = site / f"{name}-1.0.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[vaultbridge.tools]\n{points}\n")
-    for module, text in modules.items():
-        (site / f"{module}.py").write_text(text)
+    plugins.registry.clear()
 
 
 def test_packages_bring_tools_by_entry_point(
-    plugins: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plugins: PluginFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = tmp_path / "site"
     stars = (
         GOOD.format(name="twinkle", says="*") + GOOD.format(name="fall", says="!") + "both = [twinkle, fall]"
     )
-    package(
+    write_package(
         site,
         "stars",
         "stars = stars_pkg:both\nbad = stars_pkg:missing\nno = stars_pkg:__name__",
         stars_pkg=stars,
     )
-    package(site, "more-stars", "stars = more_pkg", more_pkg=GOOD.format(name="shine", says="+"))
+    write_package(site, "more-stars", "stars = more_pkg", more_pkg=GOOD.format(name="shine", says="+"))
     monkeypatch.syspath_prepend(str(site))
-    plugins.loader.load_packages()
+    plugins.registry.load_packages()
     assert set(plugins.added()) == {"twinkle", "fall", "shine"}
     assert plugins.says("twinkle") == "*"
-    assert {tool.group for tool in plugins.loader.tools()} == {"stars"}
-    assert "AttributeError" in plugins.loader.problems["stars:bad"]
-    assert "neither a module" in plugins.loader.problems["stars:no"]
+    assert {tool.group for tool in plugins.registry.tools()} == {"stars"}
+    assert "AttributeError" in plugins.registry.problems["stars:bad"]
+    assert "not a module" in plugins.registry.problems["stars:no"]
 
 
 def test_packages_keep_their_tools_when_the_files_are_left_out(
-    plugins: Plugins, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plugins: PluginFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package(tmp_path / "site", "moons", "moons = moon_pkg", moon_pkg=GOOD.format(name="wane", says="("))
+    write_package(tmp_path / "site", "moons", "moons = moon_pkg", moon_pkg=GOOD.format(name="wane", says="("))
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    plugins.loader.load_packages()
+    plugins.registry.load_packages()
     plugins.write("mine.py", "greet", "hello")
-    plugins.loader.clear()
+    plugins.registry.clear()
     assert plugins.added() == ["wane"]

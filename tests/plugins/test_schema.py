@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from msgspec import Meta, Struct
 
-from server.test_plugin_tool import EMPTY_SHOP
+from support.plugins import NO_VAULTS
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.plugins.decorator import MARK, build_tool, tool
 from vaultbridge.tools.base.schema import ANY_VALUE
@@ -105,7 +105,7 @@ def test_a_kind_that_contains_itself_is_told_once() -> None:
     jsonschema.validate(call, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"tree": {"name": "a", "below": [{"name": 3}]}}, schema)
-    assert build_tool(getattr(count, MARK), group="mine").run(EMPTY_SHOP, call).text == "3"
+    assert build_tool(getattr(count, MARK), group="mine").run(NO_VAULTS, call).text == "3"
 
 
 def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
@@ -116,7 +116,7 @@ def test_a_kind_that_no_json_is_is_named_in_one_line() -> None:
 
     with pytest.raises(InvalidArgument) as caught:
         build_tool(getattr(opened, MARK), group="mine")
-    assert "opened: its arguments cannot be JSON" in str(caught.value)
+    assert "opened: its arguments cannot be expressed in JSON" in str(caught.value)
     assert "Path" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "schema_hook" not in str(caught.value)
@@ -139,5 +139,5 @@ def test_a_wrong_argument_is_told_what_its_kind_takes(given: dict[str, Any], say
         return "painted"
 
     with pytest.raises(InvalidArgument) as caught:
-        build_tool(getattr(painted, MARK), group="mine").run(EMPTY_SHOP, given)
+        build_tool(getattr(painted, MARK), group="mine").run(NO_VAULTS, given)
     assert str(caught.value) == says
