@@ -26,9 +26,18 @@ MODEL = {"markdown", "canvas", "links", "vault", "index", "bases", "engine", "to
 
 KNOWS_ONLY = {
     "jsonrpc": {"errors", "limits"},
-    "client": {"errors", "limits", "jsonrpc", "protocols.mcp.versions"},
+    "client": {
+        "errors",
+        "limits",
+        "system",
+        "jsonrpc",
+        "protocols.mcp.versions",
+        "protocols.claude_ide.lock_files",
+    },
 }
-"""Parts that programs outside this project may use: they know far less than their place would allow."""
+"""Parts that programs outside this project may use: they know far less than their place would allow. The
+client finds Claude Code's servers by their lock files, which have one reader, and asks the system who is
+alive."""
 
 NAMES_ONLY = {"tools.suggestions"}
 """What only compares names of tools, for an answer to one that does not exist."""

@@ -13,7 +13,7 @@ import pytest
 
 from client.servers import running, until
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.client.locks import TOKEN_HEADER, find_lock, lock_folders
+from vaultbridge.client.locks import TOKEN_HEADER, find_lock
 from vaultbridge.client.websocket.transport import WebSocketTransport
 
 
@@ -92,11 +92,12 @@ def test_a_missing_folder_is_no_server(tmp_path: Path) -> None:
 
 def test_the_folders_are_those_of_the_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    assert lock_folders() == [tmp_path / ".claude" / "ide", tmp_path / ".config" / "claude" / "ide"]
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "c"))
-    assert lock_folders()[0] == tmp_path / "c" / "ide"
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for folder in (tmp_path / ".claude", tmp_path / ".config" / "claude", tmp_path / "c"):
+        file = write(folder / "ide", 1001, authToken=folder.name)
+        assert find_lock().token == folder.name
+        file.unlink()
 
 
 async def test_from_lock_connects_with_port_and_token(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
-"""Finds a Claude Code IDE server of this machine by the lock file that it left for its clients.
+"""Finds a Claude Code IDE server on this machine by the lock file that it wrote for its clients.
 
-Reads only: a stale lock is skipped and left to its owner.
+Only reads: a stale lock is skipped and left to its owner.
 """
 
 from __future__ import annotations
@@ -13,13 +13,10 @@ from typing import Final
 import msgspec
 
 from vaultbridge.client.errors import ConnectFailed
-from vaultbridge.errors import JSON_ERRORS
-from vaultbridge.limits import KIB
+from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, read_lock, scanned_folders
+from vaultbridge.system import is_process_alive
 
 TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
-
-LOCK_BYTES: Final = 64 * KIB
-"""A lock holds some hundred bytes; a larger file is none."""
 
 
 class IdeServer(msgspec.Struct, frozen=True):
@@ -31,31 +28,13 @@ class IdeServer(msgspec.Struct, frozen=True):
     """When the lock was last written: of two equal ones, the newer is the likelier to live."""
 
 
-class _Content(msgspec.Struct, rename="camel"):
-    pid: int
-    auth_token: str
-    workspace_folders: tuple[str, ...] = ()
-    transport: str = "ws"
-    ide_name: str = ""
-
-
-def lock_folders() -> list[Path]:
-    """Where clients look: see the design's table of lock folders."""
-    folders = [Path.home() / ".claude" / "ide"]
-    configured = os.environ.get("CLAUDE_CONFIG_DIR")
-    if configured:
-        folders.insert(0, Path(configured) / "ide")
-    folders.append(Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "claude" / "ide")
-    return folders
-
-
 def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> IdeServer:
     """The lock whose folder holds `workspace` (default: the current folder), the closest one first.
 
     Without a `workspace` a single living lock is taken wherever it belongs. Raises ConnectFailed.
     """
-    folders = [Path(folder)] if folder is not None else lock_folders()
-    locks = {lock.port: lock for place in folders for lock in _locks(place)}
+    folders = [Path(folder)] if folder is not None else scanned_folders(os.environ, Path.home())
+    locks = {lock.port: lock for place in folders for lock in _living(place)}
     if not locks:
         raise ConnectFailed(
             "No Claude Code IDE server is running: there is no lock file of a living process."
@@ -70,39 +49,20 @@ def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | Non
     raise ConnectFailed(f"No Claude Code IDE server has this folder open; running: {names}.")
 
 
-def _locks(folder: Path) -> Iterator[IdeServer]:
-    try:
-        files = sorted(folder.glob("*.lock"))
-    except OSError:
-        return
-    for file in files:
+def _living(folder: Path) -> Iterator[IdeServer]:
+    for file in list_lock_files(folder):
+        lock, port = read_lock(file), int(file.stem)
+        if lock is None or not lock.auth_token or lock.transport not in ("", "ws") or not 0 < port < 65536:
+            continue
+        if lock.pid is None or not is_process_alive(lock.pid):
+            continue
         try:
-            stat = file.stat()
-            if not file.stem.isdigit() or stat.st_size > LOCK_BYTES:
-                continue
-            content = msgspec.json.decode(file.read_bytes(), type=_Content)
-        except (OSError, *JSON_ERRORS):
-            continue  # gone, being written, or somebody else's file
-        port = int(file.stem)
-        if content.transport == "ws" and 0 < port < 65536 and _is_alive(content.pid):
-            folders = content.workspace_folders
-            yield IdeServer(port, content.auth_token, folders, content.ide_name, stat.st_mtime)
+            written = file.stat().st_mtime
+        except OSError:
+            continue  # removed meanwhile
+        yield IdeServer(port, lock.auth_token, lock.workspace_folders, lock.ide_name, written)
 
 
 def _depth(lock: IdeServer, here: PurePath) -> int:
     """How deep the closest folder of `lock` that holds `here` lies; -1 when none does."""
     return max((len(PurePath(f).parts) for f in lock.folders if here.is_relative_to(f)), default=-1)
-
-
-def _is_alive(pid: int) -> bool:
-    if pid <= 0:
-        return False
-    if os.name == "nt":  # os.kill(pid, 0) would end the process there
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True

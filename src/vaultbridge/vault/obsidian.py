@@ -27,6 +27,7 @@ from msgspec import Struct
 from vaultbridge.errors import JSON_ERRORS, AmbiguousName, InvalidPath, VaultNotFound
 from vaultbridge.limits import MIB
 from vaultbridge.links.resolve import name_key
+from vaultbridge.system import is_process_alive
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
@@ -156,19 +157,7 @@ def _lock_is_live(lock: Path) -> bool:
         return False
     if not number.isascii() or not number.isdigit() or host != socket.gethostname():
         return False
-    return _is_alive(int(number))
-
-
-def _is_alive(process: int) -> bool:
-    if process <= 0 or process >= 2**31:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    return is_process_alive(int(number))
 
 
 def _accepts(place: Path) -> bool:

@@ -14,7 +14,6 @@ import pytest
 
 from vaultbridge.protocols.claude_ide.lock_files import (
     LockFiles,
-    is_stale,
     list_lock_files,
     lock_folders,
     make_lock,
@@ -279,12 +278,12 @@ def test_a_lock_left_by_a_killed_process_is_stale_until_it_is_rewritten(
 ) -> None:
     files = LockFiles(lock_folders({}, home))
     (written,) = files.write(make_lock(4000, TOKEN, [vault], pid=dead_pid))
-    assert is_stale(written)
+    left = read_lock(written)
+    assert left is not None and left.is_stale
     again = LockFiles(lock_folders({}, home))
     again.write(make_lock(4000, TOKEN, [vault]))
-    assert not is_stale(written)
     lock = read_lock(written)
-    assert lock is not None
+    assert lock is not None and not lock.is_stale
     assert (lock.port, lock.auth_token, lock.pid) == (4000, TOKEN, os.getpid())
 
 

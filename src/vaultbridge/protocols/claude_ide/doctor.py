@@ -1,9 +1,7 @@
-"""Why does Claude Code not connect? Every check of seed 001's list, and what the real client has taught us.
+"""Finds out why Claude Code does not connect: seed 001's checklist, and what the real client has taught us.
 
-Reads lock files and tries the port as a client would; changes nothing. Each check says what was found
-and what to do. Secrets never appear in the findings.
-
-The values of a diagnosis: what was looked at, how it stands, and what to do about it.
+Reads lock files and tries the port as a client would; changes nothing. Each check says what it found and what
+to do about it. No finding contains a secret.
 """
 
 from __future__ import annotations
@@ -14,21 +12,24 @@ import stat
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-import msgspec
 from msgspec import Struct, field
 
-from vaultbridge.errors import JSON_ERRORS
-from vaultbridge.protocols.claude_ide.lock_files import list_lock_files, scanned_folders
+from vaultbridge.protocols.claude_ide.lock_files import (
+    LockFile,
+    list_lock_files,
+    read_lock,
+    scanned_folders,
+)
 from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER
-from vaultbridge.system import is_process_alive, read_private
+from vaultbridge.system import is_process_alive
 
 Status = Literal["good", "warning", "bad", "unknown"]
 
 
 class Check(Struct, frozen=True):
-    """`advice` is empty when nothing has to be done."""
+    """`advice` is empty when there is nothing to do."""
 
     name: str
     status: Status = field(name="standing")
@@ -42,8 +43,6 @@ CONNECT_SECONDS: Final = 2.0
 _KEY: Final = "dmF1bHRicmlkZ2UtZG9jdA=="
 """Any sixteen bytes in base64 will do."""
 
-Lock = dict[str, Any]
-
 
 def diagnose(
     vault: Path, port: int, *, environ: Mapping[str, str], home: Path, working_folder: Path | None = None
@@ -51,15 +50,16 @@ def diagnose(
     """All checks for the bridge of `vault` on `port`, in the order a person should read them.
     `working_folder` is where Claude Code is started, when that is known."""
     folders = scanned_folders(environ, home)
-    locks = {folder / f"{port}.lock": _read(folder / f"{port}.lock") for folder in folders}
-    found = {file: lock for file, lock in locks.items() if isinstance(lock, dict)}
+    files = [folder / f"{port}.lock" for folder in folders]
+    locks = {file: read_lock(file) for file in files if file.exists()}
+    found = {file: lock for file, lock in locks.items() if lock is not None}
     checks = [
-        _lock_exists(locks, scanned_folders(environ, home, older=False)),
+        _lock_exists(files[0], locks, scanned_folders(environ, home, older=False)),
         *(_lock_content(file, lock, port, vault) for file, lock in found.items()),
         *(_private(file) for file in found),
         _listens(port),
         _only_loopback(port),
-        _answers(port, next((lock.get("authToken") for lock in found.values()), None)),
+        _answers(port, next((lock.auth_token for lock in found.values()), "")),
         _stale(folders),
         _only_match(folders, vault, port),
         _environment(environ),
@@ -69,38 +69,36 @@ def diagnose(
     return checks
 
 
-def _lock_exists(locks: Mapping[Path, Lock | str], scanned: Sequence[Path]) -> Check:
+def _lock_exists(expected: Path, locks: Mapping[Path, LockFile | None], scanned: Sequence[Path]) -> Check:
     name = "lock file in the folder Claude Code scans"
-    there = [file for file, lock in locks.items() if lock != "missing"]
-    if not there:
-        found = f"{next(iter(locks))} is missing"
+    if not locks:
+        found = f"{expected} is missing"
         return Check(name, "bad", found, "Start `vaultbridge serve`; look at its log for the reason.")
-    broken = [file for file, lock in locks.items() if lock == "broken"]
+    broken = [file for file, lock in locks.items() if lock is None]
     if broken:
-        found = f"{broken[0]} is not readable as JSON"
-        return Check(name, "bad", found, "Restart `vaultbridge serve`: it writes the lock anew.")
-    listed = [file for file in there if file.parent in scanned]
+        found = f"{broken[0]} cannot be read as JSON"
+        return Check(name, "bad", found, "Restart `vaultbridge serve`: it writes a new lock.")
+    listed = [file for file in locks if file.parent in scanned]
     if len(listed) > 1:
         found = (
             f"{len(listed)} locks of this bridge: Claude Code lists it twice and does not connect by itself"
         )
         return Check(name, "warning", found, f"Remove {listed[-1]}.")
-    return Check(name, "good", f"found in {there[0].parent}")
+    return Check(name, "good", f"found in {next(iter(locks)).parent}")
 
 
-def _lock_content(file: Path, lock: Lock, port: int, vault: Path) -> Check:
+def _lock_content(file: Path, lock: LockFile, port: int, vault: Path) -> Check:
     name = f"content of {file.parent.parent.name}/{file.parent.name}/{file.name}"
     wrong = []
-    if lock.get("transport") != "ws":
+    if lock.transport != "ws":
         wrong.append('"transport" is not "ws"')
-    if not isinstance(lock.get("pid"), int) or not is_process_alive(lock["pid"]):
+    if lock.pid is None or not is_process_alive(lock.pid):
         wrong.append('"pid" names no living process: the client deletes such a lock')
-    if not isinstance(lock.get("authToken"), str) or not lock["authToken"]:
+    if not lock.auth_token:
         wrong.append('"authToken" is missing')
-    if lock.get("port", port) != port:
+    if lock.port not in (None, port):
         wrong.append('"port" differs from the file\'s name')
-    folders = lock.get("workspaceFolders")
-    listed = [folder for folder in folders if isinstance(folder, str)] if isinstance(folders, list) else []
+    listed = lock.workspace_folders
     if not listed:
         wrong.append('"workspaceFolders" is empty')
     elif not all(Path(folder).is_absolute() for folder in listed):
@@ -108,14 +106,14 @@ def _lock_content(file: Path, lock: Lock, port: int, vault: Path) -> Check:
     elif os.path.realpath(vault) not in listed:
         wrong.append('"workspaceFolders" does not name the vault\'s real folder')
     if wrong:
-        return Check(name, "bad", "; ".join(wrong), "Restart `vaultbridge serve`: it writes the lock anew.")
+        return Check(name, "bad", "; ".join(wrong), "Restart `vaultbridge serve`: it writes a new lock.")
     return Check(name, "good", "complete, and named by its port")
 
 
 def _private(file: Path) -> Check:
     name = f"privacy of {file.name}"
     if os.name != "posix":
-        return Check(name, "unknown", "cannot be told on this system")
+        return Check(name, "unknown", "cannot be checked on this system")
     modes = stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(file.parent.stat().st_mode)
     if modes[0] & 0o077 or modes[1] & 0o077:
         advice = f"Run: chmod 700 {file.parent} && chmod 600 {file}"
@@ -136,7 +134,7 @@ def _listens(port: int) -> Check:
 
 
 def _only_loopback(port: int) -> Check:
-    """Tried, not read from a table: whether this machine's own outer address accepts too."""
+    """Tries whether this machine's outer addresses accept connections too."""
     name = "bound to loopback only"
     for address in _outer_addresses():
         try:
@@ -157,28 +155,28 @@ def _outer_addresses() -> list[str]:
     return sorted(address for address in addresses if not address.startswith("127."))
 
 
-def _answers(port: int, token: object) -> Check:
-    """What seed 001 tries with curl: an upgrade, once without the token and once with it."""
+def _answers(port: int, token: str) -> Check:
+    """Tries what seed 001 tries with curl: an upgrade, once without the token and once with it."""
     name = "WebSocket handshake"
     try:
-        without = _upgrade(port, None)
-        with_token = _upgrade(port, token) if isinstance(token, str) else None
+        without = _upgrade(port, "")
+        with_token = _upgrade(port, token) if token else None
     except OSError as error:
         return Check(name, "bad", f"no answer: {error.strerror or error}", "Start `vaultbridge serve`.")
     if without != 401:
-        found = f"an upgrade without a token was answered {without}, not 401"
+        found = f"an upgrade without a token was answered with {without}, not 401"
         return Check(
             name, "bad", found, f"Another program listens on port {port}: choose another with --port."
         )
     if with_token == 503:
-        return Check(name, "warning", "all connections are taken", "Close some Claude Code sessions.")
+        return Check(name, "warning", "all connections are in use", "Close some Claude Code sessions.")
     if with_token is not None and with_token != 101:
-        found = f"the lock's token was answered {with_token}"
+        found = f"an upgrade with the lock's token was answered with {with_token}"
         return Check(name, "bad", found, "The lock is older than the server: restart `vaultbridge serve`.")
     return Check(name, "good", "refused without the token, accepted with it")
 
 
-def _upgrade(port: int, token: str | None) -> int:
+def _upgrade(port: int, token: str) -> int:
     lines = [
         "GET / HTTP/1.1",
         f"Host: 127.0.0.1:{port}",
@@ -197,7 +195,7 @@ def _upgrade(port: int, token: str | None) -> int:
 
 def _stale(folders: Sequence[Path]) -> Check:
     name = "locks of dead processes"
-    dead = [file for folder in folders for file in list_lock_files(folder) if _is_dead(file)]
+    dead = [file for file, lock in _all_locks(folders) if lock.is_stale]
     if dead:
         listed = ", ".join(str(file) for file in dead[:5])
         return Check(
@@ -206,26 +204,24 @@ def _stale(folders: Sequence[Path]) -> Check:
     return Check(name, "good", "none")
 
 
-def _is_dead(file: Path) -> bool:
-    lock = _read(file)
-    return isinstance(lock, dict) and isinstance(lock.get("pid"), int) and not is_process_alive(lock["pid"])
+def _all_locks(folders: Sequence[Path]) -> list[tuple[Path, LockFile]]:
+    files = [file for folder in folders for file in list_lock_files(folder)]
+    return [(file, lock) for file in files if (lock := read_lock(file)) is not None]
 
 
 def _only_match(folders: Sequence[Path], vault: Path, port: int) -> Check:
-    """Auto-connect needs exactly one lock that fits the working directory."""
+    """Claude Code connects by itself only when exactly one lock matches its working directory."""
     name = "no other editor claims the vault"
     real = _norm(os.path.realpath(vault))
     rivals = set()
-    for folder in folders:
-        for file in list_lock_files(folder):
-            lock = _read(file)
-            if file.stem == str(port) or not isinstance(lock, dict) or _is_dead(file):
-                continue
-            claimed = [_norm(one) for one in lock.get("workspaceFolders") or [] if isinstance(one, str)]
-            if any(real == one or real.startswith(one.rstrip("/") + "/") for one in claimed):
-                rivals.add(f"{lock.get('ideName', 'an editor')} on port {file.stem}")
+    for file, lock in _all_locks(folders):
+        if file.stem == str(port) or lock.is_stale:
+            continue
+        claimed = [_norm(folder) for folder in lock.workspace_folders]
+        if any(real == one or real.startswith(one.rstrip("/") + "/") for one in claimed):
+            rivals.add(f"{lock.ide_name or 'an editor'} on port {file.stem}")
     if rivals:
-        advice = "With several matches Claude Code does not connect by itself: choose with /ide."
+        advice = "Claude Code does not connect by itself when several match: choose with /ide."
         return Check(name, "warning", ", ".join(sorted(rivals)), advice)
     return Check(name, "good", "this bridge is the only one")
 
@@ -250,18 +246,6 @@ def _working_folder(working: Path, vault: Path) -> Check:
         return Check(name, "good", "inside the vault")
     advice = "Start Claude Code in the vault, or set CLAUDE_CODE_SSE_PORT to the bridge's port."
     return Check(name, "warning", "outside the vault: /ide does not list the bridge there", advice)
-
-
-def _read(file: Path) -> Lock | str:
-    """The lock, or "missing" or "broken"."""
-    data = read_private(file)
-    if data is None:
-        return "missing"
-    try:
-        value = msgspec.json.decode(data)
-    except JSON_ERRORS:
-        return "broken"
-    return value if isinstance(value, dict) else "broken"
 
 
 def _norm(path: str) -> str:

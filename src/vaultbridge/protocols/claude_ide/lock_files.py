@@ -1,9 +1,10 @@
-"""Lock files: how Claude Code finds a bridge.
+"""Lock files: how Claude Code finds a bridge. The only reader and writer of them.
 
-A file `<port>.lock` where every client finds it, and finds it once: a client that scans two places and finds
-a bridge in both lists it twice and no longer connects by itself. We write and remove our own, and sweep away
-what dead processes left; other editors keep theirs in the same folders, and those are never touched. Which
-release scans which place stands in docs/claude-code.md; `lock_folders` and `scanned_folders` follow it.
+A file `<port>.lock` lies where every client finds it, and finds it once: a client that scans two folders and
+finds the bridge in both lists it twice and no longer connects by itself. We write and remove our own locks
+and sweep away those of dead processes; the locks of other living editors lie in the same folders and are
+never touched. docs/claude-code.md has the table of which release scans which folder; `lock_folders` and
+`scanned_folders` follow it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -22,7 +23,7 @@ from vaultbridge.errors import JSON_ERRORS
 from vaultbridge.system import is_process_alive, make_private_folder, read_private, write_private
 
 LOCKS_PER_FOLDER: Final = 1000
-"""Lock files examined per folder: hundreds of dead ones have been seen, a runaway folder must not hang us."""
+"""Lock files read per folder: hundreds of dead ones have been seen, and a runaway folder must not hang us."""
 
 log = logging.getLogger("vaultbridge.ide")
 
@@ -30,16 +31,27 @@ _LOCK_NAME: Final = re.compile(r"[0-9]{1,5}\.lock")
 
 
 class LockFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """Seed 000's fields, a superset of seed 001's. `workspace_folders` are absolute real paths and never
-    empty: the client offers the bridge only inside one of them."""
+    """Seed 000's fields, a superset of seed 001's. `workspace_folders` are absolute real paths; ours are
+    never empty, because the client offers the bridge only inside one of them.
 
-    pid: int
-    workspace_folders: tuple[str, ...]
-    ide_name: str
-    transport: str
-    running_in_windows: bool
-    auth_token: str
-    port: int
+    Other editors write fewer fields: a missing one has its default here.
+    """
+
+    pid: int | None = None
+    workspace_folders: tuple[str, ...] = ()
+    ide_name: str = ""
+    transport: str = ""
+    running_in_windows: bool = False
+    auth_token: str = ""
+    port: int | None = None
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the process that wrote this lock is known to be dead. A process of another system (Windows
+        seen from WSL) cannot be asked."""
+        if self.pid is None or self.running_in_windows != (os.name == "nt"):
+            return False
+        return not is_process_alive(self.pid)
 
 
 def make_lock(
@@ -47,7 +59,7 @@ def make_lock(
 ) -> LockFile:
     return LockFile(
         pid=os.getpid() if pid is None else pid,
-        # The client compares with its own real working directory, so a symlink would hide us.
+        # The client compares these with its real working directory, so a symlink would hide us.
         workspace_folders=tuple(dict.fromkeys(os.path.realpath(folder) for folder in folders)),
         ide_name=ide_name,
         transport="ws",
@@ -58,19 +70,19 @@ def make_lock(
 
 
 def lock_folders(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
-    """Where our lock goes, so that each client finds it exactly once.
+    """Where we write our lock, so that each client finds it exactly once.
 
-    `$CLAUDE_CONFIG_DIR/ide` when the variable is set: every release that knows it looks there, the newest in
-    `~/.claude/ide` as well. Else `~/.claude/ide`, and the XDG place besides when its `claude` folder exists:
-    the only releases that look there look nowhere else.
+    `$CLAUDE_CONFIG_DIR/ide` when the variable is set: every release that knows it scans that folder, and the
+    newest scans `~/.claude/ide` as well. Otherwise `~/.claude/ide`, and also the XDG folder when its `claude`
+    folder exists: the only releases that scan that one scan nothing else.
     """
     chosen = _chosen(environ)
     return _unique([chosen] if chosen is not None else [home / ".claude" / "ide", *_xdg(environ, home)])
 
 
 def scanned_folders(environ: Mapping[str, str], home: Path, *, older: bool = True) -> tuple[Path, ...]:
-    """Every place where the newest release looks, and with `older` where some release did; ours first. A dead
-    lock in any of them may mislead a client."""
+    """Every folder that the newest release scans, and with `older` those that some release did; ours first.
+    A dead lock in any of them may mislead a client."""
     chosen = _chosen(environ)
     places = [home / ".claude" / "ide"] if chosen is None else [chosen, home / ".claude" / "ide"]
     return _unique([*places, *(_xdg(environ, home) if older else ())])
@@ -96,8 +108,8 @@ def _unique(folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 class LockFiles:
-    """Our lock in each of `folders`. `write` again when something changed; `remove` at the end. Dead locks
-    are swept from `swept` too."""
+    """Our lock in each of `folders`. Call `write` again when something has changed, and `remove` at the end.
+    `sweep` also looks in the folders `swept`."""
 
     def __init__(self, folders: Sequence[Path], *, swept: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
@@ -109,8 +121,8 @@ class LockFiles:
         return self._folders
 
     def write(self, lock: LockFile) -> tuple[Path, ...]:
-        """Write it everywhere and give the files written. A folder that cannot be written is logged and left
-        out: the other places still work. A lock under an older port of ours is removed."""
+        """Write it to every folder and return the files written. A folder that cannot be written is logged
+        and skipped: the others still work. Our lock for an earlier port is removed."""
         if self._written is not None and self._written.port != lock.port:
             self.remove()
         self._written = lock
@@ -122,13 +134,13 @@ class LockFiles:
                 make_private_folder(folder)
                 write_private(file, data)
             except OSError as error:
-                log.warning("No lock file in %s: %s", folder, error.strerror)
+                log.warning("Could not write a lock file in %s: %s", folder, error.strerror)
             else:
                 written.append(file)
         return tuple(written)
 
     def remove(self) -> None:
-        """Take away our own files, and only if they still are ours."""
+        """Remove our own files, but only while they are still ours."""
         lock = self._written
         if lock is None:
             return
@@ -140,14 +152,12 @@ class LockFiles:
                     file.unlink()
 
     def sweep(self) -> tuple[Path, ...]:
-        """Remove the locks of processes that are dead; gives what was removed.
-
-        A lock that cannot be read, or whose process lives in another system (Windows seen from WSL), stays.
-        """
+        """Remove the locks of dead processes, and return their files. A lock that cannot be read stays."""
         removed = []
         for folder in self._swept:
             for file in list_lock_files(folder):
-                if is_stale(file):
+                lock = read_lock(file)
+                if lock is not None and lock.is_stale:
                     with contextlib.suppress(OSError):
                         file.unlink()
                         removed.append(file)
@@ -155,7 +165,7 @@ class LockFiles:
 
 
 def list_lock_files(folder: Path) -> list[Path]:
-    """The lock files of a folder, by name; none when it cannot be read."""
+    """The lock files in a folder, sorted by name; none when the folder cannot be read."""
     try:
         names = sorted(entry.name for entry in folder.iterdir() if _LOCK_NAME.fullmatch(entry.name))
     except OSError:
@@ -164,26 +174,17 @@ def list_lock_files(folder: Path) -> list[Path]:
 
 
 def read_lock(file: Path) -> LockFile | None:
-    """A lock as we write it; None for anything else, also for other editors' forms."""
+    """Any editor's lock; None when it cannot be read or is no JSON object. A member of the wrong type counts
+    as missing."""
     data = read_private(file)
     try:
-        return None if data is None else msgspec.json.decode(data, type=LockFile)
+        value = None if data is None else msgspec.json.decode(data)
     except JSON_ERRORS:
         return None
-
-
-class _Owner(msgspec.Struct, rename="camel"):
-    pid: int
-    running_in_windows: bool = False
-
-
-def is_stale(file: Path) -> bool:
-    """Whether the process that wrote this lock is known to be dead."""
-    data = read_private(file)
-    try:
-        owner = None if data is None else msgspec.json.decode(data, type=_Owner)
-    except JSON_ERRORS:
-        return False
-    if owner is None or owner.running_in_windows != (os.name == "nt"):
-        return False
-    return not is_process_alive(owner.pid)
+    if not isinstance(value, dict):
+        return None
+    members: dict[str, Any] = {}
+    for field in msgspec.structs.fields(LockFile):
+        with contextlib.suppress(msgspec.ValidationError, KeyError):
+            members[field.name] = msgspec.convert(value[field.encode_name], field.type)
+    return LockFile(**members)
