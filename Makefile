@@ -34,7 +34,7 @@ bench: $(READY)  ## every measurement, as ratios within one run
 	for file in benchmarks/*_bench.py; do $(BIN)/python $$file || exit 1; done
 
 generate: $(READY)  ## every generated file: schemas, the list of tools, reference pages
-	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md
+	$(BIN)/python -m vaultbridge.tools.generate docs/tools.md docs/cli.md
 	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
 	$(BIN)/python tests/requirements/document.py
 

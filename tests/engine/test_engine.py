@@ -27,8 +27,8 @@ from vaultbridge.engine.operations import (
     SetProperty,
     SetTask,
     Write,
-    parse_operations,
 )
+from vaultbridge.engine.vocabulary import parse_operations
 from vaultbridge.errors import (
     EditRefused,
     EngineFailure,
@@ -346,7 +346,7 @@ def test_a_note_that_icloud_has_not_downloaded_is_told_as_such(make_vault: MakeV
         ("append", "`op` is one of: create,"),
         (
             {"op": "append", "note": "A"},
-            "The fields of append: note, content, [heading], [block], [create], [expected].",
+            "The fields of append: note, content, [heading], [create], [block], [expected].",
         ),
         ([{"op": "delete", "note": "A", "sure": True}], "The fields of delete: note, [expected]."),
     ],

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.operations import Append, Insert, SetProperty
-from vaultbridge.engine.templates import inserting, template_path
-from vaultbridge.errors import EditRefused, NoteNotFound
+from vaultbridge.engine.operations import Append, Insert, InsertTemplate, NoteEdit, SetProperty
+from vaultbridge.engine.templates import merge_template, template_path
+from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.vault.paths import VaultPath
 
 MakeVault = Callable[..., Engine]
@@ -25,21 +25,26 @@ FILES = {
 N = VaultPath("N.md")
 
 
+def merge(engine: Engine, template: str, *, heading: str = "", line: int = 0) -> list[NoteEdit]:
+    text = engine.expand(template, "N")
+    return merge_template(text, template, engine.view(N).note, N, heading=heading, line=line)
+
+
 def test_own_values_stay_and_lists_are_joined(make_vault: MakeVault) -> None:
     engine = make_vault(FILES)
-    assert inserting(engine, "P", N, expected="h") == [
-        Append(note=N, content="body N\n", expected="h"),
-        SetProperty(note=N, name="Tags", value=["a", "b"], expected="h"),
-        SetProperty(note=N, name="aliases", value="Q", expected="h"),
+    assert merge(engine, "P") == [
+        Append(note=N, content="body N\n"),
+        SetProperty(note=N, name="Tags", value=["a", "b"]),
+        SetProperty(note=N, name="aliases", value="Q"),
     ]
 
 
 def test_text_goes_to_its_place_before_properties_move_the_lines(make_vault: MakeVault) -> None:
     engine = make_vault(FILES)
-    first = inserting(engine, "P", N, line=6)[0]
+    first = merge(engine, "P", line=6)[0]
     assert first == Insert(note=N, line=6, content="body N\n")
-    assert inserting(engine, "P", N, heading="H")[0] == Append(note=N, content="body N\n", heading="H")
-    assert inserting(engine, "Only", N) == [SetProperty(note=N, name="x", value=1)]
+    assert merge(engine, "P", heading="H")[0] == Append(note=N, content="body N\n", heading="H")
+    assert merge(engine, "Only") == [SetProperty(note=N, name="x", value=1)]
 
 
 def test_a_template_lies_in_its_folder_first(make_vault: MakeVault) -> None:
@@ -52,4 +57,13 @@ def test_a_template_lies_in_its_folder_first(make_vault: MakeVault) -> None:
 
 def test_a_template_that_cannot_be_read_is_refused(make_vault: MakeVault) -> None:
     with pytest.raises(EditRefused):
-        inserting(make_vault(FILES), "Bad", N)
+        merge(make_vault(FILES), "Bad")
+
+
+def test_inserting_a_template_is_one_change_of_the_note_that_was_seen(make_vault: MakeVault) -> None:
+    engine = make_vault(FILES)
+    with pytest.raises(StaleWrite):
+        engine.apply([InsertTemplate(note="N", template="P", expected="0" * 16)])
+    engine.apply([InsertTemplate(note="N", template="P", expected=engine.view(N).hash)])
+    assert engine.view(N).text.endswith("---\ntext\nbody N\n")
+    assert engine.history()[0].label == "insert template"

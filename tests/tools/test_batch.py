@@ -41,6 +41,16 @@ def test_a_batch_is_one_change_that_is_undone_as_one(small: Small) -> None:
     assert after == before
 
 
+def test_a_template_goes_into_a_note_that_the_batch_made(small: Small) -> None:
+    harness = small({"T.md": "---\nk: 1\n---\nfrom {{title}}\n"})
+    operations = [
+        {"op": "create", "name": "N", "content": "n\n"},
+        {"op": "insert_template", "name": "N", "template": "T"},
+    ]
+    harness.data("batch", operations=operations)
+    assert harness.read("N.md") == "---\nk: 1\n---\nn\nfrom N\n"
+
+
 def test_one_failing_operation_stops_all(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     good = {"op": "append", "name": "A", "content": "x"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from support.tools import ToolHarness
+from vaultbridge.engine.vocabulary import OPERATIONS, list_arguments
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound, StaleWrite
-from vaultbridge.tools.edit_note import EditOp
+from vaultbridge.tools.edit_note import EDIT_OPS
 from vaultbridge.vault.read import content_hash
 
 Small = Callable[..., ToolHarness]
@@ -41,6 +42,8 @@ EDITS: list[tuple[str, dict[str, Any], str, str]] = [
     ("set_task", {"line": 8, "status": "done"}, "- [ ]", "- [x]"),
     ("rename_heading", {"heading": "Two", "to": "Zwei"}, "## Two", "## Zwei"),
     ("rename_block", {"block": "b1", "to": "b2"}, "^b1", "^b2"),
+    ("insert_template", {"template": "T"}, "third\n", "third\nfrom T\n"),
+    ("insert_template", {"template": "T", "line": 7}, "## Two", "from T\n## Two"),
 ]
 
 
@@ -48,7 +51,7 @@ EDITS: list[tuple[str, dict[str, Any], str, str]] = [
 def test_every_op_does_what_it_says(
     small: Small, op: str, fields: dict[str, Any], old: str, new: str
 ) -> None:
-    harness = small({"A.md": NOTE})
+    harness = small({"A.md": NOTE, "T.md": "from T\n"})
     data = harness.data("edit_note", name="A", op=op, expected=content_hash(NOTE.encode()), **fields)
     now = harness.read("A.md")
     wanted = NOTE.replace("i", "I") if fields.get("all") else NOTE.replace(old, new, 1)
@@ -57,7 +60,7 @@ def test_every_op_does_what_it_says(
 
 
 def test_no_op_is_without_a_test() -> None:
-    assert {edit[0] for edit in EDITS} == set(get_args(EditOp))
+    assert {edit[0] for edit in EDITS} == set(EDIT_OPS)
 
 
 def test_links_follow_a_renamed_heading_and_the_files_are_told(small: Small) -> None:
@@ -103,7 +106,7 @@ def test_the_journal_knows_who_asked(small: Small) -> None:
 @pytest.mark.parametrize(
     ("arguments", "argument", "said"),
     [
-        ({"op": "append"}, "content", "append takes: content, heading, block"),
+        ({"op": "append"}, "content", "append takes: content, heading, create, block"),
         ({"op": "append", "content": "x", "line": 3}, "line", "does not belong to the op append"),
         ({"op": "insert", "content": "x"}, "line", "needs it"),
         ({"op": "insert", "content": "x", "line": "third"}, "line", "a whole number"),
@@ -184,3 +187,11 @@ def test_what_is_no_tag_is_refused_whether_the_vault_has_types_or_not(small: Sma
     assert harness.files() == {"A.md": b"x\n"}
     harness.data("edit_note", name="A", op="set_property", property="tags", value="#one")
     assert harness.read("A.md") == "---\ntags:\n  - one\n---\nx\n"
+
+
+def test_an_argument_has_one_type_whichever_op_takes_it() -> None:
+    """All ops share one flat form, so a word cannot be text for one and a number for another."""
+    types: dict[str, Any] = {}
+    for kind in OPERATIONS.values():
+        for argument in list_arguments(kind):
+            assert types.setdefault(argument.name, argument.type) == argument.type, argument.name

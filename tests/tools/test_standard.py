@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema, load_schema
-from vaultbridge.tools.generate import END, insert_reference, render_schemas
+from vaultbridge.tools.generate import END, OPERATIONS_END, fill_in, render_schemas
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
 LISTING_BYTES = 16_000
@@ -74,35 +74,43 @@ def test_the_kept_schemas_are_those_of_the_code() -> None:
         assert load_schema(tool.arguments) == derive_schema(tool.arguments)
 
 
-def test_the_page_about_tools_holds_the_reference_of_the_code() -> None:
-    page = PAGE.read_text("utf-8")
-    assert END in page
-    assert page == insert_reference(page), "run: python -m vaultbridge.tools.generate docs/tools.md"
+@pytest.mark.parametrize(
+    ("page", "ends"), [("tools.md", [END, OPERATIONS_END]), ("cli.md", [OPERATIONS_END])]
+)
+def test_the_pages_hold_what_is_generated_from_the_code(page: str, ends: list[str]) -> None:
+    text = (PAGE.parent / page).read_text("utf-8")
+    assert all(end in text for end in ends)
+    assert text == fill_in(text), "run: make generate"
 
 
 def test_the_page_explains_every_tool_op_and_profile() -> None:
     from typing import get_args
 
     from vaultbridge.tools.base.tool import Profile
-    from vaultbridge.tools.edit_note import BatchOp
+    from vaultbridge.tools.edit_note import BATCH_OPS
 
     prose, _, reference = PAGE.read_text("utf-8").partition("## Reference")
     for tool in STANDARD_TOOLS:
         assert f"### {tool.name}\n\n{tool.description}.\n" in reference
         for field in msgspec.structs.fields(tool.arguments):
             assert f"| `{field.name}` |" in reference
-    for word in (*get_args(BatchOp), *get_args(Profile)):
+    for word in (*BATCH_OPS, *get_args(Profile)):
         assert f"`{word}`" in prose
 
 
 def test_importing_the_catalog_loads_nothing_heavy() -> None:
-    """A client waits for the first listing: the engine, the index and YAML come with the first call."""
+    """A client waits for the first listing: the engine, the index and YAML come with the first call. Of the
+    engine only the operations are loaded, which the arguments of edit_note are made from."""
     heavy = ("yaml", "sqlite3", "watchfiles", "aiohttp", "multiprocessing", "difflib")
     ours = tuple(f"vaultbridge.{part}" for part in ("engine", "index", "bases", "vault"))
     code = (
-        "import sys; from vaultbridge.tools.standard import standard_catalog"
-        "; standard_catalog().list_tools();"
-        f"print(*[m for m in sys.modules if m.split('.')[0] in {heavy} or m.startswith({ours})])"
+        "import sys; from vaultbridge.tools.standard import standard_catalog;"
+        "standard_catalog().list_tools();"
+        f"print(*sorted(m for m in sys.modules if m.split('.')[0] in {heavy} or m.startswith({ours})))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ended.stdout.strip() == ""
+    assert ended.stdout.split() == [
+        "vaultbridge.engine",
+        "vaultbridge.engine.operations",
+        "vaultbridge.engine.vocabulary",
+    ]

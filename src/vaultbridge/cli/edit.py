@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from textwrap import fill
 
 import msgspec
 
@@ -14,15 +15,16 @@ EXAMPLES = """\
 examples:
   vaultbridge edit Notes '{"op":"append","note":"Inbox","content":"- [ ] call back"}'
   vaultbridge edit Notes '{"op":"set_property","note":"Plan","name":"status","value":"active"}' --dry-run
-  vaultbridge edit Notes - < batch.json      (a JSON list of operations: all of them or none)
-
-operations: create write append prepend insert replace_text replace_section apply_diff set_property
-  remove_property rename_property add_tag remove_tag rename_tag set_task rename_heading rename_block
-  move delete"""
+  vaultbridge edit Notes - < batch.json      (a JSON list of operations: all of them or none)"""
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("edit", "Change notes: one operation or several as one change.", epilog=EXAMPLES)
+    from vaultbridge.engine.vocabulary import offered_in
+
+    ops = fill(f"operations: {' '.join(offered_in('edit'))}", 100, subsequent_indent="  ")
+    parser = Parser(
+        "edit", "Change notes: one operation or several as one change.", epilog=f"{EXAMPLES}\n\n{ops}"
+    )
     parser.add_vault()
     parser.add_argument(
         "operations", metavar="JSON", nargs="+", help="an operation, a list of them, or - for stdin"
@@ -32,7 +34,8 @@ def main(argv: list[str]) -> int:
 
 
 def _edit(args: argparse.Namespace) -> int:
-    from vaultbridge.engine.operations import Operation, parse_operations
+    from vaultbridge.engine.operations import Operation
+    from vaultbridge.engine.vocabulary import parse_operations
 
     operations: list[Operation] = []
     for text in args.operations:

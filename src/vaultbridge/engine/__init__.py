@@ -1,5 +1,20 @@
-"""The one object that tools and commands hold, and the operations it carries out."""
+"""The one object that tools and commands hold, and the operations it carries out.
 
-from vaultbridge.engine.engine import Engine
+`Engine` is imported when it is asked for: a client that only lists tools needs `engine.operations` and should
+not wait for the index.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.engine import Engine
 
 __all__ = ["Engine"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Engine":
+        from vaultbridge.engine.engine import Engine
+
+        return Engine
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

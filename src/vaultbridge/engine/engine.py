@@ -21,16 +21,18 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.drafting import concerns_others, described, draft_of, takes_others_along
 from vaultbridge.engine.finder import Finder
 from vaultbridge.engine.history import HistoryEntry, HistoryView, changed_files
 from vaultbridge.engine.index_sync import IndexSync
-from vaultbridge.engine.naming import NamingContext
-from vaultbridge.engine.operations import Operation, Outcome, renamed
+from vaultbridge.engine.naming import OperationContext
+from vaultbridge.engine.operate import make_draft
+from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.read_cache import ReadCache, Reading
 from vaultbridge.engine.reading import Part, excerpt, needs_structure, parse_file
 from vaultbridge.engine.redaction import unnamed
+from vaultbridge.engine.vocabulary import op_of, with_paths
 from vaultbridge.errors import (
     EngineFailure,
     NoteBusy,
@@ -312,20 +314,20 @@ class Engine:
     def _apply(self, operations: Sequence[Operation], *, dry_run: bool, label: str, actor: str) -> Outcome:
         asked = time.monotonic()
         self.root.check()
-        operations = [renamed(operation, self.make_vault_relative) for operation in operations]
+        operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
         self.freshness.settle()
-        around = self._surroundings()
+        context = self._operation_context()
         # Before the table is taken: in one of half the files every second link would mean nothing.
-        if any(concerns_others(operation, around) for operation in operations):
+        if any(operation.needs_index(context) for operation in operations):
             self.freshness.wait_complete()
-        if any(takes_others_along(operation, around) for operation in operations):
+        if any(operation.changes_other_files(context) for operation in operations):
             self.freshness.compare_since(asked)
         existing = None if self.scope.unrestricted else self.ask.existing
-        draft = draft_of(
-            operations, self._read, self.ask.table(), around, existing=existing, numbered=not label
+        draft = make_draft(
+            operations, self._read, self.ask.table(), context, existing=existing, numbered=not label
         )
         steps = draft.steps()
-        outcome = described(draft, steps, self.scope.visible, dry_run=dry_run)
+        outcome = describe(draft, steps, self.scope.visible, dry_run=dry_run)
         if dry_run or not steps:
             return outcome
         try:
@@ -343,9 +345,9 @@ class Engine:
             notices=(*outcome.notices, *applied.notices),
         )
 
-    def _surroundings(self) -> NamingContext:
+    def _operation_context(self) -> OperationContext:
         settings = self.settings
-        return NamingContext(
+        return OperationContext(
             find=self.find,
             stored=self._files.stored,
             spelled=self.root.match_spelling,
@@ -419,6 +421,5 @@ class Engine:
 
 def _label(operations: Sequence[Operation]) -> str:
     """A few words for the history."""
-    first = operations[0].__struct_config__.tag if operations else "nothing"
-    words = str(first).replace("_", " ")
+    words = op_of(operations[0]).replace("_", " ") if operations else "nothing"
     return words if len(operations) == 1 else f"{words} and {len(operations) - 1} more"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from vaultbridge.canvas.edit import CanvasEdit
 from vaultbridge.engine.engine import FileView
-from vaultbridge.engine.operations import Outcome, Write
+from vaultbridge.engine.operations import Write
+from vaultbridge.engine.outcome import Outcome
 from vaultbridge.errors import EditRefused, InvalidArgument, StaleWrite
 from vaultbridge.links.resolve import FileTable
 from vaultbridge.links.syntax import write_link

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.engine.operations import ChangedFile, FileChange
+from vaultbridge.engine.outcome import ChangedFile, FileChange
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, InvalidArgument
 from vaultbridge.links.resolve import name_key

@@ -39,7 +39,7 @@ def holds_text(path: str, data: bytes) -> bool:
     return path.lower().endswith(TEXT_SUFFIXES) or is_text(data)
 
 
-class NamingContext(Struct, frozen=True):
+class OperationContext(Struct, frozen=True):
     """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
     caller used; `stored` asks the disk how a visible file's path is spelled there, `spelled` how the folders
     of a new one's are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` asks
@@ -57,32 +57,32 @@ class NamingContext(Struct, frozen=True):
     scope: Scope
 
 
-def existing(draft: Draft, name: str, around: NamingContext) -> VaultPath:
+def existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
     """The file of the draft that a caller names: a path, a path without `.md`, or a name.
 
     Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
-    path = _named_in_draft(draft, name, around)
+    path = _named_in_draft(draft, name, context)
     if path is None:
-        path = around.find(name)
+        path = context.find(name)
         if not draft.exists(path):
             if draft.left(path):
                 raise NoteNotFound(name)
             draft.notice_file(path)
-    around.check_named(path)
+    context.check_named(path)
     return path
 
 
-def _named_in_draft(draft: Draft, name: str, around: NamingContext) -> VaultPath | None:
+def _named_in_draft(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
     for spelled in (name, f"{name}.md"):
         try:
             path = vault_path(spelled)
         except InvalidArgument:
             continue
         for found in same_path(draft, path):
-            if around.scope.visible(found):
+            if context.scope.visible(found):
                 return found
     made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
-    return made[0] if len(made) == 1 and around.scope.visible(made[0]) else None
+    return made[0] if len(made) == 1 and context.scope.visible(made[0]) else None
 
 
 def same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
@@ -100,15 +100,15 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
     return new_vault_path(spelled)
 
 
-def as_made(draft: Draft, path: VaultPath, around: NamingContext) -> VaultPath:
+def as_made(draft: Draft, path: VaultPath, context: OperationContext) -> VaultPath:
     """What a new file at this path will be called: folders that differ only in case or Unicode form are one
     folder, so it goes into the one that is there, on disk or in the draft. A hidden path stays as it was
     written: how a hidden folder is spelled is nobody's business."""
-    if not around.scope.visible(path):
+    if not context.scope.visible(path):
         return path
-    path = around.spelled(path)
+    path = context.spelled(path)
     folder = folder_of(path)
-    if not folder or around.is_folder(folder):
+    if not folder or context.is_folder(folder):
         return path
     key = name_key(folder)
     for made in draft.made():
@@ -120,19 +120,19 @@ def as_made(draft: Draft, path: VaultPath, around: NamingContext) -> VaultPath:
     return path
 
 
-def is_folder(draft: Draft, path: VaultPath, around: NamingContext) -> bool:
+def is_folder(draft: Draft, path: VaultPath, context: OperationContext) -> bool:
     """Whether there is a folder, as the draft stands: the disk knows empty ones too, the draft its own."""
-    on_disk = around.is_folder(path) and not draft.left(path)
+    on_disk = context.is_folder(path) and not draft.left(path)
     return on_disk or any(is_under(made, path) for made in draft.made())
 
 
-def as_folder(draft: Draft, name: str, around: NamingContext) -> VaultPath | None:
+def as_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
     """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
     try:
         folder = vault_path(name)
     except InvalidArgument:
         return None
-    if not around.scope.visible(folder) or not is_folder(draft, folder, around):
+    if not context.scope.visible(folder) or not is_folder(draft, folder, context):
         return None
     if name.endswith("/"):
         return folder
@@ -140,9 +140,9 @@ def as_folder(draft: Draft, name: str, around: NamingContext) -> VaultPath | Non
     return None if as_file else folder
 
 
-def files_under(draft: Draft, folder: VaultPath, around: NamingContext) -> list[VaultPath]:
+def files_under(draft: Draft, folder: VaultPath, context: OperationContext) -> list[VaultPath]:
     files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
-    if not all(map(around.scope.visible, files)):
+    if not all(map(context.scope.visible, files)):
         raise EditRefused(
             f"{folder}/ holds files that may not be changed from here.", hint="Name single files."
         )

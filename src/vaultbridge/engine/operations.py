@@ -1,298 +1,458 @@
-"""What may be done to a vault, as a closed union of values.
+"""The operations that change a vault: each one is a Struct, with what it does beside it.
 
-One operation is one sentence a person or an assistant would say. The command line, the tools and a batch
-all build these; `engine.operate` carries them out on a draft of the vault. Nothing here reads or writes.
+Everything else is derived from the Structs by `engine.vocabulary`: what `batch` and `edit_note` take, their
+schemas, `vaultbridge edit`, and the tables in `docs/tools.md` and `docs/cli.md`. A new operation is a new
+class here and its test; `make generate` does the rest.
+Its fields become arguments (those without a default are needed), its docstring becomes its line in the
+documents, and `apply`, or `changes` for one that only edits a note's text, carries it out on a draft.
 
-`note` is a note's name or path as the caller wrote it. `expected` is the content hash the caller saw: the
-operation is refused when the note is another by now. `heading` is a heading path (`"Plan#Week 1"`),
-`block` a block id without `^`; at most one of the two is given.
+Operations of more than a few lines have their code in `engine.operate`. It is imported when an operation is
+carried out: a client that lists tools loads this module, and should not wait for the rest of the engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, get_args
+import contextlib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
+
+if TYPE_CHECKING:
+    from vaultbridge.engine.draft import Draft
+    from vaultbridge.engine.naming import OperationContext
+    from vaultbridge.markdown.edits.change import Change
+    from vaultbridge.markdown.model import Note
+
+# What a field is, for a schema that every conversation pays for. `may_be_empty`: an empty value is a value.
+Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
+Heading = Annotated[str, Meta(description="Heading, or A#B")]
+CreateHeading = Annotated[bool, Meta(description="Make a missing heading")]
+Block = Annotated[str, Meta(description="Block id")]
+Line = Annotated[int, Meta(description="Line number")]
+PropertyName = Annotated[str, Meta(description="Its name")]
+TemplateName = Annotated[str, Meta(description="Its name")]
+Tag = Annotated[str, Meta(description="With or without #")]
+NewName = Annotated[str, Meta(description="New name")]
 
 
-class _Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="op"):
-    """The common base: the JSON form names the operation in `op` and refuses fields it does not know."""
+class Operation(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="op"):
+    """One change, as a person or an assistant would ask for it. In JSON, `op` names it.
+
+    `note` is a note's name or path as the caller wrote it. `expected` is the content hash that the caller
+    saw: the operation is refused when the note has changed since. `heading` is a heading path
+    (`"Plan#Week 1"`), `block` a block id without `^`; at most one of the two is given."""
+
+    OFFERED: ClassVar[frozenset[str]] = frozenset({"edit_note", "batch", "edit"})
+    """The tools and commands that take it."""
+    BRIEF: ClassVar[str] = ""
+    """Its arguments in a few words, for the description of `edit_note`."""
+    PATHS: ClassVar[tuple[str, ...]] = ("note", "template")
+    """Its fields that name a file or a folder."""
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        """Carry it out on the draft. Raises VaultbridgeErrors."""
+        raise NotImplementedError
+
+    def needs_index(self, context: OperationContext) -> bool:
+        """Whether every file of the vault has to be known, with its links, before it can be carried out."""
+        return True
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        """Whether files that it does not name are changed too: then none may be overlooked."""
+        return False
+
+    @classmethod
+    def parse_name(cls, name: str) -> dict[str, Any]:
+        """The fields that a tool's `name` gives."""
+        return {"note": name}
 
 
-class Create(_Operation, frozen=True, kw_only=True, tag="create"):
-    """A new note, or with `overwrite` the whole of an old one. `template` names a note to start from."""
-
+class _NamedOperation(Operation, frozen=True, kw_only=True):
     note: str
-    content: str = ""
-    overwrite: bool = False
-    template: str = ""
-    properties: dict[str, Any] = {}
     expected: str = ""
 
 
-class Write(_Operation, frozen=True, kw_only=True, tag="write"):
-    """The whole text of an existing note anew."""
+class NoteEdit(_NamedOperation, frozen=True, kw_only=True):
+    """An operation that changes the text of one note and nothing else."""
 
-    note: str
-    content: str
-    expected: str = ""
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import writable_note
 
+        path = writable_note(draft, self.note, context)
+        file = draft.open(path, expected=self.expected)
+        draft.edit(path, self.changes(file.text, file.note, context.settings.property_types))
 
-class Append(_Operation, frozen=True, kw_only=True, tag="append"):
-    """At the end of the note, of a section or of a block. With `create` a heading that the note does not have
-    is made at its end."""
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        """The edits of `text`, which `note` is parsed from. `types` are the vault's property types by
+        lower-case name. Raises EditRefused or InvalidArgument."""
+        raise NotImplementedError
 
-    note: str
-    content: str
-    heading: str = ""
-    block: str = ""
-    create: bool = False
-    expected: str = ""
-
-
-class Prepend(_Operation, frozen=True, kw_only=True, tag="prepend"):
-    """Right after the properties, the heading or before the block. With `create` a heading that the note does
-    not have is made at its end."""
-
-    note: str
-    content: str
-    heading: str = ""
-    block: str = ""
-    create: bool = False
-    expected: str = ""
+    def needs_index(self, context: OperationContext) -> bool:
+        return False
 
 
-class Insert(_Operation, frozen=True, kw_only=True, tag="insert"):
-    """Before `line`, counted from 1; one past the last line is the end."""
+class Create(_NamedOperation, frozen=True, kw_only=True, tag="create"):
+    """Create a note, or with `overwrite` replace all of an existing one. `template` names a note to start
+    from; `content` follows it."""
 
-    note: str
-    line: int
-    content: str
-    expected: str = ""
+    OFFERED = frozenset({"batch", "edit"})
 
+    content: Content = ""
+    overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] = False
+    template: TemplateName = ""
+    properties: Annotated[dict[str, Any], Meta(description="Properties by name")] = {}
 
-class ReplaceText(_Operation, frozen=True, kw_only=True, tag="replace_text"):
-    """`old` must stand in the note exactly once, unless `all`."""
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import create_note
 
-    note: str
-    old: str
-    new: str
-    all: bool = False
-    expected: str = ""
+        create_note(draft, self, context)
 
+    def needs_index(self, context: OperationContext) -> bool:
+        from vaultbridge.engine.naming import new_note_path
 
-class ReplaceSection(_Operation, frozen=True, kw_only=True, tag="replace_section"):
-    """The body under a heading (the heading stays), or a block (its id stays)."""
-
-    note: str
-    content: str
-    heading: str = ""
-    block: str = ""
-    expected: str = ""
+        try:
+            return context.stored(new_note_path(self.note, context.settings)) is None
+        except VaultbridgeError:
+            return False  # It will be refused, and the refusal names its place in the batch.
 
 
-class ApplyDiff(_Operation, frozen=True, kw_only=True, tag="apply_diff"):
-    """A unified diff of one note."""
+class Write(_NamedOperation, frozen=True, kw_only=True, tag="write"):
+    """Replace the whole text of an existing file."""
 
-    note: str
-    diff: str
-    expected: str = ""
+    BRIEF = "all content"
 
+    content: Content
 
-class SetProperty(_Operation, frozen=True, kw_only=True, tag="set_property"):
-    note: str
-    name: str
-    value: Any
-    expected: str = ""
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import write_text
 
+        write_text(draft, self, context)
 
-class RemoveProperty(_Operation, frozen=True, kw_only=True, tag="remove_property"):
-    note: str
-    name: str
-    expected: str = ""
+    def needs_index(self, context: OperationContext) -> bool:
+        return False
 
 
-class RenameProperty(_Operation, frozen=True, kw_only=True, tag="rename_property"):
-    note: str
-    name: str
-    to: str
-    expected: str = ""
+def _check_one_place(heading: str, block: str) -> None:
+    if heading and block:
+        raise InvalidArgument("Give heading or block, not both.", argument="block")
 
 
-class AddTag(_Operation, frozen=True, kw_only=True, tag="add_tag"):
-    note: str
-    tag: str
-    expected: str = ""
+class _Addition(NoteEdit, frozen=True, kw_only=True):
+    BRIEF = "content, at heading or block"
+    FIRST: ClassVar[bool]
+
+    content: Content
+    heading: Heading = ""
+    create: CreateHeading = False
+    block: Block = ""
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits import sections
+        from vaultbridge.markdown.edits import text as whole
+        from vaultbridge.markdown.sections import has_section
+
+        _check_one_place(self.heading, self.block)
+        if self.heading and self.create and not has_section(text, note, self.heading):
+            return sections.append_section(text, note, self.heading, self.content)
+        if self.heading:
+            under = sections.prepend_under_heading if self.FIRST else sections.append_under_heading
+            return under(text, note, self.heading, self.content)
+        if self.block:
+            beside = sections.prepend_before_block if self.FIRST else sections.append_after_block
+            return beside(text, note, self.block, self.content)
+        return (whole.prepend if self.FIRST else whole.append)(text, note, self.content)
 
 
-class RemoveTag(_Operation, frozen=True, kw_only=True, tag="remove_tag"):
-    note: str
-    tag: str
-    expected: str = ""
+class Append(_Addition, frozen=True, kw_only=True, tag="append"):
+    """Add text at the end of the note, of the section under `heading`, or after `block`. With `create`, a
+    heading that the note does not have is made at its end."""
+
+    FIRST = False
 
 
-class RenameTag(_Operation, frozen=True, kw_only=True, tag="rename_tag"):
-    """In one note, or in the whole vault when `note` is empty. Nested tags follow."""
+class Prepend(_Addition, frozen=True, kw_only=True, tag="prepend"):
+    """Add text right after the properties, right after `heading`, or before `block`. With `create`, a heading
+    that the note does not have is made at its end."""
 
-    tag: str
-    to: str
+    FIRST = True
+
+
+class ReplaceSection(NoteEdit, frozen=True, kw_only=True, tag="replace_section"):
+    """Replace what stands under `heading` (the heading stays), or `block` (its id stays). One of the two is
+    needed."""
+
+    BRIEF = "content, at heading or block"
+
+    content: Content
+    heading: Heading = ""
+    block: Block = ""
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits import sections
+
+        _check_one_place(self.heading, self.block)
+        if self.heading:
+            return sections.replace_under_heading(text, note, self.heading, self.content)
+        if self.block:
+            return sections.replace_block(text, note, self.block, self.content)
+        raise InvalidArgument("Which section? Give heading or block.", argument="heading")
+
+
+class Insert(NoteEdit, frozen=True, kw_only=True, tag="insert"):
+    """Insert text before `line`, counted from 1. One past the last line is the end."""
+
+    BRIEF = "content before line"
+
+    line: Line
+    content: Content
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.text import insert_at_line
+
+        return insert_at_line(text, self.line, self.content)
+
+
+class ReplaceText(NoteEdit, frozen=True, kw_only=True, tag="replace_text"):
+    """Replace `old`, which must occur in the note exactly once, unless `all` is set."""
+
+    BRIEF = "old, new"
+
+    old: Annotated[str, Meta(description="Must occur once, unless all")]
+    new: Annotated[str, Meta(description="Text in its place", extra={"may_be_empty": True})]
+    all: Annotated[bool, Meta(description="Every occurrence")] = False
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.text import replace_text
+
+        return replace_text(text, self.old, self.new, every=self.all)
+
+
+class ApplyDiff(NoteEdit, frozen=True, kw_only=True, tag="apply_diff"):
+    """Apply a unified diff of this note."""
+
+    diff: Annotated[str, Meta(description="Unified diff")]
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.unified_diff import apply_diff
+
+        return apply_diff(text, self.diff)
+
+
+class SetProperty(NoteEdit, frozen=True, kw_only=True, tag="set_property"):
+    """Set a property, in the form of the type that the vault gives it."""
+
+    BRIEF = "property, value"
+
+    name: PropertyName
+    value: Annotated[Any, Meta(description="Any JSON", extra={"may_be_empty": True})]
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.properties import set_property
+        from vaultbridge.markdown.edits.property_types import coerce_value, property_type
+
+        return set_property(text, note, self.name, coerce_value(self.value, property_type(self.name, types)))
+
+
+class RemoveProperty(NoteEdit, frozen=True, kw_only=True, tag="remove_property"):
+    """Remove a property."""
+
+    name: PropertyName
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.properties import remove_property
+
+        return remove_property(text, note, self.name)
+
+
+class AddTag(NoteEdit, frozen=True, kw_only=True, tag="add_tag"):
+    """Add a tag to the note's properties."""
+
+    tag: Tag
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.tags import add_tag
+
+        return add_tag(text, note, self.tag)
+
+
+class RemoveTag(NoteEdit, frozen=True, kw_only=True, tag="remove_tag"):
+    """Remove a tag from the note's properties and its text."""
+
+    tag: Tag
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.tags import remove_tag
+
+        return remove_tag(text, note, self.tag)
+
+
+_TASK_ADDRESS: Final = re.compile(r"(.+\.md):(\d{1,9})")
+"""A task as the tool `tasks` lists it."""
+
+_STATUSES: Final = {"done": "x", "open": " ", "todo": " "}
+
+
+class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
+    """Set the status of one task, found by `line` or by `text`. `status` is one character, `toggle`, `done`
+    or `open`."""
+
+    BRIEF = "line or text, status"
+
+    line: Line = 0
+    text: Annotated[str, Meta(description="Task text")] = ""
+    status: Annotated[str, Meta(description="One character, or toggle")] = "toggle"
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.tasks import find_task, set_task
+
+        task = find_task(note, line=self.line, text=self.text)
+        return set_task(text, task, _STATUSES.get(self.status, self.status))
+
+    @classmethod
+    def parse_name(cls, name: str) -> dict[str, Any]:
+        found = _TASK_ADDRESS.fullmatch(name)
+        return {"note": found[1], "line": int(found[2])} if found else {"note": name}
+
+
+_RENAMED: Final = 'to, links follow (rename_tag with name "": everywhere)'
+
+
+class RenameProperty(NoteEdit, frozen=True, kw_only=True, tag="rename_property"):
+    """Rename a property of the note."""
+
+    BRIEF = _RENAMED
+
+    name: PropertyName
+    to: NewName
+
+    def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
+        from vaultbridge.markdown.edits.properties import rename_property
+
+        return rename_property(text, note, self.name, self.to)
+
+
+class RenameTag(Operation, frozen=True, kw_only=True, tag="rename_tag"):
+    """Rename a tag and those nested in it, in one note, or in the whole vault when `note` is empty."""
+
+    BRIEF = _RENAMED
+
+    tag: Tag
+    to: NewName
     note: str = ""
     expected: str = ""
 
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import rename_tag
 
-class SetTask(_Operation, frozen=True, kw_only=True, tag="set_task"):
-    """One task, by its line or by its text. `status` is one character, or "toggle"."""
+        rename_tag(draft, self, context)
 
-    note: str
-    line: int = 0
-    text: str = ""
-    status: str = "toggle"
-    expected: str = ""
+    def needs_index(self, context: OperationContext) -> bool:
+        return not self.note
 
-
-class RenameHeading(_Operation, frozen=True, kw_only=True, tag="rename_heading"):
-    """The heading and every link to it, in all notes."""
-
-    note: str
-    heading: str
-    to: str
-    expected: str = ""
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return not self.note
 
 
-class RenameBlock(_Operation, frozen=True, kw_only=True, tag="rename_block"):
-    """The block id and every link to it, in all notes."""
+class _RenameTarget(_NamedOperation, frozen=True, kw_only=True):
+    BRIEF = _RENAMED
 
-    note: str
-    block: str
-    to: str
-    expected: str = ""
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
 
 
-class Move(_Operation, frozen=True, kw_only=True, tag="move"):
-    """A note, an attachment or a folder to a new path, with every link to it rewritten. A `to` that ends
-    with `/` names the folder to move into, and so, for a file, does the name of a folder that is there; one
-    without an extension keeps the old one's."""
+class RenameHeading(_RenameTarget, frozen=True, kw_only=True, tag="rename_heading"):
+    """Rename a heading, and rewrite the links to it in all notes."""
 
-    note: str
-    to: str
-    expected: str = ""
+    heading: Heading
+    to: NewName
 
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import rename_target
+        from vaultbridge.links.heading_rename import plan_heading_rename
 
-class Delete(_Operation, frozen=True, kw_only=True, tag="delete"):
-    """A note, an attachment or a folder, to the trash that the vault's settings name."""
-
-    note: str
-    expected: str = ""
+        rename_target(draft, self, self.heading, self.to, context, plan=plan_heading_rename)
 
 
-class AddFile(_Operation, frozen=True, kw_only=True, tag="add_file"):
-    """A new attachment with these bytes."""
+class RenameBlock(_RenameTarget, frozen=True, kw_only=True, tag="rename_block"):
+    """Rename a block id, and rewrite the links to it in all notes."""
+
+    block: Block
+    to: NewName
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import rename_target
+        from vaultbridge.links.heading_rename import plan_block_rename
+
+        rename_target(draft, self, self.block, self.to, context, plan=plan_block_rename)
+
+
+class InsertTemplate(NoteEdit, frozen=True, kw_only=True, tag="insert_template"):
+    """Insert a template's text at the end of the note or of the section under `heading`, or before `line`.
+    The template's properties are added to the note's own, which stay as they are."""
+
+    BRIEF = "template, at heading or line"
+
+    template: TemplateName
+    heading: Heading = ""
+    line: Line = 0
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import insert_template
+
+        insert_template(draft, self, context)
+
+
+class Move(_NamedOperation, frozen=True, kw_only=True, tag="move"):
+    """Move a note, an attachment or a folder to a new path, and rewrite every link to it. A `to` that ends
+    with `/` names the folder to move into, and so, for a file, does the name of an existing folder. Without
+    an extension, it keeps the old one."""
+
+    OFFERED = frozenset({"batch", "edit"})
+    PATHS = ("note", "to")
+
+    to: NewName
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import move_named
+
+        move_named(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        return True
+
+
+class Delete(_NamedOperation, frozen=True, kw_only=True, tag="delete"):
+    """Move a note, an attachment or a folder to the trash that the vault's settings name."""
+
+    OFFERED = frozenset({"batch", "edit"})
+
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import delete_named
+
+        delete_named(draft, self, context)
+
+    def changes_other_files(self, context: OperationContext) -> bool:
+        from vaultbridge.vault.paths import vault_path
+
+        with contextlib.suppress(InvalidArgument):
+            return context.is_folder(vault_path(self.note))
+        return False
+
+
+class AddFile(Operation, frozen=True, kw_only=True, tag="add_file"):
+    """Add an attachment with these bytes. Programs build it: JSON is no way to give bytes."""
+
+    OFFERED = frozenset()
+    PATHS = ("path",)
 
     path: str
     data: bytes
 
+    def apply(self, draft: Draft, context: OperationContext) -> None:
+        from vaultbridge.engine.operate import add_file
 
-Operation: TypeAlias = (
-    Create
-    | Write
-    | Append
-    | Prepend
-    | Insert
-    | ReplaceText
-    | ReplaceSection
-    | ApplyDiff
-    | SetProperty
-    | RemoveProperty
-    | RenameProperty
-    | AddTag
-    | RemoveTag
-    | RenameTag
-    | SetTask
-    | RenameHeading
-    | RenameBlock
-    | Move
-    | Delete
-    | AddFile
-)
-
-NoteEdit: TypeAlias = (
-    Append
-    | Prepend
-    | Insert
-    | ReplaceText
-    | ReplaceSection
-    | ApplyDiff
-    | SetProperty
-    | RemoveProperty
-    | RenameProperty
-    | AddTag
-    | RemoveTag
-    | SetTask
-)
-"""The operations that change the text of one note and nothing else."""
-
-FileChange = Literal["created", "changed", "moved", "deleted"]
-
-
-class ChangedFile(Struct, frozen=True):
-    """What became of one file. `path` is where it is now; `was` where it was, for a move. `hash` is the
-    content hash after, empty for a deleted one. `links` counts the references rewritten in it."""
-
-    path: str
-    change: FileChange
-    was: str = ""
-    hash: str = ""
-    links: int = 0
-
-
-class Outcome(Struct, frozen=True):
-    """What a batch of operations did, or with `dry_run` would do.
-
-    `change_id` is the journal entry to undo it by (empty for a dry run, or when nothing changed). `diff` is a
-    unified diff of every text file touched. `notices` are things the caller should know, such as older links
-    that a new note would have re-pointed."""
-
-    files: tuple[ChangedFile, ...]
-    change_id: str = ""
-    dry_run: bool = False
-    diff: str = ""
-    notices: tuple[str, ...] = ()
-
-
-def renamed(operation: Operation, path: Callable[[str], str]) -> Operation:
-    """The same operation with `path` applied to each of its fields that names a file or folder."""
-    named = ("note", "path", "template", *(("to",) if isinstance(operation, Move) else ()))
-    given = {field: getattr(operation, field, "") for field in named}
-    changed = {field: new for field, old in given.items() if old and (new := path(old)) != old}
-    return msgspec.structs.replace(operation, **changed) if changed else operation
-
-
-def parse_operations(value: Any) -> list[Operation]:
-    """Operations from JSON values: one, or a list. Raises InvalidArgument, naming the one that is wrong."""
-    items = value if isinstance(value, list) else [value]
-    operations: list[Operation] = []
-    for number, item in enumerate(items, 1):
-        try:
-            operations.append(msgspec.convert(item, Operation))
-        except msgspec.ValidationError as error:
-            where = f"Operation {number}: " if isinstance(value, list) else ""
-            raise InvalidArgument(f"{where}{error}.", argument="operations", hint=_hint(item)) from None
-    return operations
-
-
-def _hint(item: Any) -> str:
-    """What would be right: the operations there are, or the fields of the one that was named."""
-    kinds = {str(kind.__struct_config__.tag): kind for kind in get_args(Operation)}
-    kind = kinds.get(item["op"]) if isinstance(item, dict) and isinstance(item.get("op"), str) else None
-    if kind is None:
-        return f"`op` is one of: {', '.join(kinds)}."
-    fields = [name if name in _required(kind) else f"[{name}]" for name in kind.__struct_fields__]
-    return f"The fields of {item['op']}: {', '.join(fields)}."
-
-
-def _required(kind: type[Struct]) -> set[str]:
-    return {field.name for field in msgspec.structs.fields(kind) if field.required}
+        add_file(draft, self, context)

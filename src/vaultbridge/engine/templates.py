@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from vaultbridge.engine.operations import Append, Create, Insert, Operation, Prepend, SetProperty
+from vaultbridge.engine.operations import Append, Create, Insert, NoteEdit, Operation, Prepend, SetProperty
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.parse import parse
 from vaultbridge.vault.dates import periodic_path
 from vaultbridge.vault.paths import VaultPath, name_of
@@ -106,12 +107,11 @@ _JOINED: Final = ("tags", "aliases", "cssclasses")
 """Lists of which a note keeps its own items and gains the template's."""
 
 
-def inserting(
-    engine: Engine, template: str, path: VaultPath, *, heading: str = "", line: int = 0, expected: str = ""
-) -> list[Operation]:
-    """The operations for `Engine.apply`. What the note's properties say stays: the template only adds.
-    Raises NoteNotFound for the template, EditRefused when its properties cannot be read."""
-    text = engine.expand(template, name_of(path).removesuffix(".md"))
+def merge_template(
+    text: str, template: str, note: Note, path: VaultPath, *, heading: str = "", line: int = 0
+) -> list[NoteEdit]:
+    """The edits that put an expanded template into a note. What the note's properties say stays: the template
+    only adds. `template` names it in an error. Raises EditRefused when its properties cannot be read."""
     parsed = parse(text)
     values: dict[str, Any] = {}
     body = text
@@ -119,17 +119,17 @@ def inserting(
         if not parsed.properties.valid:
             raise EditRefused(f"The properties of the template {template!r} cannot be read.")
         values, body = parsed.properties.values, text[parsed.properties.end :]
-    own = engine.view(path).note.properties
-    operations: list[Operation] = []
+    edits: list[NoteEdit] = []
     if body.strip():
         # The text before the properties: they would move the line that the caller named.
         if line:
-            operations.append(Insert(note=path, line=line, content=body, expected=expected))
+            edits.append(Insert(note=path, line=line, content=body))
         else:
-            operations.append(Append(note=path, content=body, heading=heading, expected=expected))
-    for name, value in _merged(own.values if own is not None else {}, values).items():
-        operations.append(SetProperty(note=path, name=name, value=value, expected=expected))
-    return operations
+            edits.append(Append(note=path, content=body, heading=heading))
+    own = note.properties.values if note.properties is not None else {}
+    for name, value in _merge(own, values).items():
+        edits.append(SetProperty(note=path, name=name, value=value))
+    return edits
 
 
 def template_path(engine: Engine, template: str) -> VaultPath:
@@ -143,7 +143,7 @@ def template_path(engine: Engine, template: str) -> VaultPath:
     return engine.find(template)
 
 
-def _merged(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _merge(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
     """The properties to set."""
     there = {name.lower(): value for name, value in own.items()}
     wanted: dict[str, Any] = {}

@@ -1,22 +1,27 @@
-"""`batch`: several edits, all of them or none.
+"""`edit_note` and `batch`: the engine's operations in one flat form, with `op`, the note's `name`, and the
+fields of that op. One vocabulary for both, because a model learns it once.
 
-The edits that `edit_note` and `batch` take, all in one flat form: `op`, the note's `name`, and the fields
-of that op. One vocabulary for both, because a model learns it once.
-
-The engine's own operations call the note `note` and a property `name`; the table below translates.
-
-`edit_note`: every change of one note that the engine knows, told by `op`.
+The arguments are derived from the operations, so there is nothing to add here for a new one. Two words
+differ: the engine's `note` is `name` here, as in every tool, and its `name` of a property is `property`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, get_args
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Final, Literal, Protocol, Union
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from vaultbridge.engine.operations import Operation
+from vaultbridge.engine.vocabulary import (
+    BATCH_OPERATIONS,
+    OPERATIONS,
+    concerns_whole_vault,
+    convert_operation,
+    list_arguments,
+    offered_in,
+)
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.tools.base.answer import CHANGED_SCHEMA, Answer, answer_outcome, describe_trash
 from vaultbridge.tools.base.arguments import (
@@ -29,271 +34,184 @@ from vaultbridge.tools.base.arguments import (
     quote_value,
     require_whole_note,
 )
-from vaultbridge.tools.base.schema import Arguments, CreateHeading, DryRun, Expected, NoteName, PropertyValues
+from vaultbridge.tools.base.schema import Arguments, DryRun, Expected, NoteName
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
-if TYPE_CHECKING:
-    from vaultbridge.engine.operations import Operation
+WORDS: Final = {"note": "name", "name": "property"}
+"""The tools' words for fields of operations."""
 
-EditOp = Literal[
-    "append",
-    "prepend",
-    "insert",
-    "replace_text",
-    "replace_section",
-    "apply_diff",
-    "write",
-    "set_property",
-    "remove_property",
-    "rename_property",
-    "add_tag",
-    "remove_tag",
-    "rename_tag",
-    "set_task",
-    "rename_heading",
-    "rename_block",
-]
-NoteOp = Literal[EditOp, "insert_template"]
-BatchOp = Literal[EditOp, "create", "move", "delete"]
-
-_PLACE: Final = {"heading": "heading", "block": "block"}
-_MADE_PLACE: Final = {**_PLACE, "create": "create"}
-_FIELDS: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
-    "append": ({"content": "content"}, _MADE_PLACE),
-    "prepend": ({"content": "content"}, _MADE_PLACE),
-    "insert": ({"line": "line", "content": "content"}, {}),
-    "replace_text": ({"old": "old", "new": "new"}, {"all": "all"}),
-    "replace_section": ({"content": "content"}, _PLACE),
-    "apply_diff": ({"diff": "diff"}, {}),
-    "write": ({"content": "content"}, {}),
-    "set_property": ({"property": "name", "value": "value"}, {}),
-    "remove_property": ({"property": "name"}, {}),
-    "rename_property": ({"property": "name", "to": "to"}, {}),
-    "add_tag": ({"tag": "tag"}, {}),
-    "remove_tag": ({"tag": "tag"}, {}),
-    "rename_tag": ({"tag": "tag", "to": "to"}, {}),
-    "set_task": ({}, {"line": "line", "text": "text", "status": "status"}),
-    "rename_heading": ({"heading": "heading", "to": "to"}, {}),
-    "rename_block": ({"block": "block", "to": "to"}, {}),
-    "insert_template": ({"template": "template"}, {"heading": "heading", "line": "line"}),
-    "create": (
-        {},
-        {
-            "content": "content",
-            "overwrite": "overwrite",
-            "template": "template",
-            "properties": "properties",
-        },
-    ),
-    "move": ({"to": "to"}, {}),
-    "delete": ({}, {}),
-}
-"""For each op the fields it needs and the fields it may have: the tools' word for each, and the engine's."""
-
-_WHOLE_VAULT: Final = frozenset({"rename_tag"})
-"""The ops that without a `name` concern every note."""
+EDIT_OPS: Final = tuple(offered_in("edit_note"))
+BATCH_OPS: Final = tuple(offered_in("batch"))
 
 
-class EditFields(Arguments, frozen=True, kw_only=True):
-    """Every field of every op. Which ones an op takes is checked by `operation`."""
-
-    content: Annotated[str, Meta(description="Markdown")] | UnsetType = UNSET
-    heading: Annotated[str, Meta(description="Heading, or A#B")] | UnsetType = UNSET
-    create: CreateHeading | UnsetType = UNSET
-    block: Annotated[str, Meta(description="Block id")] | UnsetType = UNSET
-    line: Annotated[int, Meta(description="Line number")] | UnsetType = UNSET
-    old: Annotated[str, Meta(description="Must occur once, unless all")] | UnsetType = UNSET
-    new: Annotated[str, Meta(description="Text in its place")] | UnsetType = UNSET
-    all: Annotated[bool, Meta(description="Every occurrence")] | UnsetType = UNSET
-    diff: Annotated[str, Meta(description="Unified diff")] | UnsetType = UNSET
-    property: Annotated[str, Meta(description="Its name")] | UnsetType = UNSET
-    value: Annotated[Any, Meta(description="Any JSON")] = UNSET
-    tag: Annotated[str, Meta(description="With or without #")] | UnsetType = UNSET
-    text: Annotated[str, Meta(description="Task text")] | UnsetType = UNSET
-    status: Annotated[str, Meta(description="One character, or toggle")] | UnsetType = UNSET
-    to: Annotated[str, Meta(description="New name")] | UnsetType = UNSET
+def _flatten(ops: Iterable[str], known: Iterable[str] = ()) -> list[tuple[str, Any, Any]]:
+    """Every argument of these ops that is not `known` yet, once: its word, its type, its default."""
+    found: dict[str, Any] = {}
+    for op in ops:
+        for argument in list_arguments(OPERATIONS[op]):
+            word = WORDS.get(argument.name, argument.name)
+            if word not in known:
+                found.setdefault(word, argument.type)
+    return [(word, Union[kind, UnsetType], UNSET) for word, kind in found.items()]  # noqa: UP007 - made at run time
 
 
-class BatchItem(EditFields, frozen=True, kw_only=True):
-    """One operation of a batch."""
+_EDIT_FIELDS: Final = _flatten(EDIT_OPS)
+_FILE_FIELDS: Final = _flatten(BATCH_OPS, [name for name, _, _ in _EDIT_FIELDS])
 
-    UNLISTED = frozenset(
-        {
-            "block",
-            "create",
-            "all",
-            "diff",
-            "text",
-            "overwrite",
-            "template",
-            "properties",
-            "expected",
-        }
-    )
+EditNote = msgspec.defstruct(
+    "EditNote",
+    [
+        *_EDIT_FIELDS,
+        ("name", NoteName),
+        ("op", Annotated[Literal[EDIT_OPS], Meta(description="What to do")]),
+        ("expected", Expected, ""),
+        ("dry_run", DryRun, False),
+    ],
+    bases=(Arguments,),
+    module=__name__,
+    frozen=True,
+    kw_only=True,
+)
 
-    # Not BatchOp, whose list the schema of edit_note holds already: `batch_item` checks it.
-    op: Annotated[str, Meta(description="As in edit_note, or create, move, delete")]
-    name: Annotated[str, Meta(description="Note")] | UnsetType = UNSET
-    overwrite: Annotated[bool, Meta(description="Overwrite if file exists")] | UnsetType = UNSET
-    template: Annotated[str, Meta(description="Template to start from")] | UnsetType = UNSET
-    properties: PropertyValues | UnsetType = UNSET
-    expected: Expected | UnsetType = UNSET
+BatchItem = msgspec.defstruct(
+    "BatchItem",
+    [
+        *_EDIT_FIELDS,
+        # No list of ops, which the schema of edit_note holds already: `_parse_item` checks it.
+        ("op", Annotated[str, Meta(description="As in edit_note, or create, move, delete")]),
+        ("name", Annotated[str, Meta(description="Note")], ""),
+        *_FILE_FIELDS,
+        ("expected", Expected, ""),
+    ],
+    bases=(Arguments,),
+    module=__name__,
+    namespace={
+        "UNLISTED": frozenset(
+            {"block", "create", "all", "diff", "text", "overwrite", "template", "properties", "expected"}
+        )
+    },
+    frozen=True,
+    kw_only=True,
+)
+"""One operation of a batch."""
 
 
-def batch_item(value: Any, number: int) -> Operation:
+class _Edit(Protocol):
+    """What `EditNote` and `BatchItem` have in common."""
+
+    op: str
+    name: str
+    expected: str
+
+
+class _EditNote(_Edit, Protocol):
+    dry_run: bool
+
+
+_COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})
+
+
+def _parse_item(value: Any, number: int) -> Operation:
     """One operation of a batch from JSON. Raises InvalidArgument, naming its place in the list."""
     where = f"operations[{number}]"
     if not isinstance(value, dict):
         raise InvalidArgument(
             f"{where} is {quote_value(value)}.", argument=where, hint="It should be an object."
         )
-    item = convert(merge_path_alias(value, "name", where=where), BatchItem, where=where)
-    if item.op not in get_args(BatchOp):
+    item: Any = convert(merge_path_alias(value, "name", where=where), BatchItem, where=where)
+    if item.op not in BATCH_OPS:
         raise InvalidArgument(
             f"{where}.op is {quote_value(item.op)}.",
             argument=f"{where}.op",
-            hint=f"It should be one of: {', '.join(get_args(BatchOp))}.",
+            hint=f"It should be one of: {', '.join(BATCH_OPS)}.",
         )
-    name = item.name if isinstance(item.name, str) else ""
-    expected = item.expected if isinstance(item.expected, str) else ""
-    return operation(item.op, name, item, expected=expected, where=where)
+    return make_operation(item, where=where)
 
 
-def operation(op: str, name: str, fields: Struct, *, expected: str = "", where: str = "") -> Operation:
+def make_operation(edit: Any, *, where: str = "") -> Operation:
     """The engine's operation. Raises InvalidArgument for a field that the op needs and has not, or has and
     does not take."""
-    import msgspec
-
-    from vaultbridge.engine.operations import Operation
-
+    call: _Edit = edit
     at = f"{where}." if where else ""
-    filled: dict[str, Any] = {"op": op, "note": name}
-    if op == "set_task":
-        filled["note"], filled["line"] = task_address(name)
-    if not name.strip() and op not in _WHOLE_VAULT:
+    kind = OPERATIONS[call.op]
+    if not call.name.strip() and not concerns_whole_vault(kind):
         raise InvalidArgument(f"{at}name is missing.", argument=f"{at}name", hint="Which note?")
-    pointed_to = _pointed_to(name, fields, op, f"{at}name") if is_link(name) else {}
-    filled |= pointed_to
-    filled |= op_fields(op, fields, where=where, known=pointed_to)
-    if expected:
-        filled["expected"] = expected
-    if "status" in filled:
-        filled["status"] = task_status(filled["status"])
-    made: Operation = msgspec.convert(filled, Operation)
-    return made
+    named = kind.parse_name(call.name)
+    if is_link(call.name):
+        named |= _parse_place(call.name, edit, kind, f"{at}name")
+    fields = {"op": call.op, **named, **_own_fields(edit, kind, at, named)}
+    return convert_operation({**fields, "expected": call.expected} if call.expected else fields)
 
 
-def op_fields(
-    op: str, fields: Struct, *, where: str = "", known: Mapping[str, Any] = MappingProxyType({})
-) -> dict[str, Any]:
-    """What the op takes of `fields`, by the engine's words. `known` was found out already. A caller that must
-    fill in every argument writes an empty value where it means nothing: such a value counts only where the op
-    needs it and it can be empty. Raises InvalidArgument for a field that the op needs and has not, or has and
-    does not take."""
-    needed, optional = _FIELDS[op]
-    words = {**needed, **optional}
-    at = f"{where}." if where else ""
+def _own_fields(edit: Struct, kind: type[Operation], at: str, known: dict[str, Any]) -> dict[str, Any]:
+    """What the op takes of the arguments, by the engine's words. `known` was found in the name already. A
+    caller that must fill in every argument writes an empty value where it means nothing: such a value counts
+    only where the op needs it and it can be empty."""
+    op = edit.op  # type: ignore[attr-defined]
+    taken = {WORDS.get(argument.name, argument.name): argument for argument in list_arguments(kind)}
     found: dict[str, Any] = {}
-    for field in fields.__struct_fields__:
-        value = getattr(fields, field)
-        if field in _COMMON or not is_given(value):
+    for word in edit.__struct_fields__:
+        value = getattr(edit, word)
+        if word in _COMMON or not is_given(value):
             continue
-        if is_blank(value) and (field not in needed or field in _NEVER_BLANK):
+        argument = taken.get(word)
+        if is_blank(value) and not (argument and argument.needed and argument.may_be_empty):
             continue
-        if field not in words:
+        if argument is None:
             raise InvalidArgument(
-                f"{at}{field} does not belong to the op {op}.",
-                argument=f"{at}{field}",
-                hint=f"{op} takes: {', '.join(words) or 'only the name'}.",
+                f"{at}{word} does not belong to the op {op}.",
+                argument=f"{at}{word}",
+                hint=f"{op} takes: {', '.join(taken) or 'only the name'}.",
             )
-        found[words[field]] = value.removeprefix("^") if field == "block" else value
-    for field, word in needed.items():
-        if word not in found and word not in known:
+        found[argument.name] = value.removeprefix("^") if word == "block" else value
+    for word, argument in taken.items():
+        if argument.needed and argument.name not in found and argument.name not in known:
             raise InvalidArgument(
-                f"{at}{field} is missing: the op {op} needs it.",
-                argument=f"{at}{field}",
-                hint=f"{op} takes: {', '.join(words)}.",
+                f"{at}{word} is missing: the op {op} needs it.",
+                argument=f"{at}{word}",
+                hint=f"{op} takes: {', '.join(taken)}.",
             )
     return found
 
 
-def _pointed_to(link: str, fields: Struct, op: str, argument: str) -> dict[str, str]:
+def _parse_place(link: str, edit: Struct, kind: type[Operation], argument: str) -> dict[str, str]:
     """The place in the note that a link names, unless the call itself names one. An op that takes no such
     place refuses the link: it would change more than was pointed to."""
     named = parse_reference(link)
     place = {key: value for key, value in (("heading", named.heading), ("block", named.block)) if value}
-    if not place.keys() <= {*_FIELDS[op][0], *_FIELDS[op][1]}:
+    if not place.keys() <= {argument.name for argument in list_arguments(kind)}:
         require_whole_note(link, argument)
-    values = (getattr(fields, key, UNSET) for key in _PLACE)
+    values = (getattr(edit, key, UNSET) for key in ("heading", "block"))
     stated = any(is_given(value) and not is_blank(value) for value in values)
     return {} if stated else place
 
 
-_NEVER_BLANK: Final = frozenset(
-    field for needed, _ in _FIELDS.values() for field in needed if field not in ("content", "new", "value")
-)
-"""The fields that mean nothing when they are empty. An empty content, replacement or value does: it empties
-the section, takes the text away, or is the property's value."""
-
-_TASK_ADDRESS: Final = re.compile(r"(.+\.md):(\d{1,9})")
-"""A task as the tool `tasks` lists it."""
-
-
-def task_address(name: str) -> tuple[str, int]:
-    """The note and the line of a task that is named as `tasks` lists it; else the name, and 0."""
-    found = _TASK_ADDRESS.fullmatch(name)
-    return (found[1], int(found[2])) if found else (name, 0)
-
-
-_COMMON: Final = frozenset({"op", "name", "expected", "dry_run"})
-
-
-def task_status(word: str) -> str:
-    """The character of a status that may be given by a word."""
-    return {"done": "x", "open": " ", "todo": " "}.get(word, word)
-
-
-class EditNote(EditFields, frozen=True, kw_only=True):
-    name: NoteName
-    op: Annotated[NoteOp, Meta(description="What to do")]
-    template: Annotated[str, Meta(description="Its name")] | UnsetType = UNSET
-    expected: Expected = ""
-    dry_run: DryRun = False
-
-
-def run(context: VaultContext, arguments: EditNote) -> Answer:
-    if arguments.op == "insert_template":
-        return _insert_template(context, arguments)
-    wanted = operation(arguments.op, arguments.name, arguments, expected=arguments.expected)
-    name = task_address(arguments.name)[0] if arguments.op == "set_task" else arguments.name
+def run(context: VaultContext, edit: _EditNote) -> Answer:
+    operation = make_operation(edit)
     # Without a name a tag is renamed in every note.
+    name = getattr(operation, "note", "")
     path = context.engine.find(name) if name.strip() else ""
-    outcome = context.engine.apply([wanted], dry_run=arguments.dry_run, actor=context.tool_context.actor)
+    outcome = context.engine.apply([operation], dry_run=edit.dry_run, actor=context.tool_context.actor)
     return answer_outcome(outcome, path, **({"path": path} if path else {}))
 
 
-def _insert_template(context: VaultContext, arguments: EditNote) -> Answer:
-    from vaultbridge.engine.templates import inserting
-
-    fields = op_fields("insert_template", arguments)
-    if fields.get("heading") and fields.get("line"):
-        raise InvalidArgument("Give heading or line, not both.", argument="line")
-    path = context.engine.find(arguments.name)
-    operations = inserting(context.engine, path=path, expected=arguments.expected, **fields)
-    outcome = context.engine.apply(
-        operations, dry_run=arguments.dry_run, label="insert template", actor=context.tool_context.actor
-    )
-    return answer_outcome(outcome, path, path=path)
+def _describe_ops() -> str:
+    """The arguments of the ops in a few words; ops with the same ones share them."""
+    groups: dict[str, list[str]] = {}
+    for op, kind in offered_in("edit_note").items():
+        if kind.BRIEF:
+            groups.setdefault(kind.BRIEF, []).append(op)
+    parts = []
+    for brief, ops in groups.items():
+        verbs = {op.partition("_")[0] for op in ops}
+        names = f"{ops[0].partition('_')[0]}_*" if len(verbs) == 1 < len(ops) else ", ".join(ops)
+        parts.append(f"{names}: {brief}")
+    return "; ".join(parts)
 
 
 EDIT_NOTE = Tool(
     name="edit_note",
-    description=(
-        "Change one note. append, prepend, replace_section: content, at heading or block; insert: content "
-        "before line; replace_text: old, new; write: all content; set_property: property, value; rename_*: "
-        'to, links follow (rename_tag with name "": everywhere); set_task: line or text, status; '
-        "insert_template: template, at heading or line"
-    ),
+    description=f"Change one note. {_describe_ops()}",
     arguments=EditNote,
     run=run,
     group="notes",
@@ -303,9 +221,6 @@ EDIT_NOTE = Tool(
     note="name",
 )
 
-OPERATIONS: Final = 500
-"""As many as the engine takes at once."""
-
 
 class Batch(Arguments, frozen=True, kw_only=True):
     ITEMS: ClassVar = {"operations": BatchItem}
@@ -313,7 +228,7 @@ class Batch(Arguments, frozen=True, kw_only=True):
     operations: Annotated[
         tuple[dict[str, Any], ...],
         Meta(
-            max_length=OPERATIONS,
+            max_length=BATCH_OPERATIONS,
             description="As edit_note takes them; also create, move (to), delete",
         ),
     ]
@@ -323,7 +238,7 @@ class Batch(Arguments, frozen=True, kw_only=True):
 def run_batch(context: VaultContext, arguments: Batch) -> Answer:
     if not arguments.operations:
         raise InvalidArgument("operations is empty.", argument="operations", hint="Give at least one.")
-    wanted = [batch_item(item, number) for number, item in enumerate(arguments.operations)]
+    wanted = [_parse_item(item, number) for number, item in enumerate(arguments.operations)]
     outcome = context.engine.apply(wanted, dry_run=arguments.dry_run, actor=context.tool_context.actor)
     went = describe_trash(context.engine, outcome)
     return answer_outcome(outcome, operations=len(wanted), **went)

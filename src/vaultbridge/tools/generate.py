@@ -1,9 +1,10 @@
 """Writes the files that are generated from the catalog of tools; run by `make generate`.
 
-    python -m vaultbridge.tools.generate docs/tools.md
+    python -m vaultbridge.tools.generate docs/tools.md docs/cli.md
 
-The page gets a reference between two marks: each tool with its arguments, their kinds, bounds and defaults.
-`base/schemas.json` gets the schema of every tool; `base.schema` says why it is stored. Nothing imports this.
+Each page gets what it has marks for: a reference of the tools, with their arguments, kinds, bounds and
+defaults, and a table of the operations. `base/schemas.json` gets the schema of every tool; `base.schema` says
+why it is stored. Nothing imports this.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import msgspec
 from msgspec import NODEFAULT, UnsetType
 from msgspec.structs import FieldInfo
 
+from vaultbridge.engine.vocabulary import describe_operations
 from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema
 from vaultbridge.tools.base.tool import Tool
+from vaultbridge.tools.edit_note import WORDS
 from vaultbridge.tools.standard import STANDARD_TOOLS
 
 
@@ -97,18 +100,40 @@ def _default(field: FieldInfo) -> str:
     return f"`{msgspec.json.encode(value).decode()}`"
 
 
-def insert_reference(page: str) -> str:
-    """The page with the part between the marks made anew."""
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    assert begin and end, "the page has no place for the reference"
-    return f"{head}{BEGIN}\n\n{render_reference()}\n{END}{tail}"
+OPERATIONS: Final[dict[str, tuple[tuple[str, ...], dict[str, str]]]] = {
+    "<!-- ops of the tools: made by vaultbridge.tools.generate -->": (
+        ("edit_note", "batch"),
+        WORDS,
+    ),
+    "<!-- operations of edit: made by vaultbridge.tools.generate -->": (("edit",), {}),
+}
+"""By the mark of each table: who takes the operations in it, and what they call a field by another name."""
+OPERATIONS_END: Final = "<!-- end of operations -->"
+
+
+def fill_in(page: str) -> str:
+    """The page with everything between its marks made again."""
+    assert BEGIN in page or any(mark in page for mark in OPERATIONS), "the page has no marks"
+    if BEGIN in page:
+        page = _replace_between(page, BEGIN, END, render_reference())
+    for mark, (places, words) in OPERATIONS.items():
+        if mark in page:
+            table = "\n".join(describe_operations(*places, words=words))
+            page = _replace_between(page, mark, OPERATIONS_END, f"{table}\n")
+    return page
+
+
+def _replace_between(page: str, begin: str, end: str, text: str) -> str:
+    head, _, rest = page.partition(begin)
+    _, found, tail = rest.partition(end)
+    assert found, f"the page has no {end}"
+    return f"{head}{begin}\n\n{text}\n{end}{tail}"
 
 
 def main(argv: list[str]) -> None:
     STORED_SCHEMAS.write_bytes(render_schemas())
-    page = Path(argv[0])
-    page.write_text(insert_reference(page.read_text("utf-8")), "utf-8")
+    for page in map(Path, argv):
+        page.write_text(fill_in(page.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from vaultbridge.tools.base.answer import Answer, answer_text, mark_continuation
 from vaultbridge.tools.base.arguments import is_link, parse_reference
 from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import Tool, VaultContext
-from vaultbridge.vault.paths import TEXT_SUFFIXES
 
 if TYPE_CHECKING:
     from vaultbridge.engine.read_cache import Reading
@@ -166,6 +165,8 @@ def _shown(reading: Reading) -> str:
 
 
 def _must_be_text(path: str) -> None:
+    from vaultbridge.vault.paths import TEXT_SUFFIXES
+
     if not path.lower().endswith((*TEXT_SUFFIXES, ".txt", ".json", ".csv", ".css", ".js")):
         raise InvalidArgument(
             f"{path} is not text.",

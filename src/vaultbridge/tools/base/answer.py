@@ -24,7 +24,7 @@ from vaultbridge.markdown.text import replace_surrogates
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.engine.operations import ChangedFile, Outcome
+    from vaultbridge.engine.outcome import ChangedFile, Outcome
     from vaultbridge.tools.base.tool import VaultContext
 
 
