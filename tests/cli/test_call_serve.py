@@ -79,7 +79,7 @@ async def test_a_server_by_name_from_a_config_file_with_its_token(
     entry = {"type": "ws", "url": f"ws://127.0.0.1:{server.port}", "headers": {HEADER: server.token}}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": entry}}))
     code, out, err = await server.command("call", "notes", cwd=tmp_path)
-    assert (code, out) == (2, "") and "was not trusted" in err and "--trust" in err
+    assert (code, out) == (2, "") and "is not trusted" in err and "--trust" in err
     code, out, _ = await server.command("call", "notes", "--trust", cwd=tmp_path)
     assert code == 0 and out.startswith("obsidian-mcp ") and "obsidian_search" in out and "openDiff" in out
 

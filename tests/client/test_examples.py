@@ -115,7 +115,7 @@ async def test_session() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(file.name for file in EXAMPLES.glob("*.py")))
-async def test_a_server_that_refuses_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+async def test_a_server_that_refuses_is_reported_in_one_line(name: str, tmp_path: Path) -> None:
     """Our own wants its token, which an address does not bring."""
     vault = tmp_path / "My Notes"
     vault.mkdir()

@@ -114,7 +114,7 @@ def check(world: World, books: Books) -> None:
     assert not world.wrong, world.wrong
     assert books.closed == 1, "on_close must be called exactly once"
     assert not books.late, f"called after close: {books.late}"
-    assert world.open_lines == 0, "a line was not let go"
+    assert world.open_connections == 0, "a connection was not let go"
 
     unconfirmed = {text_of(m) for m in books.unconfirmed}
     discarded = {text_of(m) for m in books.discarded}
@@ -161,7 +161,7 @@ async def schedule(seed: int, *, queue_file: str | None = None) -> tuple[World, 
     loop = asyncio.get_running_loop()
     silent_from = rng.random() * 4 if rng.random() < 0.2 else 1e9
     started = loop.time()
-    world.answer = lambda line, request: None if loop.time() - started > silent_from else {"ok": True}
+    world.answer = lambda connection, request: None if loop.time() - started > silent_from else {"ok": True}
 
     try:
         await transport.start()
@@ -199,41 +199,41 @@ async def schedule(seed: int, *, queue_file: str | None = None) -> tuple[World, 
 
 
 def befall(rng: random.Random, world: World, number: int) -> None:
-    """One fault of many kinds, on whatever line there is now."""
-    line = world.line
+    """One fault of many kinds, on whatever connection there is now."""
+    connection = world.connection
     kind = rng.randrange(11)
     if kind == 0:
-        line.break_off()
+        connection.break_off()
     elif kind == 1:
-        line.break_off()
+        connection.break_off()
         world.refusals = rng.randrange(1, 8)
     elif kind == 2:
-        line.half_open = True
+        connection.half_open = True
     elif kind == 3:
-        line.stalled = line.stalled or asyncio.Event()
-        line.loop.call_later(rng.random() * 5, line.break_off)
+        connection.stalled = connection.stalled or asyncio.Event()
+        connection.loop.call_later(rng.random() * 5, connection.break_off)
     elif kind == 4:
-        line.push(
+        connection.push(
             rng.choice(
                 ["{", "[]", '"x"', '{"jsonrpc":"1.0"}', '{"jsonrpc":"2.0","id":1,"result":1,"error":{}}']
             )
         )
     elif kind == 5:
-        line.push(b"\xff\xfe not text")
+        connection.push(b"\xff\xfe not text")
     elif kind == 6:
-        line.say({"jsonrpc": "2.0", "id": f"s{number}", "method": "roots/list"})
-        line.loop.call_later(rng.random() * 0.2, line.break_off)
+        connection.say({"jsonrpc": "2.0", "id": f"s{number}", "method": "roots/list"})
+        connection.loop.call_later(rng.random() * 0.2, connection.break_off)
     elif kind == 7:
-        line.say({"jsonrpc": "2.0", "id": f"s{number}", "method": "ping"})
+        connection.say({"jsonrpc": "2.0", "id": f"s{number}", "method": "ping"})
     elif kind == 8:
         answered = [m["id"] for m in world.log if "id" in m and m.get("method") == "m"]
         doubled = rng.choice([*answered, "never asked"])
-        line.say({"jsonrpc": "2.0", "id": doubled, "result": {"doubled": True}})
+        connection.say({"jsonrpc": "2.0", "id": doubled, "result": {"doubled": True}})
     elif kind == 9:
         for _ in range(4):
-            line.loop.call_later(rng.random(), lambda: world.line.break_off())
+            connection.loop.call_later(rng.random(), lambda: world.connection.break_off())
     else:
-        line.say({"jsonrpc": "2.0", "method": "notifications/message", "params": {}})
+        connection.say({"jsonrpc": "2.0", "method": "notifications/message", "params": {}})
 
 
 async def use(seed: int, books: Books, by: int) -> None:
@@ -286,9 +286,9 @@ async def crash(seed: int, queue_file: str) -> None:
     for task in dead:
         task.cancel()
     await asyncio.gather(*dead, return_exceptions=True)
-    for line in world.lines:
-        line.break_off()
-        line.released = True
+    for connection in world.connections:
+        connection.break_off()
+        connection.released = True
     first._outbox.close_file()
     answered = set(books.answers)
 
@@ -335,13 +335,14 @@ def test_schedules_hold_with_a_queue_file_too(folder: Path) -> None:
         world, books = run_virtually(schedule(seed, queue_file=str(folder / f"{seed}.sqlite")))
         # What a server that stays away leaves in the file is neither lost nor sent: the file says so.
         kept = WebSocketTransport("ws://memory", queue_file=str(folder / f"{seed}.sqlite"))
-        books.discarded.extend(item.message() for item in kept._outbox._held)
+        books.discarded.extend(item.message() for item in kept._outbox._restored_items)
         kept._outbox.close_file()
         check(world, books)
 
 
 def test_the_checks_would_notice_a_message_that_vanishes() -> None:
-    """The schedules prove something only if they can fail: a line that swallows messages must be noticed."""
+    """The schedules prove something only if they can fail: a connection that swallows messages must be
+    noticed."""
 
     async def swallow() -> None:
         world, books = await schedule(3)

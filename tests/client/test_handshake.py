@@ -16,14 +16,14 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 def established() -> Handshake:
     handshake = Handshake()
-    handshake.sent(Kind.REQUEST, INITIALIZE)
-    handshake.received(Kind.RESPONSE, ACCEPTED)
+    handshake.note_sent(Kind.REQUEST, INITIALIZE)
+    handshake.note_received(Kind.RESPONSE, ACCEPTED)
     return handshake
 
 
 def test_an_accepted_initialize_is_repeated_under_an_id_of_its_own() -> None:
     handshake = established()
-    first, second = handshake.replay(), handshake.replay()
+    first, second = handshake.make_replay(), handshake.make_replay()
     assert first["method"] == "initialize" and first["params"] == INITIALIZE["params"]
     assert (first["id"], second["id"]) == (FIRST_OWN_ID, FIRST_OWN_ID + 1)
     assert handshake.is_repeated(second["id"]) and not handshake.is_repeated(str(second["id"]))
@@ -31,49 +31,49 @@ def test_an_accepted_initialize_is_repeated_under_an_id_of_its_own() -> None:
 
 def test_an_id_that_the_caller_uses_is_passed_over() -> None:
     handshake = Handshake(OwnIds({FIRST_OWN_ID, FIRST_OWN_ID + 1}.__contains__))
-    handshake.sent(Kind.REQUEST, INITIALIZE)
-    handshake.received(Kind.RESPONSE, ACCEPTED)
-    assert handshake.replay()["id"] == FIRST_OWN_ID + 2
+    handshake.note_sent(Kind.REQUEST, INITIALIZE)
+    handshake.note_received(Kind.RESPONSE, ACCEPTED)
+    assert handshake.make_replay()["id"] == FIRST_OWN_ID + 2
 
 
 def test_without_a_handshake_there_is_nothing_to_repeat() -> None:
     handshake = Handshake()
-    handshake.sent(Kind.REQUEST, {"jsonrpc": "2.0", "id": 1, "method": "server/discover"})
-    handshake.received(Kind.RESPONSE, {"jsonrpc": "2.0", "id": 1, "result": {}})
-    assert not handshake.established
+    handshake.note_sent(Kind.REQUEST, {"jsonrpc": "2.0", "id": 1, "method": "server/discover"})
+    handshake.note_received(Kind.RESPONSE, {"jsonrpc": "2.0", "id": 1, "result": {}})
+    assert not handshake.is_established
 
 
 def test_a_refused_or_unanswered_initialize_is_not_repeated() -> None:
     refused = Handshake()
-    refused.sent(Kind.REQUEST, INITIALIZE)
-    refused.received(Kind.ERROR, REFUSED)
-    assert not refused.established
+    refused.note_sent(Kind.REQUEST, INITIALIZE)
+    refused.note_received(Kind.ERROR, REFUSED)
+    assert not refused.is_established
     cut = Handshake()
-    cut.sent(Kind.REQUEST, INITIALIZE)
-    cut.lost()
-    cut.received(Kind.RESPONSE, ACCEPTED)
-    assert not cut.established
+    cut.note_sent(Kind.REQUEST, INITIALIZE)
+    cut.note_lost()
+    cut.note_received(Kind.RESPONSE, ACCEPTED)
+    assert not cut.is_established
 
 
 def test_an_answer_to_something_else_establishes_nothing() -> None:
     handshake = Handshake()
-    handshake.sent(Kind.REQUEST, INITIALIZE)
-    handshake.received(Kind.RESPONSE, {**ACCEPTED, "id": 1})
-    assert not handshake.established
+    handshake.note_sent(Kind.REQUEST, INITIALIZE)
+    handshake.note_received(Kind.RESPONSE, {**ACCEPTED, "id": 1})
+    assert not handshake.is_established
 
 
 @pytest.mark.parametrize("method", ["notifications/initialized", "initialized"])
 def test_the_confirmation_is_repeated_if_the_session_had_come_so_far(method: str) -> None:
     handshake = established()
     assert handshake.confirmation() is None
-    handshake.sent(Kind.NOTIFICATION, {**INITIALIZED, "method": method})
+    handshake.note_sent(Kind.NOTIFICATION, {**INITIALIZED, "method": method})
     assert handshake.confirmation() == {**INITIALIZED, "method": method}
 
 
 def test_a_server_that_refuses_or_changes_its_version_cannot_go_on() -> None:
     handshake = established()
-    handshake.check(Kind.RESPONSE, ACCEPTED)
+    handshake.check_replay(Kind.RESPONSE, ACCEPTED)
     with pytest.raises(ConnectFailed, match="refused to initialise"):
-        handshake.check(Kind.ERROR, REFUSED)
+        handshake.check_replay(Kind.ERROR, REFUSED)
     with pytest.raises(ConnectFailed, match="now speaks MCP 2024-11-05"):
-        handshake.check(Kind.RESPONSE, {**ACCEPTED, "result": {"protocolVersion": "2024-11-05"}})
+        handshake.check_replay(Kind.RESPONSE, {**ACCEPTED, "result": {"protocolVersion": "2024-11-05"}})

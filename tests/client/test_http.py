@@ -249,10 +249,10 @@ async def test_cancelling_a_modern_request_ends_its_post_and_sends_nothing() -> 
             cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
             await user.transport.send(cancel)
             await until(lambda: bool(user.messages))
-        assert "given up" in user.messages[0]["error"]["message"] and len(posts) == 1
+        assert "cancelled" in user.messages[0]["error"]["message"] and len(posts) == 1
 
 
-async def test_closing_fails_what_is_open_and_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_fails_open_requests_and_calls_on_close_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "POSTS", 2)
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -266,7 +266,7 @@ async def test_closing_fails_what_is_open_and_says_so_once(monkeypatch: pytest.M
         await user.transport.start()
         for n in range(2):
             await user.transport.send({"jsonrpc": "2.0", "id": n, "method": "m"})
-        with pytest.raises(QueueFull, match="2 requests are under way"):
+        with pytest.raises(QueueFull, match="2 requests have no answer yet"):
             await user.transport.send({"jsonrpc": "2.0", "id": 9, "method": "m"})
         await asyncio.gather(user.transport.close(), user.transport.close())
         assert sorted(m["id"] for m in user.messages) == [0, 1] and user.closed == 1
@@ -278,7 +278,7 @@ def test_a_url_of_another_kind_is_refused() -> None:
         StreamableHttpTransport("ws://x")
 
 
-async def test_a_stream_that_is_cut_without_a_goodbye_is_resumed_too() -> None:
+async def test_a_stream_that_breaks_off_is_resumed_too() -> None:
     asked: list[str | None] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -385,7 +385,7 @@ async def test_the_server_s_own_stream_is_taken_up_again_as_often_as_it_ends() -
 
 
 @pytest.mark.parametrize("ending", ["refused", "gone"])
-async def test_the_loss_of_the_server_s_own_stream_is_told(
+async def test_the_loss_of_the_server_s_own_stream_is_reported(
     ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "RESUME_DELAY", 0.001)

@@ -21,7 +21,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
         (HEAD.replace(b"200 OK", b"503 Busy") + b"Content-Length: 0\r\n\r\n", "HTTP 503 Busy"),
     ],
 )
-async def test_a_broken_answer_is_told_in_words(answer: bytes, words: str) -> None:
+async def test_a_broken_answer_is_explained_in_words(answer: bytes, words: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -42,7 +42,7 @@ async def test_a_broken_answer_is_told_in_words(answer: bytes, words: str) -> No
     assert words in str(messages[0]["error"])
 
 
-async def test_a_server_that_is_not_there_is_told_in_words(closed_port: int) -> None:
+async def test_a_server_that_is_not_there_is_explained_in_words(closed_port: int) -> None:
     transport = StreamableHttpTransport(f"http://127.0.0.1:{closed_port}/mcp")
     errors: list[Exception] = []
     transport.on_error = errors.append

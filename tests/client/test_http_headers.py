@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.client.http.headers import check_tools, header_value, modern_headers, modern_version
+from vaultbridge.client.http.headers import check_tools, encode_value, make_headers, read_version
 
 META = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
@@ -17,25 +17,25 @@ def request(method: str, **params: object) -> dict[str, object]:
 
 
 def test_only_a_request_that_carries_its_version_has_headers() -> None:
-    assert modern_version(request("x")) == "2026-07-28"
-    assert modern_headers({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, {}) == {}
-    assert modern_headers({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": None}}, {}) == {}
+    assert read_version(request("x")) == "2026-07-28"
+    assert make_headers({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}, {}) == {}
+    assert make_headers({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"_meta": None}}, {}) == {}
 
 
 def test_version_method_and_name_are_repeated() -> None:
-    assert modern_headers(request("tools/call", name="add"), {}) == {
+    assert make_headers(request("tools/call", name="add"), {}) == {
         "MCP-Protocol-Version": "2026-07-28",
         "Mcp-Method": "tools/call",
         "Mcp-Name": "add",
     }
-    assert modern_headers(request("resources/read", uri="note://Ä"), {})["Mcp-Name"].startswith("=?base64?")
-    assert "Mcp-Name" not in modern_headers(request("tools/list"), {})
+    assert make_headers(request("resources/read", uri="note://Ä"), {})["Mcp-Name"].startswith("=?base64?")
+    assert "Mcp-Name" not in make_headers(request("tools/list"), {})
 
 
 def test_what_a_header_cannot_carry_is_wrapped() -> None:
-    assert header_value("plain text") == "plain text"
+    assert encode_value("plain text") == "plain text"
     for text in ("Ä", " edge", "a\nb", "=?base64?eA==?="):
-        wrapped = header_value(text)
+        wrapped = encode_value(text)
         assert wrapped.startswith("=?base64?") and wrapped.endswith("?=")
         assert base64.b64decode(wrapped[9:-2]).decode() == text
 
@@ -51,13 +51,13 @@ def test_marked_arguments_become_headers() -> None:
     }
     marked = check_tools({"tools": [{"name": "t", "inputSchema": schema}, "nonsense"]}).marked
     arguments = {"region": "eu", "deep": {"flag": True}, "count": 3, "other": "x"}
-    headers = modern_headers(request("tools/call", name="t", arguments=arguments), marked)
+    headers = make_headers(request("tools/call", name="t", arguments=arguments), marked)
     assert {k: v for k, v in headers.items() if k.startswith("Mcp-Param-")} == {
         "Mcp-Param-Region": "eu",
         "Mcp-Param-Flag": "true",
         "Mcp-Param-Count": "3",
     }
-    without = modern_headers(request("tools/call", name="t", arguments={}), marked)
+    without = make_headers(request("tools/call", name="t", arguments={}), marked)
     assert not [k for k in without if k.startswith("Mcp-Param-")]
 
 
@@ -84,11 +84,11 @@ GOOD = {"type": "string", "x-mcp-header": "Region"}
         ({"properties": {"a": {"type": ["string", "integer"], "x-mcp-header": "A"}}}, "not a string"),
         ({"properties": {"a": GOOD, "b": {**GOOD, "x-mcp-header": "rEGION"}}}, "two arguments share"),
         ({"properties": {"a": {"properties": {"b": GOOD}}, "c": GOOD}}, "two arguments share"),
-        ({"x-mcp-header": "A", "type": "string"}, "where no argument is"),
-        ({"properties": {"a": {"type": "array", "items": GOOD}}}, "where no argument is"),
-        ({"properties": {"a": {"anyOf": [{"properties": {"b": GOOD}}]}}}, "where no argument is"),
-        ({"$defs": {"a": {"properties": {"b": GOOD}}}}, "where no argument is"),
-        ({"if": {"properties": {"a": GOOD}}}, "where no argument is"),
+        ({"x-mcp-header": "A", "type": "string"}, "is not on an argument"),
+        ({"properties": {"a": {"type": "array", "items": GOOD}}}, "is not on an argument"),
+        ({"properties": {"a": {"anyOf": [{"properties": {"b": GOOD}}]}}}, "is not on an argument"),
+        ({"$defs": {"a": {"properties": {"b": GOOD}}}}, "is not on an argument"),
+        ({"if": {"properties": {"a": GOOD}}}, "is not on an argument"),
     ],
 )
 def test_a_tool_with_a_wrong_mark_is_left_out_and_the_others_stay(schema: dict[str, Any], why: str) -> None:

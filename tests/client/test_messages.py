@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.client.errors import InvalidMessage
-from vaultbridge.client.messages import Kind, answered_id, classify, decode, encode, error_answer, plain
+from vaultbridge.client.messages import (
+    Kind,
+    classify,
+    decode,
+    encode,
+    make_error_answer,
+    read_answered_id,
+    to_dict,
+)
 from vaultbridge.jsonrpc.messages import ErrorObject, ErrorResponse, Notification, Request, Response
 
 REQUEST = {"jsonrpc": "2.0", "method": "method_name", "params": {}, "id": 1}
@@ -35,7 +43,7 @@ ERROR = {"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request
         ({**RESPONSE, "extra": 1}, Kind.RESPONSE),
     ],
 )
-def test_the_four_kinds_are_told_apart(message: dict[str, Any], kind: Kind) -> None:
+def test_the_four_kinds_are_distinguished(message: dict[str, Any], kind: Kind) -> None:
     """The four examples of the seed, and the corners JSON-RPC allows."""
     assert classify(message) is kind
     assert decode(json.dumps(message)) == (kind, message)
@@ -45,8 +53,8 @@ def test_the_four_kinds_are_told_apart(message: dict[str, Any], kind: Kind) -> N
 @pytest.mark.parametrize(
     ("message", "reason"),
     [
-        ("text", "an object is needed"),
-        (None, "an object is needed, got null"),
+        ("text", "expected an object"),
+        (None, "expected an object, got null"),
         ([REQUEST], "batches"),
         ({**REQUEST, "jsonrpc": "1.0"}, '"jsonrpc" must be "2.0"'),
         ({"method": "x"}, '"jsonrpc" must be "2.0"'),
@@ -58,10 +66,10 @@ def test_the_four_kinds_are_told_apart(message: dict[str, Any], kind: Kind) -> N
         ({**REQUEST, "method": 1}, '"method" must be a string'),
         ({**REQUEST, "params": "x"}, '"params" must be'),
         ({**REQUEST, "params": None}, '"params" must be'),
-        ({**REQUEST, "id": None}, '"id" must be string or integer'),
-        ({**REQUEST, "id": True}, '"id" must be string or integer'),
-        ({**REQUEST, "id": 1.5}, '"id" must be string or integer'),
-        ({**RESPONSE, "id": None}, '"id" must be string or integer'),
+        ({**REQUEST, "id": None}, '"id" must be a string or an integer'),
+        ({**REQUEST, "id": True}, '"id" must be a string or an integer'),
+        ({**REQUEST, "id": 1.5}, '"id" must be a string or an integer'),
+        ({**RESPONSE, "id": None}, '"id" must be a string or an integer'),
         ({"jsonrpc": "2.0", "result": {}}, 'needs an "id"'),
         ({"jsonrpc": "2.0", "error": ERROR["error"]}, 'needs an "id"'),
         ({**ERROR, "id": []}, '"id" must be a string, an integer or null'),
@@ -71,7 +79,7 @@ def test_the_four_kinds_are_told_apart(message: dict[str, Any], kind: Kind) -> N
         ({**ERROR, "error": {"code": 1}}, '"error.message" must be a string'),
     ],
 )
-def test_what_is_no_message_is_refused_with_its_reason(message: Any, reason: str) -> None:
+def test_anything_but_a_message_is_refused_with_the_reason(message: Any, reason: str) -> None:
     with pytest.raises(InvalidMessage) as refused:
         classify(message)
     assert reason in str(refused.value)
@@ -117,10 +125,15 @@ def test_what_json_cannot_carry_is_refused_before_it_is_sent(value: Any) -> None
 
 
 def test_typed_messages_of_our_own_become_plain_ones() -> None:
-    assert plain(Request(1, "m", {"a": 1})) == {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"a": 1}}
-    assert classify(plain(Notification("m", {}))) is Kind.NOTIFICATION
-    assert classify(plain(Response("x", None))) is Kind.RESPONSE
-    assert classify(plain(ErrorResponse(None, ErrorObject(1, "no")))) is Kind.ERROR
+    assert to_dict(Request(1, "m", {"a": 1})) == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "m",
+        "params": {"a": 1},
+    }
+    assert classify(to_dict(Notification("m", {}))) is Kind.NOTIFICATION
+    assert classify(to_dict(Response("x", None))) is Kind.RESPONSE
+    assert classify(to_dict(ErrorResponse(None, ErrorObject(1, "no")))) is Kind.ERROR
 
 
 def test_typed_messages_of_the_official_sdk_become_plain_ones() -> None:
@@ -129,22 +142,22 @@ def test_typed_messages_of_the_official_sdk_become_plain_ones() -> None:
 
     typed = JSONRPCRequest(jsonrpc="2.0", id=1, method="m", params={"a": 1})
     expected = {"jsonrpc": "2.0", "id": 1, "method": "m", "params": {"a": 1}}
-    assert plain(typed) == expected
-    assert plain(SessionMessage(typed)) == expected
-    assert "params" not in plain(JSONRPCNotification(jsonrpc="2.0", method="m"))
+    assert to_dict(typed) == expected
+    assert to_dict(SessionMessage(typed)) == expected
+    assert "params" not in to_dict(JSONRPCNotification(jsonrpc="2.0", method="m"))
 
 
 def test_the_id_of_a_refused_answer_is_found() -> None:
-    assert answered_id('{"jsonrpc":"2.0","id":7,"result":1,"error":{}}') == 7
-    assert answered_id(b'{"id":"x","result":1}') == "x"
-    assert answered_id('{"id":1,"method":"m"}') is None, "a request is no answer"
-    assert answered_id('{"id":7.0,"result":1}') == 7, "the same number, written as no id may be"
-    assert answered_id('{"id":7.5,"result":1}') is None
-    assert answered_id('{"id":[1]}') is None
-    assert answered_id("{") is None
+    assert read_answered_id('{"jsonrpc":"2.0","id":7,"result":1,"error":{}}') == 7
+    assert read_answered_id(b'{"id":"x","result":1}') == "x"
+    assert read_answered_id('{"id":1,"method":"m"}') is None, "a request is no answer"
+    assert read_answered_id('{"id":7.0,"result":1}') == 7, "the same number, written as no id may be"
+    assert read_answered_id('{"id":7.5,"result":1}') is None
+    assert read_answered_id('{"id":[1]}') is None
+    assert read_answered_id("{") is None
 
 
 def test_an_answer_made_up_here_is_a_valid_one() -> None:
-    answer = error_answer(1, -32000, "no", reason="x")
+    answer = make_error_answer(1, -32000, "no", reason="x")
     assert classify(answer) is Kind.ERROR
     assert answer["error"]["data"] == {"reason": "x"}

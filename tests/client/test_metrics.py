@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vaultbridge.client.metrics import LATENCY_BUCKETS, Metrics, prometheus
+from vaultbridge.client.metrics import LATENCY_BUCKETS, Metrics, render_prometheus
 
 
 def snapshot(metrics: Metrics, **values: object) -> object:
@@ -48,7 +48,7 @@ def test_the_prometheus_text_is_well_formed_and_complete() -> None:
     metrics.messages_sent, metrics.bytes_received, metrics.reconnects = 2, 50, 1
     metrics.error("connection-lost")
     metrics.answered(0.002)
-    text = prometheus(snapshot(metrics, queue_messages=7))
+    text = render_prometheus(snapshot(metrics, queue_messages=7))
     assert text.endswith("\n")
     sample = re.compile(r"[a-z_]+(\{[a-z]+=\"[^\"]*\"\})? [0-9.e+-]+")
     declared = set()

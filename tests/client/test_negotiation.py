@@ -14,7 +14,13 @@ from client.servers import running
 from client.test_http import serving
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http.transport import StreamableHttpTransport
-from vaultbridge.client.session import Session, named_by, newest_common, no_common_version, read_versions
+from vaultbridge.client.session import (
+    Session,
+    find_newest_common,
+    no_common_version,
+    read_supported_versions,
+    read_versions,
+)
 from vaultbridge.client.websocket.transport import WebSocketTransport
 from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, VERSIONS
 
@@ -134,7 +140,7 @@ async def test_a_refused_handshake_is_repeated_at_a_version_that_the_server_name
 
 
 @pytest.mark.parametrize("discover", [refusal(-32022, "2025-11-25"), refusal(-32601), {"result": {}}])
-async def test_who_wants_one_version_gets_no_other(discover: Answer) -> None:
+async def test_a_caller_who_wants_one_version_gets_no_other(discover: Answer) -> None:
     error, asked = await met(by_method(discover), version="2026-07-28")
     assert isinstance(error, RpcError) and asked == ["server/discover 2026-07-28"]
 
@@ -148,9 +154,11 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_a_server_names_is_read(value: Any) -> None:
-    offered = named_by(RpcError(-32022, "no", {"supported": value}))
-    assert offered == read_versions(value) and named_by(RpcError(-32022, "no", value)) is not None
-    common = newest_common(offered, tuple(VERSIONS))
+    offered = read_supported_versions(RpcError(-32022, "no", {"supported": value}))
+    assert (
+        offered == read_versions(value) and read_supported_versions(RpcError(-32022, "no", value)) is not None
+    )
+    common = find_newest_common(offered, tuple(VERSIONS))
     assert common is None or common in offered
     text = no_common_version(offered, HANDSHAKE_VERSIONS).message
     assert len(text) < 1000 and "\n" not in text

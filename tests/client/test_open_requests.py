@@ -14,34 +14,34 @@ ANSWER = {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 def test_a_request_is_open_until_its_answer() -> None:
     requests = PendingRequests(1000)
-    kind, _, data = requests.outgoing(REQUEST, 5.0)
+    kind, _, data = requests.register(REQUEST, 5.0)
     assert kind is Kind.REQUEST and b'"m"' in data and 1 in requests
-    assert requests.incoming(Kind.RESPONSE, ANSWER) == 5.0
+    assert requests.match_answer(Kind.RESPONSE, ANSWER) == 5.0
     assert len(requests) == 0
     with pytest.raises(UnknownAnswer):
-        requests.incoming(Kind.RESPONSE, ANSWER)
+        requests.match_answer(Kind.RESPONSE, ANSWER)
 
 
 def test_an_id_in_use_and_a_message_too_large_are_refused() -> None:
     requests = PendingRequests(100)
-    requests.outgoing(REQUEST, 0)
+    requests.register(REQUEST, 0)
     with pytest.raises(InvalidMessage, match="in use"):
-        requests.outgoing(REQUEST, 0)
+        requests.register(REQUEST, 0)
     with pytest.raises(InvalidMessage, match="limit is 100"):
-        requests.outgoing({"jsonrpc": "2.0", "method": "x" * 200}, 0)
+        requests.register({"jsonrpc": "2.0", "method": "x" * 200}, 0)
 
 
 def test_what_is_no_answer_passes() -> None:
     requests = PendingRequests(100)
-    assert requests.incoming(Kind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
-    assert requests.incoming(Kind.REQUEST, REQUEST) is None
-    assert requests.incoming(Kind.ERROR, {"jsonrpc": "2.0", "id": None, "error": {}}) is None
+    assert requests.match_answer(Kind.NOTIFICATION, {"jsonrpc": "2.0", "method": "m"}) is None
+    assert requests.match_answer(Kind.REQUEST, REQUEST) is None
+    assert requests.match_answer(Kind.ERROR, {"jsonrpc": "2.0", "id": None, "error": {}}) is None
 
 
 def test_failing_gives_each_open_request_one_answer() -> None:
     requests = PendingRequests(100)
     for n in range(3):
-        requests.outgoing({**REQUEST, "id": n}, 0)
+        requests.register({**REQUEST, "id": n}, 0)
     assert requests.fail(0, "Gone") is not None and requests.fail(0, "Gone") is None
     assert [a["id"] for a in requests.fail_all("Gone")] == [1, 2]
     assert requests.fail_all("Gone") == []
@@ -49,6 +49,6 @@ def test_failing_gives_each_open_request_one_answer() -> None:
 
 def test_a_request_that_is_not_accepted_after_all_frees_its_id() -> None:
     requests = PendingRequests(1000)
-    requests.outgoing({"jsonrpc": "2.0", "id": 1, "method": "m"}, 0.0)
+    requests.register({"jsonrpc": "2.0", "id": 1, "method": "m"}, 0.0)
     requests.forget(1)
     assert len(requests) == 0 and requests.fail_all("gone") == []

@@ -15,11 +15,11 @@ from vaultbridge.errors import EngineFailure
 def test_rows_pass_from_waiting_to_handed_to_gone(tmp_path: Path) -> None:
     file = QueueFile(str(tmp_path / "q"), "ws://x")
     first, second = file.add(b"1", handed=False), file.add(b"2", handed=True)
-    assert file.waiting() == [(first, b"1")] and file.handed() == [(second, b"2")]
-    file.hand(first)
-    assert file.waiting() == [] and [data for _, data in file.handed()] == [b"1", b"2"]
+    assert file.list_waiting() == [(first, b"1")] and file.list_handed() == [(second, b"2")]
+    file.mark_handed(first)
+    assert file.list_waiting() == [] and [data for _, data in file.list_handed()] == [b"1", b"2"]
     file.remove([first, second])
-    assert file.handed() == []
+    assert file.list_handed() == []
     file.close()
 
 
@@ -29,7 +29,7 @@ def test_the_content_survives_and_keeps_its_order(tmp_path: Path) -> None:
         file.add(b"%d" % n, handed=False)
     file.close()
     again = QueueFile(str(tmp_path / "q"), "ws://x")
-    assert [data for _, data in again.waiting()] == [b"%d" % n for n in range(100)]
+    assert [data for _, data in again.list_waiting()] == [b"%d" % n for n in range(100)]
     again.close()
 
 
@@ -39,11 +39,11 @@ def test_another_server_s_messages_are_left_alone_and_its_url_is_not_stored(tmp_
     file.add(b"for x", handed=False)
     file.close()
     other = QueueFile(str(path), "ws://y")
-    assert other.waiting() == []
+    assert other.list_waiting() == []
     other.close()
     assert all(b"secret-token" not in each.read_bytes() for each in tmp_path.iterdir())
     back = QueueFile(str(path), "ws://x?token=secret-token")
-    assert [data for _, data in back.waiting()] == [b"for x"]
+    assert [data for _, data in back.list_waiting()] == [b"for x"]
     back.close()
 
 
@@ -53,7 +53,7 @@ def test_the_file_is_for_its_owner_only(tmp_path: Path) -> None:
     file.close()
 
 
-def test_a_file_that_is_no_database_or_cannot_be_made_is_told_without_its_path(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_or_cannot_be_made_is_reported_without_its_path(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("this is not a database, but a text that is long enough to be looked at")
     with pytest.raises(EngineFailure, match="cannot be used") as refused:
         QueueFile(str(tmp_path / "text"), "ws://x")
@@ -70,7 +70,7 @@ def test_two_at_once_are_refused(tmp_path: Path) -> None:
     first.close()
 
 
-def test_a_failing_disk_is_told_as_such(tmp_path: Path) -> None:
+def test_a_failing_disk_is_reported_as_such(tmp_path: Path) -> None:
     file = QueueFile(str(tmp_path / "q"), "ws://x")
     file._db.close()
     with pytest.raises(EngineFailure):

@@ -90,7 +90,7 @@ async def test_no_header_goes_to_another_server(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303])
-async def test_a_redirect_that_would_lose_the_message_is_told(status: int) -> None:
+async def test_a_redirect_that_would_lose_the_message_is_refused(status: int) -> None:
     async with place() as here:
         here.target, here.status = "/new", status
         messages, _ = await post(f"{here.url}/old", PING)
@@ -119,9 +119,9 @@ async def test_an_upgrade_is_followed_within_one_server() -> None:
         await transport.close()
 
 
-async def test_a_redirect_to_nowhere_is_told() -> None:
+async def test_a_redirect_to_something_that_is_not_a_url_is_refused() -> None:
     async with place() as here:
         here.target = "http://[nowhere"
         transport = WebSocketTransport(f"{here.url.replace('http', 'ws')}/old")
-        with pytest.raises(ConnectFailed, match="no URL"):
+        with pytest.raises(ConnectFailed, match="not a URL"):
             await transport.start()

@@ -60,7 +60,7 @@ async def test_the_official_client_works_against_our_own_core(mode: str, version
 
 @pytest.mark.parametrize(("mode", "version"), MODES)
 @pytest.mark.parametrize("whose", ["official", "own"])
-async def test_a_lost_line_fails_the_open_call_and_the_session_goes_on(
+async def test_a_lost_connection_fails_the_open_call_and_the_session_continues(
     mode: str, version: str, whose: str
 ) -> None:
     async with (
@@ -132,7 +132,7 @@ async def test_a_failed_first_connect_reaches_the_caller(closed_port: int) -> No
             pass
 
 
-async def test_when_the_attempts_are_spent_the_official_client_is_told() -> None:
+async def test_when_no_attempts_are_left_the_official_client_learns_it() -> None:
     async with reference() as server:
         transport = WebSocketTransport(server.url, reconnect_attempts=1)
         closed: list[bool] = []

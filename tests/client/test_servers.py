@@ -27,7 +27,7 @@ def write(path: Path, **servers: Any) -> str:
     return str(path)
 
 
-def test_urls_are_told_apart(folder: Path) -> None:
+def test_urls_are_distinguished(folder: Path) -> None:
     ws = open_target("wss://x/mcp", headers={"A": "b"})
     assert isinstance(ws, WebSocketTransport) and ws.settings.headers == {"A": "b"}
     assert isinstance(open_target("HTTP://x/mcp"), StreamableHttpTransport)
@@ -49,7 +49,7 @@ def test_names_come_from_the_folder_s_file_or_from_the_one_given(folder: Path) -
         open_target("notes", config=other)
 
 
-def test_the_folder_s_own_file_is_used_only_by_who_trusts_it(
+def test_the_folder_s_own_file_is_used_only_if_it_is_trusted(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKEN", "t0k3n")
@@ -60,7 +60,7 @@ def test_the_folder_s_own_file_is_used_only_by_who_trusts_it(
     )
     told: list[str] = []
     for target in ("notes", "far"):
-        with pytest.raises(InvalidArgument, match="was not trusted"):
+        with pytest.raises(InvalidArgument, match="is not trusted"):
             open_target(target)
         with pytest.raises(InvalidArgument, match="--trust"):
             open_target(target, trust=lambda deed: bool(told.append(deed)))
@@ -99,12 +99,12 @@ def test_members_for_other_programs_are_no_hindrance(folder: Path) -> None:
         ("{", "not JSON"),
         ("[]", 'no object "mcpServers"'),
         ('{"mcpServers": {"a": 1}}', 'no object "mcpServers"'),
-        ('{"mcpServers": {"w": {}}}', "neither a command nor a URL"),
-        ('{"mcpServers": {"w": {"url": "ftp://x"}}}', "neither a command nor a URL"),
+        ('{"mcpServers": {"w": {}}}', "neither a command nor a ws, wss, http or https URL"),
+        ('{"mcpServers": {"w": {"url": "ftp://x"}}}', "neither a command nor a ws, wss, http or https URL"),
         ('{"mcpServers": {"w": {"type": "sse", "url": "http://x"}}}', "HTTP\\+SSE"),
     ],
 )
-def test_a_file_that_helps_nobody_says_why(folder: Path, content: str, reason: str) -> None:
+def test_an_unusable_configuration_says_why(folder: Path, content: str, reason: str) -> None:
     (folder / "c.json").write_text(content)
     with pytest.raises(InvalidArgument, match=reason):
         open_target("w", config="c.json")
@@ -117,7 +117,7 @@ def test_a_missing_file_is_an_error_only_when_it_was_named(folder: Path) -> None
 
 
 def test_wrong_targets_are_refused(folder: Path) -> None:
-    with pytest.raises(InvalidArgument, match="is needed"):
+    with pytest.raises(InvalidArgument, match="Give a URL"):
         open_target("  ")
     with pytest.raises(InvalidArgument, match="cannot be read"):
         open_target("python 'unfinished")

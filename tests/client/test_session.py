@@ -191,7 +191,7 @@ async def test_the_end_of_the_transport_ends_what_waits() -> None:
     async with running() as server:
         session = Session(WebSocketTransport(server.url, reconnect_attempts=0), version="2025-11-25")
         await session.transport.start()
-        session.transport.on_message = session._take
+        session.transport.on_message = session._receive
         waiting = asyncio.create_task(session.request("silence"))
         await until(lambda: session.transport.metrics().in_flight == 1)  # type: ignore[attr-defined]
         await session.close()

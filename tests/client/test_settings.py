@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, from_mapping, make_settings
+from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, make_settings, read_settings
 from vaultbridge.errors import InvalidArgument
 
 
@@ -20,7 +20,7 @@ def test_the_defaults_are_the_seed_s() -> None:
 
 
 def test_the_seed_s_own_keys_are_read_with_milliseconds() -> None:
-    settings = from_mapping(
+    settings = read_settings(
         {"url": "ws://localhost:8080", "protocols": ["mcp"], "reconnectAttempts": 5, "reconnectDelay": 500}
     )
     assert settings.reconnect_attempts == 5
@@ -28,9 +28,9 @@ def test_the_seed_s_own_keys_are_read_with_milliseconds() -> None:
 
 
 def test_our_keys_and_the_seed_s_may_be_mixed_but_not_doubled() -> None:
-    assert from_mapping({"url": "ws://x", "reconnectDelay": 20, "heartbeat": None}).heartbeat is None
+    assert read_settings({"url": "ws://x", "reconnectDelay": 20, "heartbeat": None}).heartbeat is None
     with pytest.raises(InvalidArgument, match="given twice"):
-        from_mapping({"url": "ws://x", "reconnectAttempts": 1, "reconnect_attempts": 2})
+        read_settings({"url": "ws://x", "reconnectAttempts": 1, "reconnect_attempts": 2})
 
 
 @pytest.mark.parametrize("url", ["http://x", "localhost:8080", "", "ftp://x", "ws:/x", "wsx://y"])
@@ -97,9 +97,9 @@ def test_paths_are_taken_as_paths_too() -> None:
 
 def test_a_mapping_without_a_url_or_with_a_wrong_delay_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="no url"):
-        from_mapping({})
+        read_settings({})
     with pytest.raises(InvalidArgument, match="milliseconds"):
-        from_mapping({"url": "ws://x", "reconnectDelay": "1000"})
+        read_settings({"url": "ws://x", "reconnectDelay": "1000"})
 
 
 def test_every_option_is_a_setting_and_documented_the_same() -> None:

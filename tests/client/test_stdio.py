@@ -76,7 +76,7 @@ async def test_messages_pass_both_ways_and_the_process_ends_with_the_transport()
     assert user.states == ["connecting", "connected", "disconnecting", "disconnected"]
 
 
-async def test_a_program_that_does_not_exist_is_told() -> None:
+async def test_a_program_that_does_not_exist_is_reported() -> None:
     transport = StdioTransport(["no-such-program-here"])
     with pytest.raises(ConnectFailed, match="Cannot start 'no-such-program-here': no such program"):
         await transport.start()
@@ -86,19 +86,19 @@ async def test_a_program_that_does_not_exist_is_told() -> None:
 
 async def test_a_folder_that_does_not_exist_is_not_taken_for_the_program(tmp_path: Path) -> None:
     transport = StdioTransport(command("good"), cwd=str(tmp_path / "missing"))
-    with pytest.raises(ConnectFailed, match="no such folder to start it in") as failed:
+    with pytest.raises(ConnectFailed, match="the folder to start it in does not exist") as failed:
         await transport.start()
     assert str(tmp_path) not in str(failed.value)
     await transport.close()
 
 
 @pytest.mark.parametrize("env", [{"A=B": "x"}, {"": "x"}, {"A": "x\0"}, {"A\0": "x"}])
-def test_an_environment_that_no_process_can_have_is_told(env: dict[str, str]) -> None:
+def test_an_environment_that_no_process_can_have_is_refused(env: dict[str, str]) -> None:
     with pytest.raises(ConnectFailed, match="cannot be set in the environment"):
         StdioTransport(command("good"), env=env)
 
 
-def test_a_command_without_a_program_is_told() -> None:
+def test_a_command_without_a_program_is_refused() -> None:
     with pytest.raises(ConnectFailed, match="names no program"):
         StdioTransport(["", "x"])
 
@@ -115,7 +115,7 @@ async def test_a_server_that_dies_fails_the_call_and_says_its_last_words() -> No
         await user.transport.send({"jsonrpc": "2.0", "method": "m"})
 
 
-async def test_noise_on_stdout_is_told_and_harms_nothing() -> None:
+async def test_noise_on_stdout_is_reported_and_does_no_harm() -> None:
     user = User("noise")
     await user.transport.start()
     assert "result" in await user.call(1)
@@ -147,7 +147,7 @@ async def test_a_line_without_an_end_ends_the_transport_and_fails_what_is_open()
     assert "ended before the answer came" in answer["error"]["message"]
     await until(lambda: user.closed == 1)
     (lost,) = user.errors
-    assert isinstance(lost, ConnectionLost) and "a line above 1600 bytes" in str(lost)
+    assert isinstance(lost, ConnectionLost) and "a line of more than 1600 bytes" in str(lost)
 
 
 async def test_a_stubborn_server_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
-"""The life of a WebSocket transport, in virtual time over lines in memory.
+"""The life of a WebSocket transport, in virtual time over connections in memory.
 
-What needs a real network is in test_line_aiohttp.py, what needs the official SDK in test_sdk.py; the random
-schedules are in test_faults.py.
+What needs a real network is in test_aiohttp_connection.py, what needs the official SDK in test_sdk.py; the
+random schedules are in test_faults.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from client.virtual import MemoryLine, World, run_virtually
+from client.virtual import MemoryConnection, World, run_virtually
 from vaultbridge.client.errors import (
     ConnectFailed,
     ConnectionLost,
@@ -102,7 +102,7 @@ async def test_start_connects_and_close_ends_with_one_on_close() -> None:
     await user.transport.close()
     assert user.closed == 1 and not user.transport.is_connected
     assert user.states == ["connecting", "connected", "disconnecting", "disconnected"]
-    assert user.world.open_lines == 0
+    assert user.world.open_connections == 0
 
 
 @virtually
@@ -150,7 +150,7 @@ async def test_closing_while_connecting_ends_both() -> None:
     with pytest.raises(TransportClosed, match="while it was connecting"):
         await starting
     await asyncio.sleep(20)
-    assert user.closed == 1 and user.world.open_lines == 0
+    assert user.closed == 1 and user.world.open_connections == 0
 
 
 @virtually
@@ -161,7 +161,7 @@ async def test_a_cancelled_start_leaves_nothing_behind() -> None:
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
-    assert user.states == ["connecting", "disconnected"] and user.world.open_lines == 0
+    assert user.states == ["connecting", "disconnected"] and user.world.open_connections == 0
 
 
 @virtually
@@ -180,18 +180,18 @@ async def test_a_callback_may_close_the_transport() -> None:
     await user.send(request_id=1)
     await user.send("silent")
     await asyncio.sleep(5)
-    assert user.closed == 1 and user.world.open_lines == 0
+    assert user.closed == 1 and user.world.open_connections == 0
 
 
 @virtually
-async def test_a_server_that_does_not_say_goodbye_is_cut_after_the_close_timeout() -> None:
+async def test_a_server_that_does_not_answer_the_close_frame_is_cut_after_the_close_timeout() -> None:
     user = User(World(), close_timeout=2)
     await user.transport.start()
-    user.world.line.half_open = True
+    user.world.connection.half_open = True
     before = asyncio.get_running_loop().time()
     await user.transport.close()
     assert asyncio.get_running_loop().time() - before == pytest.approx(2)
-    assert user.world.open_lines == 0
+    assert user.world.open_connections == 0
 
 
 # Sending and receiving.
@@ -208,7 +208,7 @@ async def test_messages_go_out_in_order_and_answers_come_back() -> None:
 
 
 @virtually
-async def test_an_invalid_message_is_not_sent_and_the_reason_is_told() -> None:
+async def test_an_invalid_message_is_not_sent_and_the_reason_is_reported() -> None:
     async with User(World()) as user:
         with pytest.raises(InvalidMessage, match="both"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": 1, "error": {}})
@@ -218,11 +218,11 @@ async def test_an_invalid_message_is_not_sent_and_the_reason_is_told() -> None:
 
 
 @virtually
-async def test_invalid_messages_from_the_server_are_told_and_end_nothing() -> None:
+async def test_invalid_messages_from_the_server_are_reported_and_do_not_end_the_connection() -> None:
     async with User(World()) as user:
         for bad in ("{", "[]", '{"jsonrpc":"2.0","method":"x","result":1}', b"\xff"):
-            user.world.line.push(bad)
-        user.world.line.say({"jsonrpc": "2.0", "method": "good"})
+            user.world.connection.push(bad)
+        user.world.connection.say({"jsonrpc": "2.0", "method": "good"})
         await asyncio.sleep(1)
         assert len(user.errors) == 4 and all(isinstance(e, InvalidMessage) for e in user.errors)
         assert [m["method"] for m in user.messages] == ["good"] and user.transport.is_connected
@@ -231,9 +231,9 @@ async def test_invalid_messages_from_the_server_are_told_and_end_nothing() -> No
 @virtually
 async def test_a_request_whose_answer_is_refused_fails_instead_of_hanging() -> None:
     async with User(World()) as user:
-        user.world.answer = lambda line, request: None
+        user.world.answer = lambda connection, request: None
         await user.send(request_id=5)
-        user.world.line.push('{"jsonrpc":"2.0","id":5,"result":1,"error":{"code":1,"message":"x"}}')
+        user.world.connection.push('{"jsonrpc":"2.0","id":5,"result":1,"error":{"code":1,"message":"x"}}')
         await asyncio.sleep(1)
         assert "was refused" in user.answer(5)["error"]["message"]
 
@@ -241,9 +241,9 @@ async def test_a_request_whose_answer_is_refused_fails_instead_of_hanging() -> N
 @virtually
 async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_hanging() -> None:
     async with User(World()) as user:
-        user.world.answer = lambda line, request: None
+        user.world.answer = lambda connection, request: None
         await user.send(request_id=5)
-        user.world.line.push('{"jsonrpc":"2.0","id":5.0,"result":{}}')
+        user.world.connection.push('{"jsonrpc":"2.0","id":5.0,"result":{}}')
         await asyncio.sleep(1)
         assert "was refused" in user.answer(5)["error"]["message"]
 
@@ -252,7 +252,7 @@ async def test_a_request_whose_answer_has_its_id_as_a_float_fails_instead_of_han
 @pytest.mark.parametrize("wrong_id", ["9" * 5000, '"' + "x" * 100_000 + '"'])
 async def test_an_id_of_any_length_ends_nothing_and_fills_no_log(wrong_id: str) -> None:
     async with User(World()) as user:
-        user.world.line.push(f'{{"jsonrpc":"2.0","id":{wrong_id},"result":{{}}}}')
+        user.world.connection.push(f'{{"jsonrpc":"2.0","id":{wrong_id},"result":{{}}}}')
         await asyncio.sleep(1)
         assert len(user.errors) == 1 and len(str(user.errors[0])) < 200
         await user.send(request_id=1)
@@ -274,11 +274,11 @@ async def test_a_request_id_in_use_is_refused_and_free_again_after_the_answer() 
 
 
 @virtually
-async def test_an_answer_to_no_request_is_told_and_not_delivered() -> None:
+async def test_an_answer_to_no_request_is_reported_and_not_delivered() -> None:
     async with User(World()) as user:
         await user.send(request_id=1)
         await asyncio.sleep(1)
-        user.world.line.say({"jsonrpc": "2.0", "id": 1, "result": "again"})
+        user.world.connection.say({"jsonrpc": "2.0", "id": 1, "result": "again"})
         await asyncio.sleep(1)
         assert len(user.messages) == 1
         assert user.error(UnknownAnswer)
@@ -289,7 +289,7 @@ async def test_messages_above_the_limit_are_refused_both_ways_and_only_their_req
     async with User(World(), max_message_bytes=200) as user:
         with pytest.raises(InvalidMessage, match="the limit is 200"):
             await user.send(text="x" * 200)
-        user.world.answer = lambda line, request: "y" * 300
+        user.world.answer = lambda connection, request: "y" * 300
         await user.send(request_id=1)
         await asyncio.sleep(1)
         assert "limit is 200" in user.answer(1)["error"]["message"]
@@ -299,7 +299,7 @@ async def test_messages_above_the_limit_are_refused_both_ways_and_only_their_req
 @virtually
 async def test_binary_frames_with_json_are_understood() -> None:
     async with User(World()) as user:
-        user.world.line.push(b'{"jsonrpc":"2.0","method":"binary"}')
+        user.world.connection.push(b'{"jsonrpc":"2.0","method":"binary"}')
         await asyncio.sleep(1)
         assert user.messages == [{"jsonrpc": "2.0", "method": "binary"}]
 
@@ -341,19 +341,19 @@ async def test_an_awaitable_callback_holds_back_the_next_message() -> None:
         assert peak == 1
 
 
-# Losing the line.
+# Losing the connection.
 
 
 @virtually
 async def test_requests_in_flight_fail_at_once_and_are_never_sent_again() -> None:
     world = World()
     async with User(world, reconnect_delay=50) as user:
-        world.answer = lambda line, request: None
+        world.answer = lambda connection, request: None
         await user.send("tools/call", 1)
         await asyncio.sleep(1)
         lost_at = asyncio.get_running_loop().time()
         world.refusals = 1
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.001)
         error = user.answer(1)["error"]
         assert asyncio.get_running_loop().time() - lost_at < 0.01
@@ -370,7 +370,7 @@ async def test_attempts_come_at_once_and_then_after_the_seed_s_delays() -> None:
     async with User(world, reconnect_attempts=4, reconnect_delay=1.0) as user:
         world.dial_times.clear()
         world.refusals = 4
-        world.line.break_off()
+        world.connection.break_off()
         lost_at = asyncio.get_running_loop().time()
         await asyncio.sleep(100)
         assert [round(t - lost_at, 6) for t in world.dial_times] == [0, 1, 3, 7]
@@ -383,7 +383,7 @@ async def test_on_close_comes_once_after_the_attempts_are_spent() -> None:
     user = User(world, reconnect_attempts=3)
     await user.transport.start()
     world.refusals = 99
-    world.line.break_off()
+    world.connection.break_off()
     await asyncio.sleep(100)
     assert user.closed == 1 and world.dials == 4
     assert user.states == ["connecting", "connected", "reconnecting", "disconnected"]
@@ -395,10 +395,10 @@ async def test_on_close_comes_once_after_the_attempts_are_spent() -> None:
 
 
 @virtually
-async def test_without_attempts_a_lost_line_is_the_end() -> None:
+async def test_without_attempts_a_lost_connection_is_the_end() -> None:
     user = User(World(), reconnect_attempts=0)
     await user.transport.start()
-    user.world.line.break_off()
+    user.world.connection.break_off()
     await asyncio.sleep(10)
     assert user.closed == 1 and user.world.dials == 1
 
@@ -410,11 +410,11 @@ async def test_a_stable_connection_gives_all_attempts_back_and_an_unstable_one_d
     await user.transport.start()
     for _ in range(10):
         await asyncio.sleep(6)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(1)
         assert user.transport.is_connected
     for _ in range(3):  # the connection of before the first of these had been stable
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(1)
     assert user.closed == 1, "a server that accepts and drops at once is not called for ever"
 
@@ -428,7 +428,7 @@ async def test_jitter_comes_from_the_given_source() -> None:
     await transport.start()
     world.refusals, lost_at = 2, asyncio.get_running_loop().time()
     world.dial_times.clear()
-    world.line.break_off()
+    world.connection.break_off()
     await asyncio.sleep(10)
     assert [round(t - lost_at, 6) for t in world.dial_times] == [0, 0.5, 1.5]
     await transport.close()
@@ -439,7 +439,7 @@ async def test_messages_sent_meanwhile_wait_and_go_out_in_order_afterwards() -> 
     world = World()
     async with User(world, reconnect_delay=1) as user:
         world.refusals = 1
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.1)
         for n in range(10):
             await user.send(request_id=n, n=n)
@@ -483,11 +483,11 @@ async def test_close_clears_the_queue_and_tells_what_was_in_it() -> None:
 
 
 @virtually
-async def test_a_notification_that_may_not_have_arrived_is_told_with_its_content() -> None:
+async def test_a_notification_that_may_not_have_arrived_is_reported_with_its_content() -> None:
     world = World(delay=1)
     async with User(world) as user:
         await user.send("note", n=7)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(20)
         assert user.error(MessagesUnconfirmed).messages[0]["params"] == {"n": 7}
         assert isinstance(user.error(ConnectionLost), ConnectionLost)
@@ -495,19 +495,19 @@ async def test_a_notification_that_may_not_have_arrived_is_told_with_its_content
 
 
 @virtually
-async def test_a_notification_proved_by_a_later_answer_is_not_in_doubt() -> None:
+async def test_a_notification_proved_by_a_later_answer_is_not_reported() -> None:
     world = World()
     async with User(world) as user:
         await user.send("note")
         await user.send("ask", 1)
         await asyncio.sleep(1)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(20)
         assert not [e for e in user.errors if isinstance(e, MessagesUnconfirmed)]
 
 
 @virtually
-async def test_a_goodbye_of_both_sides_proves_everything() -> None:
+async def test_an_answered_close_frame_proves_everything() -> None:
     user = User(World())
     await user.transport.start()
     await user.send("note")
@@ -522,7 +522,7 @@ async def test_many_notifications_are_confirmed_by_pings_without_a_heartbeat() -
         for n in range(CONFIRM_EVERY + 10):
             await user.send(n=n)
         await asyncio.sleep(5)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.1)
         assert len(user.error(MessagesUnconfirmed).messages) == 10
 
@@ -541,7 +541,7 @@ async def test_requests_beyond_the_limit_in_flight_wait_for_answers() -> None:
 @virtually
 async def test_a_cancelled_request_without_an_answer_keeps_no_place() -> None:
     world = World()
-    world.answer = lambda line, request: None
+    world.answer = lambda connection, request: None
     async with User(world, max_in_flight=2, heartbeat=None) as user:
         for n in range(3):
             await user.send(request_id=n)
@@ -551,26 +551,26 @@ async def test_a_cancelled_request_without_an_answer_keeps_no_place() -> None:
         await asyncio.sleep(1)
         assert user.transport.queue_size == 0
         # Should the server answer all the same, that is an answer like any other.
-        world.line.say({"jsonrpc": "2.0", "id": 0, "result": {}})
+        world.connection.say({"jsonrpc": "2.0", "id": 0, "result": {}})
         await asyncio.sleep(1)
         assert "result" in user.answer(0) and user.transport.metrics().in_flight == 2
 
 
 @virtually
-async def test_an_answer_to_a_request_of_a_lost_line_is_not_given_to_another() -> None:
+async def test_an_answer_to_a_request_of_a_lost_connection_is_not_sent_over_another() -> None:
     world = World()
     async with User(world) as user:
-        world.line.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
+        world.connection.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
         await asyncio.sleep(1)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(1)
-        with pytest.raises(ConnectionLost, match="no asker"):
+        with pytest.raises(ConnectionLost, match="nobody needs the answer"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})
-        with pytest.raises(ConnectionLost, match="no asker"):
+        with pytest.raises(ConnectionLost, match="nobody needs the answer"):
             await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # nor at the second try
-        world.line.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
+        world.connection.say({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
         await asyncio.sleep(1)
-        await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # the new line asked it too
+        await user.transport.send({"jsonrpc": "2.0", "id": 1, "result": {}})  # asked again
         await asyncio.sleep(1)
         assert world.wrong == [] and len(world.log) == 1
 
@@ -585,7 +585,7 @@ async def test_the_handshake_is_repeated_before_the_queue_is_flushed() -> None:
         await user.initialize()
         world.log.clear()
         world.refusals = 1
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.1)
         await user.send("queued", 1)
         await asyncio.sleep(10)
@@ -603,7 +603,7 @@ async def test_a_confirmation_that_waited_in_the_queue_is_not_sent_twice() -> No
         await asyncio.sleep(1)
         world.log.clear()
         world.refusals = 1
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.1)
         await user.send("notifications/initialized")
         await asyncio.sleep(10)
@@ -611,7 +611,7 @@ async def test_a_confirmation_that_waited_in_the_queue_is_not_sent_twice() -> No
 
 
 @virtually
-async def test_a_handshake_that_waited_in_the_queue_while_a_line_was_lost_is_followed() -> None:
+async def test_a_handshake_that_was_queued_while_a_connection_was_lost_is_followed() -> None:
     world = World(handshake=True)
     user = User(world, reconnect_delay=1)
     lost: list[str] = []
@@ -619,7 +619,7 @@ async def test_a_handshake_that_waited_in_the_queue_while_a_line_was_lost_is_fol
     def on_state(state: str) -> None:
         if state == "connected" and not lost:
             lost.append(state)
-            world.line.break_off()
+            world.connection.break_off()
 
     user.transport.on_state = on_state
     await user.send("initialize", "init", protocolVersion="2025-11-25")
@@ -627,7 +627,7 @@ async def test_a_handshake_that_waited_in_the_queue_while_a_line_was_lost_is_fol
         await asyncio.sleep(5)
         assert "result" in user.answer("init") and world.dials == 2
         world.log.clear()
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(10)
         assert [m["method"] for m in world.log] == ["initialize"]
 
@@ -648,7 +648,7 @@ async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_han
             answers = len(user.messages)
             errors = len(user.errors)
             world.refusals = 1
-            world.line.break_off()
+            world.connection.break_off()
             await asyncio.sleep(0.1)
             await user.send("queued", 100 + world.dials)
             await asyncio.sleep(10)
@@ -666,15 +666,15 @@ async def test_subscriptions_and_the_log_level_are_asked_for_again_after_the_han
 
 
 @virtually
-async def test_a_subscription_that_the_server_now_refuses_is_told_and_not_asked_for_again() -> None:
+async def test_a_subscription_that_the_server_now_refuses_is_reported_and_not_requested_again() -> None:
     world = World(handshake=True)
     async with User(world, reconnect_delay=1) as user:
         await user.initialize()
         await user.send("resources/subscribe", 1, uri="a:1")
         await asyncio.sleep(1)
-        serve = MemoryLine._serve
+        serve = MemoryConnection._serve
 
-        class Forgetful(MemoryLine):
+        class Forgetful(MemoryConnection):
             def _serve(self, message: dict[str, Any]) -> None:
                 if message.get("method") == "resources/subscribe":
                     world.log.append(message)
@@ -686,15 +686,15 @@ async def test_a_subscription_that_the_server_now_refuses_is_told_and_not_asked_
         real_dial = world.dial
 
         async def dial() -> Any:
-            line = await real_dial()
-            line.__class__ = Forgetful
-            return line
+            connection = await real_dial()
+            connection.__class__ = Forgetful
+            return connection
 
         user.transport._connector._dial = dial
         for refused in (1, 0):
             world.log.clear()
             user.errors.clear()
-            world.line.break_off()
+            world.connection.break_off()
             await asyncio.sleep(10)
             told = [e for e in user.errors if isinstance(e, NotRenewed)]
             assert len(told) == len(world.received(method="resources/subscribe")) == refused
@@ -712,7 +712,7 @@ async def test_a_modern_session_repeats_nothing() -> None:
         await user.send("server/discover", 1, **meta)
         await asyncio.sleep(1)
         world.log.clear()
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(1)
         await user.send("tools/list", 2, **meta)
         await asyncio.sleep(1)
@@ -726,7 +726,7 @@ async def test_a_server_that_refuses_the_repeated_handshake_counts_as_a_failed_a
     await user.transport.start()
     await user.initialize()
 
-    class Refusing(type(world.line)):  # type: ignore[misc]
+    class Refusing(type(world.connection)):  # type: ignore[misc]
         def _serve(self, message: dict[str, Any]) -> None:
             self.say(
                 {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32602, "message": "never again"}}
@@ -735,14 +735,14 @@ async def test_a_server_that_refuses_the_repeated_handshake_counts_as_a_failed_a
     real_dial = world.dial
 
     async def dial() -> Any:
-        line = await real_dial()
-        line.__class__ = Refusing
-        return line
+        connection = await real_dial()
+        connection.__class__ = Refusing
+        return connection
 
     user.transport._connector._dial = dial
-    world.line.break_off()
+    world.connection.break_off()
     await asyncio.sleep(30)
-    assert user.closed == 1 and world.open_lines == 0
+    assert user.closed == 1 and world.open_connections == 0
     assert sum("never again" in str(e) for e in user.errors) == 2
 
 
@@ -755,12 +755,12 @@ async def test_a_handshake_that_is_not_repeated_in_time_counts_as_a_failed_attem
     real_dial = world.dial
 
     async def dial() -> Any:
-        line = await real_dial()
-        line.half_open = True
-        return line
+        connection = await real_dial()
+        connection.half_open = True
+        return connection
 
     user.transport._connector._dial = dial
-    world.line.break_off()
+    world.connection.break_off()
     await asyncio.sleep(30)
     assert user.closed == 1
     assert "again within 2 s" in str(user.error(TimedOut))
@@ -770,12 +770,12 @@ async def test_a_handshake_that_is_not_repeated_in_time_counts_as_a_failed_attem
 
 
 @virtually
-async def test_a_half_open_line_is_found_by_the_heartbeat_and_replaced() -> None:
+async def test_a_half_open_connection_is_found_by_the_heartbeat_and_replaced() -> None:
     world = World()
     async with User(world, heartbeat=10, heartbeat_timeout=5) as user:
         await user.send(request_id=1)
         await asyncio.sleep(1)
-        world.line.half_open = True
+        world.connection.half_open = True
         await user.send(request_id=2)
         await asyncio.sleep(20)
         assert "heartbeat within 5 s" in str(user.error(ConnectionLost))
@@ -784,14 +784,15 @@ async def test_a_half_open_line_is_found_by_the_heartbeat_and_replaced() -> None
 
 
 @virtually
-async def test_a_lost_line_takes_its_heartbeat_with_it() -> None:
-    """One that went on would ping a dead line for as long as the transport lives: one more for every loss."""
+async def test_the_heartbeat_ends_with_its_connection() -> None:
+    """One that went on would ping a dead connection for as long as the transport lives: one more for every
+    loss."""
     world = World()
     async with User(world, heartbeat=10, heartbeat_timeout=5, stable_after=0) as user:
         await asyncio.sleep(1)
         running = len(asyncio.all_tasks())
         for losses in range(1, 4):
-            world.line.break_off()
+            world.connection.break_off()
             await asyncio.sleep(1)
             assert user.transport.is_connected and world.dials == losses + 1
             assert len(asyncio.all_tasks()) == running
@@ -819,7 +820,7 @@ async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
         await asyncio.sleep(61)
         assert "result" in user.answer(1)
         assert user.errors == [] and world.dials == 1
-        world.line.half_open = True
+        world.connection.half_open = True
         await asyncio.sleep(10)
         assert "heartbeat" in str(user.error(ConnectionLost)), "and listening again, silence counts again"
 
@@ -827,10 +828,10 @@ async def test_a_slow_callback_is_not_taken_for_the_server_s_silence() -> None:
 @virtually
 async def test_without_a_heartbeat_silence_is_no_reason() -> None:
     async with User(World(), heartbeat=None) as user:
-        user.world.line.half_open = True
+        user.world.connection.half_open = True
         await asyncio.sleep(1000)
         assert user.errors == [] and user.transport.is_connected
-        user.world.line.break_off()
+        user.world.connection.break_off()
         await asyncio.sleep(1)
 
 
@@ -838,13 +839,13 @@ async def test_without_a_heartbeat_silence_is_no_reason() -> None:
 async def test_a_request_without_an_answer_times_out_and_is_cancelled_at_the_server() -> None:
     world = World()
     async with User(world, request_timeout=5) as user:
-        world.answer = lambda line, request: None
+        world.answer = lambda connection, request: None
         await user.send("slow", 1)
         await asyncio.sleep(6)
         error = user.answer(1)["error"]
         assert error["code"] == -32001 and error["data"] == {"reason": "timeout", "sent": True}
         assert world.received(method="notifications/cancelled")[0]["params"]["requestId"] == 1
-        world.line.say({"jsonrpc": "2.0", "id": 1, "result": "late"})
+        world.connection.say({"jsonrpc": "2.0", "id": 1, "result": "late"})
         await asyncio.sleep(1)
         assert len(user.messages) == 1 and user.errors == [], "a late answer is neither news nor an error"
 
@@ -854,7 +855,7 @@ async def test_a_queued_request_times_out_too_and_is_then_not_sent() -> None:
     world = World()
     async with User(world, request_timeout=5, reconnect_delay=20) as user:
         world.refusals = 1
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0.1)
         await user.send("late", 1)
         await asyncio.sleep(60)
@@ -866,7 +867,7 @@ async def test_a_queued_request_times_out_too_and_is_then_not_sent() -> None:
 async def test_an_initialize_that_times_out_is_not_cancelled() -> None:
     world = World()
     async with User(world, request_timeout=1) as user:
-        world.line.half_open = True
+        world.connection.half_open = True
         await user.send("initialize", 0, protocolVersion="2025-11-25")
         await asyncio.sleep(3)
         assert user.answer(0)["error"]["code"] == -32001
@@ -879,7 +880,7 @@ async def test_is_alive_asks_the_server() -> None:
     assert not await user.transport.is_alive()
     async with user:
         assert await user.transport.is_alive()
-        user.world.line.half_open = True
+        user.world.connection.half_open = True
         assert not await user.transport.is_alive(2)
 
 
@@ -893,7 +894,7 @@ async def test_flush_waits_until_the_queue_is_empty_or_the_transport_has_ended()
         await user.transport.flush()
         assert user.transport.queue_size == 0 and asyncio.get_running_loop().time() > before
         await user.transport.flush()
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(0)
         await user.send("late")
         waiting = asyncio.create_task(user.transport.flush())
@@ -911,7 +912,7 @@ async def test_metrics_count_messages_bytes_errors_reconnects_and_latency() -> N
     async with User(world) as user:
         await user.send(request_id=1)
         await asyncio.sleep(1)
-        world.line.break_off()
+        world.connection.break_off()
         await asyncio.sleep(1)
         taken = user.transport.metrics()
         assert (taken.messages_sent, taken.messages_received, taken.connects, taken.reconnects) == (
@@ -982,7 +983,7 @@ async def test_without_a_handshake_the_restored_messages_go_before_the_first_new
 
 
 @virtually
-async def test_close_clears_the_queue_file_unless_told_otherwise(tmp_path: Path) -> None:
+async def test_close_clears_the_queue_file_unless_asked_to_keep_it(tmp_path: Path) -> None:
     file = tmp_path / "queue.sqlite"
     first = User(World(), queue_file=file)
     await first.send("old")
@@ -993,7 +994,7 @@ async def test_close_clears_the_queue_file_unless_told_otherwise(tmp_path: Path)
 
 
 @virtually
-async def test_what_was_handed_to_a_line_is_reported_by_the_next_process_and_never_sent(
+async def test_what_was_sent_but_not_confirmed_is_reported_by_the_next_process_and_never_sent_again(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "queue.sqlite"
@@ -1004,7 +1005,7 @@ async def test_what_was_handed_to_a_line_is_reported_by_the_next_process_and_nev
     for task in [*first.transport._tasks, first.transport._beating]:
         assert task is not None
         task.cancel()  # the process dies here
-    world.line.abort()
+    world.connection.abort()
     first.transport._outbox.close_file()
     await asyncio.sleep(0)
 
@@ -1028,7 +1029,7 @@ async def test_when_the_attempts_are_spent_notifications_stay_in_the_file_and_re
     user = User(world, queue_file=file, reconnect_delay=1)
     await user.transport.start()
     world.refusals = 99
-    world.line.break_off()
+    world.connection.break_off()
     await asyncio.sleep(0.1)
     await user.send("note")
     await user.send("ask", 1)

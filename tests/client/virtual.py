@@ -1,4 +1,4 @@
-"""A world without a network or a clock: an event loop whose time jumps, and lines that break on demand.
+"""A world without a network or a clock: an event loop whose time jumps, and connections that break on demand.
 
 Nothing here waits: when no callback is ready, time jumps to the next timer. When there is no timer either,
 nothing can ever happen again, and that is reported as the hang it would be.
@@ -21,7 +21,7 @@ from vaultbridge.client.websocket.connection import Frame, Pong
 T = TypeVar("T")
 
 TICK = 1e-6
-"""Between two arrivals on one line: timers of the same instant fire in no order."""
+"""Between two arrivals on one connection: timers of the same instant fire in no order."""
 
 
 class Hang(AssertionError):
@@ -60,7 +60,8 @@ def run_virtually(work: Coroutine[Any, Any, T]) -> T:
 
 
 class World:
-    """A server, the lines to it, and the faults that befall them. `log` holds what the server has read."""
+    """A server, the connections to it, and the faults that befall them. `log` holds what the server has
+    read."""
 
     def __init__(self, seed: int = 0, *, handshake: bool = False, delay: float = 0.01) -> None:
         self.random = random.Random(seed)
@@ -68,39 +69,39 @@ class World:
         self.delay = delay
         self.log: list[dict[str, Any]] = []
         self.wrong: list[str] = []
-        self.lines: list[MemoryLine] = []
+        self.connections: list[MemoryConnection] = []
         self.refusals = 0
         """How many of the next attempts to connect fail."""
         self.dials = 0
         self.dial_times: list[float] = []
-        self.answer: Callable[[MemoryLine, dict[str, Any]], Any] = lambda line, request: {
+        self.answer: Callable[[MemoryConnection, dict[str, Any]], Any] = lambda connection, request: {
             "echo": request.get("params")
         }
 
-    async def dial(self) -> MemoryLine:
+    async def dial(self) -> MemoryConnection:
         self.dials += 1
         self.dial_times.append(asyncio.get_running_loop().time())
         await asyncio.sleep(self.delay)
         if self.refusals:
             self.refusals -= 1
             raise ConnectFailed("WebSocket error: cannot connect to memory: connection refused.")
-        line = MemoryLine(self)
-        self.lines.append(line)
-        return line
+        connection = MemoryConnection(self)
+        self.connections.append(connection)
+        return connection
 
     @property
-    def line(self) -> MemoryLine:
-        return self.lines[-1]
+    def connection(self) -> MemoryConnection:
+        return self.connections[-1]
 
     @property
-    def open_lines(self) -> int:
-        return sum(not line.released for line in self.lines)
+    def open_connections(self) -> int:
+        return sum(not connection.released for connection in self.connections)
 
     def received(self, *, method: str | None = None) -> list[Any]:
         return [m for m in self.log if method is None or m.get("method") == method]
 
 
-class MemoryLine:
+class MemoryConnection:
     """A WebSocket in memory: messages travel for a while, in order, and are gone when it is cut meanwhile."""
 
     subprotocol = "mcp"
@@ -118,7 +119,7 @@ class MemoryLine:
         self.server_requests: set[Any] = set()
         self.goodbye_heard = False
         self._wire_free_at = self._back_free_at = self.loop.time()
-        self.why = "The connection was lost without a goodbye."
+        self.why = "The connection was lost without a close frame."
 
     # The client's side.
 
@@ -169,7 +170,7 @@ class MemoryLine:
             self.stalled.set()
 
     def push(self, frame: Frame) -> None:
-        """The server sends something; it arrives after a while unless the line breaks."""
+        """The server sends something; it arrives after a while unless the connection breaks."""
 
         def arrive() -> None:
             if not self.cut and not self.half_open:
@@ -201,7 +202,7 @@ class MemoryLine:
         if self.world.handshake and not self.initialized and method not in early:
             self.world.wrong.append(f"{method} before initialize")
         if "method" not in message and message.get("id") not in self.server_requests:
-            self.world.wrong.append(f"an answer to {message.get('id')!r}, which this line never asked")
+            self.world.wrong.append(f"an answer to {message.get('id')!r}, which this connection never asked")
         self.world.log.append(message)
         if method == "initialize":
             self.initialized = True

@@ -1,19 +1,19 @@
-"""What can go wrong on the client's side of a line, as a branch of the one error tree.
+"""What can go wrong on the client's side of a connection: a branch of the one error tree.
 
     VaultbridgeError
     ├── InvalidArgument
     │   └── InvalidMessage      not a JSON-RPC 2.0 message (ours or the peer's); nothing was sent or delivered
     ├── TimedOut
-    └── TransportError          something about the line
-        ├── ConnectFailed       no connection came about
+    └── TransportError          something about the connection
+        ├── ConnectFailed       no connection was established
         │   └── SubprotocolRefused
-        ├── LineLost            an open connection ended; a reconnection may follow
-        ├── MessagesUnconfirmed messages were handed to a line that ended before the peer confirmed them
-        ├── MessagesDiscarded   queued messages that will not be sent any more
-        ├── NotRenewed          a subscription or the log level that the server refused after a reconnection
-        ├── ToolRefused         a tool that a server lists and that must not be used
+        ├── ConnectionLost      an open connection ended; a reconnection may follow
+        ├── MessagesUnconfirmed messages were sent over a connection that ended before the peer confirmed them
+        ├── MessagesDiscarded   queued messages that will never be sent
+        ├── NotRenewed          a subscription or log level that the server refused after a reconnection
+        ├── ToolRefused         a tool that the server lists but that must not be used
         ├── UnknownAnswer       an answer to no open request
-        ├── QueueFull           the queue's bound is reached; the message was not accepted
+        ├── QueueFull           the queue is at its limit; the message was not accepted
         ├── TransportClosed     the transport has ended, or has not been started
         └── RpcError            the peer answered a request with an error
 
@@ -57,9 +57,9 @@ class ConnectionLost(TransportError):
 
 
 class MessagesUnconfirmed(TransportError):
-    """They may or may not have arrived, and are not sent again: the caller decides.
+    """The messages may or may not have arrived. They are not sent again: the caller decides.
 
-    `messages` are those still held, oldest first; `forgotten` counts older ones beyond what is kept.
+    `messages` are those still held, oldest first; `forgotten` counts the older ones that were dropped.
     """
 
     reason = "unconfirmed"
@@ -67,8 +67,8 @@ class MessagesUnconfirmed(TransportError):
     def __init__(self, messages: tuple[dict[str, Any], ...], *, forgotten: int = 0) -> None:
         total = len(messages) + forgotten
         super().__init__(
-            f"{total} message(s) were handed to a line that ended before the server confirmed them"
-            f" ({name_some(messages)}).",
+            f"{total} message(s) were sent over a connection that ended before the server confirmed them"
+            f" ({name_messages(messages)}).",
             hint="They were not sent again; they may or may not have arrived.",
         )
         self.messages = messages
@@ -76,24 +76,30 @@ class MessagesUnconfirmed(TransportError):
 
 
 class MessagesDiscarded(TransportError):
-    """`messages` were accepted but never handed to a line, and will not be."""
+    """`messages` were accepted, but were never sent and never will be."""
 
     reason = "discarded"
 
     def __init__(self, messages: tuple[dict[str, Any], ...], why: str) -> None:
-        super().__init__(f"{len(messages)} queued message(s) were not sent ({name_some(messages)}): {why}")
+        super().__init__(
+            f"{len(messages)} queued message(s) were not sent ({name_messages(messages)}): {why}"
+        )
         self.messages = messages
 
 
 class NotRenewed(TransportError):
-    """After a reconnection the server did not take up again what the session had: `request` is the caller's
-    own, a subscription or the log level."""
+    """After a reconnection the server refused to restore what the session had.
+
+    `request` is the caller's original one: a subscription or the log level.
+    """
 
     reason = "not-renewed"
 
     def __init__(self, request: dict[str, Any], why: str) -> None:
         what = (request.get("params") or {}).get("uri") or request["method"]
-        super().__init__(f"The server did not renew {what}: {why}.", hint="Ask for it again, or do without.")
+        super().__init__(
+            f"The server did not renew {what}: {why}.", hint="Ask for it again, or do without it."
+        )
         self.request = request
 
 
@@ -131,11 +137,11 @@ class RpcError(TransportError):
 
 
 NAMED_MESSAGES = 5
-"""How many messages an error's text names: enough to recognise them, short enough for a log line."""
+"""How many messages an error names: enough to recognise them, short enough for one log line."""
 
 
-def name_some(messages: tuple[dict[str, Any], ...]) -> str:
+def name_messages(messages: tuple[dict[str, Any], ...]) -> str:
     """The methods (or ids) of the first few messages, for an error's text."""
     names = [str(m.get("method") or f"answer {m.get('id')!r}") for m in messages[:NAMED_MESSAGES]]
     more = len(messages) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more > 0 else "") if names else "not kept"
+    return ", ".join(names) + (f" and {more} more" if more > 0 else "") if names else "no longer held"

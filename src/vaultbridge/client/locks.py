@@ -25,13 +25,14 @@ class IdeServer(msgspec.Struct, frozen=True):
     folders: tuple[str, ...]
     name: str
     written: float
-    """When the lock was last written: of two equal ones, the newer is the likelier to live."""
+    """When the file was last written: of two equal matches, the newer is more likely to be alive."""
 
 
 def find_lock(folder: str | os.PathLike[str] | None = None, workspace: str | None = None) -> IdeServer:
     """The lock whose folder holds `workspace` (default: the current folder), the closest one first.
 
-    Without a `workspace` a single living lock is taken wherever it belongs. Raises ConnectFailed.
+    Without `workspace`, the only running server is taken even if its folder does not match. Raises
+    ConnectFailed.
     """
     folders = [Path(folder)] if folder is not None else scanned_folders(os.environ, Path.home())
     locks = {lock.port: lock for place in folders for lock in _living(place)}

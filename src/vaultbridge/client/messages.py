@@ -1,12 +1,13 @@
-"""JSON-RPC 2.0 messages as the client sends and receives them: read, check, write. Pure.
+"""Reads, checks and writes the JSON-RPC 2.0 messages that the client exchanges. Pure.
 
-Every message that passes a transport, either way, passes `classify`. The rules are JSON-RPC 2.0's and,
-where MCP is narrower (ids are strings or integers, no batches), MCP's. Members beyond the specification's
-are tolerated, as the specification does not forbid them. What a method means is not known here.
+Every message that a transport sends or receives goes through `classify`. The rules are JSON-RPC 2.0's and,
+where MCP is narrower (ids are strings or integers, no batches), MCP's. Unknown
+members are tolerated, because the specification does not forbid them. This module does not know what a method
+means.
 
-`jsonrpc.codec` reads for the server's side, which owes an answer to a malformed request and therefore takes
-what it can; a transport owes its user the opposite, the reason why a message is refused, and hands messages
-on unchanged. Hence two readers.
+There are two readers of JSON-RPC because their duties differ: `jsonrpc.codec` reads for the server, which
+must answer even a malformed request and takes what it can; a client transport must tell its user why it
+refuses a message, and passes accepted ones on unchanged.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ RequestId = str | int
 Message = dict[str, Any]
 
 CONNECTION_LOST: Final = -32000
-"""The code of an answer made up here because the line ended; the official SDK uses the same."""
+"""Code of an answer that we make because the connection ended. The official SDK uses the same."""
 
 REQUEST_TIMED_OUT: Final = -32001
-"""The code of an answer made up here because none came in time; the official SDK uses the same."""
+"""Code of an answer that we make because none came in time. The official SDK uses the same."""
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder()
@@ -48,11 +49,11 @@ class _IdOnly(msgspec.Struct):
 
 
 def classify(message: object) -> Kind:
-    """The kind of `message`. Raises InvalidMessage with the broken rule."""
+    """Tell the kind of `message`. Raises InvalidMessage, which names the broken rule."""
     if not isinstance(message, dict):
         if isinstance(message, list):
             raise InvalidMessage("Invalid JSON-RPC message: batches are not part of this protocol.")
-        raise InvalidMessage(f"Invalid JSON-RPC message: an object is needed, got {_name(message)}.")
+        raise InvalidMessage(f"Invalid JSON-RPC message: expected an object, got {_name(message)}.")
     if message.get("jsonrpc") != "2.0":
         raise InvalidMessage('Invalid JSON-RPC message: "jsonrpc" must be "2.0".')
     if "method" in message:
@@ -70,7 +71,7 @@ def _classify_call(message: dict[Any, Any]) -> Kind:
     if "id" not in message:
         return Kind.NOTIFICATION
     if not _is_id(message["id"]):
-        raise InvalidMessage('Invalid JSON-RPC message: a request\'s "id" must be string or integer.')
+        raise InvalidMessage('Invalid JSON-RPC message: a request\'s "id" must be a string or an integer.')
     return Kind.REQUEST
 
 
@@ -79,12 +80,12 @@ def _classify_answer(message: dict[Any, Any]) -> Kind:
     if has_result and has_error:
         raise InvalidMessage('Invalid JSON-RPC message: both "result" and "error".')
     if not has_result and not has_error:
-        raise InvalidMessage('Invalid JSON-RPC message: none of "method", "result" and "error".')
+        raise InvalidMessage('Invalid JSON-RPC message: it has none of "method", "result" and "error".')
     if "id" not in message:
         raise InvalidMessage('Invalid JSON-RPC message: an answer needs an "id".')
     if has_result:
         if not _is_id(message["id"]):
-            raise InvalidMessage('Invalid JSON-RPC message: a result\'s "id" must be string or integer.')
+            raise InvalidMessage('Invalid JSON-RPC message: a result\'s "id" must be a string or an integer.')
         return Kind.RESPONSE
     # JSON-RPC 2.0 section 5: null is the id of an answer to a request whose id could not be read.
     if message["id"] is not None and not _is_id(message["id"]):
@@ -118,15 +119,15 @@ def decode(data: str | bytes) -> tuple[Kind, Message]:
 
 
 def encode(message: Message) -> bytes:
-    """Write one message that `classify` has accepted. Raises InvalidMessage when it is not JSON."""
+    """Write a message that `classify` has accepted. Raises InvalidMessage when it cannot be JSON."""
     try:
         return _encoder.encode(message)
     except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
         raise InvalidMessage(f"The message cannot be written as JSON: {error}") from None
 
 
-def plain(message: object) -> Any:
-    """A dict from what callers hold: a dict, a typed message (ours or the SDK's), or the SDK's envelope."""
+def to_dict(message: object) -> Any:
+    """Convert what a caller may send: a dict, a typed message (ours or the SDK's), or the SDK's envelope."""
     if isinstance(message, dict):
         return message
     if isinstance(message, Request | Notification | Response | ErrorResponse):
@@ -139,27 +140,27 @@ def plain(message: object) -> Any:
     return dump(by_alias=True, mode="json", exclude_unset=True)
 
 
-def answered_id(data: str | bytes) -> RequestId | None:
-    """The id of an answer that is refused, read without building the rest, or None."""
+def read_answered_id(data: str | bytes) -> RequestId | None:
+    """Read only the id of an answer that is refused otherwise; None when there is none."""
     try:
         outline = msgspec.json.decode(data, type=_IdOnly)
     except JSON_ERRORS:
         return None
     if outline.method is not None:
         return None
-    # The number is the same, though no id of MCP's may be written so.
+    # MCP allows no such spelling (1.0), but it is the same number.
     if isinstance(outline.id, float):
         return int(outline.id) if outline.id.is_integer() else None
     return outline.id
 
 
-def short(request_id: object) -> str:
-    """A peer's id for an error's text; it may be as long as a message."""
+def shorten(request_id: object) -> str:
+    """Shorten a peer's id for an error text: it may be as long as a message."""
     return reprlib.repr(request_id)
 
 
-def error_answer(request_id: RequestId, code: int, text: str, **data: Any) -> Message:
-    """An answer made up on this side, so that nobody waits for one that cannot come."""
+def make_error_answer(request_id: RequestId, code: int, text: str, **data: Any) -> Message:
+    """Make an answer on this side, so that nobody waits for one that cannot come."""
     error: dict[str, Any] = {"code": code, "message": text}
     if data:
         error["data"] = data

@@ -1,4 +1,5 @@
-"""Counters of one transport, with a snapshot and the Prometheus text form. Pure: times come from outside."""
+"""Counts what one transport does; renders a snapshot as Prometheus text. Pure: the caller brings the
+times."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Final
 import msgspec
 
 LATENCY_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""Seconds. From a loopback call to the longest that a tool may take."""
+"""Seconds: from a loopback call to the longest that a tool may take."""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -42,13 +43,14 @@ class Snapshot(msgspec.Struct, frozen=True):
 
     @property
     def error_rate(self) -> float:
-        """Errors for each message that passed, either way."""
+        """Errors per message sent or received."""
         passed = self.messages_sent + self.messages_received
         return sum(self.errors.values()) / passed if passed else 0.0
 
 
 class Metrics:
-    """Written by the transport as things happen; integers only, so that it costs next to nothing."""
+    """Updated by the transport as things happen. Plain numbers only, so that counting costs next to
+    nothing."""
 
     __slots__ = (
         "_buckets", "_count", "_longest", "_shortest", "_total", "bytes_received", "bytes_sent",
@@ -104,8 +106,8 @@ class Metrics:
 PREFIX: Final = "vaultbridge_client_"
 
 
-def prometheus(snapshot: Snapshot) -> str:
-    """The snapshot in Prometheus' text exposition format, version 0.0.4."""
+def render_prometheus(snapshot: Snapshot) -> str:
+    """Render the snapshot in Prometheus' text exposition format, version 0.0.4."""
     lines: list[str] = []
 
     def metric(name: str, kind: str, text: str, samples: list[tuple[str, float]]) -> None:

@@ -1,12 +1,12 @@
-"""From what a person writes to a transport: a URL, a command line, or a name in a configuration file.
+"""Makes transports from configuration: the three plugins, and what a person writes at the command line.
 
-The files are those of Claude Code (`.mcp.json`) and Claude Desktop: an object `mcpServers` of named servers,
-with `${VAR}` and `${VAR:-default}` in their strings replaced from the environment.
+A plugin configures, connects, checks and disconnects; the interface is the `ITransportPlugin` of the
+WebSocket client protocol (docs/protocols/websocket-client.md). It owns at most one transport; the client that
+speaks over it (the official SDK's `Client` or our `Session`) belongs to the caller.
 
-Transports behind one small interface: configure, connect, use, check, disconnect.
-
-The shape is the seed's `ITransportPlugin`. A plugin owns at most one transport; the client that speaks
-over it (the official SDK's `Client` or our `Session`) belongs to the caller.
+`open_target` takes a URL, a command line, or a name in a configuration file of Claude Code (`.mcp.json`) or
+Claude Desktop: an object `mcpServers` of named servers, with `${VAR}` and `${VAR:-default}` replaced from the
+environment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 
 from vaultbridge.client.http.transport import StreamableHttpTransport
 from vaultbridge.client.primitives import Primitive, list_primitives
-from vaultbridge.client.settings import from_mapping
+from vaultbridge.client.settings import read_settings
 from vaultbridge.client.stdio import StdioTransport
 from vaultbridge.client.transport import Transport
 from vaultbridge.client.websocket.transport import WebSocketTransport
@@ -33,7 +33,7 @@ T = TypeVar("T", bound=Transport)
 
 
 class TransportPlugin(Protocol):
-    """What every plugin offers; `config` is the mapping that its class documents."""
+    """What every plugin offers. Each class documents the keys of its `config`."""
 
     name: str
 
@@ -48,7 +48,7 @@ class TransportPlugin(Protocol):
 
 
 class _Plugin(Generic[T]):
-    """What the plugins share; each adds how its configuration becomes a transport."""
+    """What the plugins share. Each subclass turns its configuration into a transport."""
 
     name = ""
 
@@ -57,18 +57,18 @@ class _Plugin(Generic[T]):
         self._transport: T | None = None
 
     async def initialize(self, config: Mapping[str, Any]) -> None:
-        """Keep a configuration for `connect`. Raises InvalidArgument when it is wrong; connects nothing."""
+        """Check a configuration and keep it for `connect`. Raises InvalidArgument; connects nothing."""
         self.check(config)
         self._config = dict(config)
 
     async def connect(self, config: Mapping[str, Any] | None = None) -> T:
-        """Open a transport; `config` goes before what `initialize` was given. An earlier one is closed.
+        """Open a transport. `config` overrides what `initialize` was given. An earlier transport is closed.
 
         Raises InvalidArgument, ConnectFailed, TimedOut.
         """
         merged = {**self._config, **(config or {})}
         self.check(merged)
-        # Before the new one is made: the two may want the same queue file.
+        # First, because both may use the same queue file.
         await self.disconnect()
         transport = self._transport = self.make(merged)
         await transport.start()
@@ -83,26 +83,26 @@ class _Plugin(Generic[T]):
         return self._transport is not None and self._transport.is_connected
 
     async def is_healthy(self) -> bool:
-        """Whether the server gives a sign of life now."""
+        """Whether the server responds now."""
         return self._transport is not None and await self._transport.is_alive()
 
     def get_queue_size(self) -> int:
         return self._transport.queue_size if self._transport is not None else 0
 
     async def call_tool(self, client: Any, name: str, arguments: dict[str, Any] | None = None) -> Any:
-        """The tool's result in the client's own form. Raises what the client raises."""
+        """Call the tool and return the result in the client's own form. Raises what the client raises."""
         return await client.call_tool(name, arguments or {})
 
     async def get_primitives(self, client: Any) -> list[Primitive]:
-        """Tools, resources, resource templates and prompts; a server without one of them gives the others."""
+        """List tools, resources, resource templates and prompts; kinds the server lacks are left out."""
         return await list_primitives(client)
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Raises InvalidArgument when `config` is wrong; touches nothing."""
+        """Raise InvalidArgument when `config` is wrong; has no effects."""
         raise NotImplementedError
 
     def make(self, config: Mapping[str, Any]) -> T:
-        """A transport that is not started. Raises InvalidArgument."""
+        """Make a transport that is not started. Raises InvalidArgument."""
         raise NotImplementedError
 
 
@@ -112,7 +112,7 @@ class WebSocketPlugin(_Plugin[WebSocketTransport]):
     name = "websocket"
 
     def check(self, config: Mapping[str, Any]) -> None:
-        from_mapping(config)
+        read_settings(config)
 
     def make(self, config: Mapping[str, Any]) -> WebSocketTransport:
         return WebSocketTransport.from_config(config)
@@ -167,22 +167,22 @@ def _convert(config: Mapping[str, Any], kind: type[C], name: str) -> C:
 
 
 PROJECT_FILE: Final = ".mcp.json"
-"""Looked for in the current folder when no file is given, as Claude Code does."""
+"""Read from the current folder when no file is given, as Claude Code does."""
 
 CONFIG_BYTES: Final = 4 * MIB
-"""Claude Desktop's file may hold more than servers, but not much."""
+"""Claude Desktop's file holds more than servers, but not much more."""
 
-DEED_CHARS: Final = 1000
-"""How much of a server's command line is shown: a person reads no more before they answer."""
+ACTION_CHARS: Final = 1000
+"""How much of a server's command line is shown: nobody reads more before answering."""
 
 IDE: Final = "ide"
-"""The target that stands for a Claude Code IDE server of this machine, found by its lock file."""
+"""The target that means a Claude Code IDE server on this machine, found by its lock file."""
 
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 
 
 Trust = Callable[[str], bool]
-"""Asked before a server is used that nobody named but the current folder's file, with what it would do."""
+"""Decides whether to use a server that only the current folder's file names; is given what it would do."""
 
 
 def open_target(
@@ -193,22 +193,23 @@ def open_target(
     timeout: float = 10.0,
     trust: Trust | None = None,
 ) -> Transport:
-    """A transport, not started, to `target`. Raises InvalidArgument with what would be right.
+    """Make a transport to `target`, not started. Raises InvalidArgument, which says what would be right.
 
-    The current folder's `.mcp.json` may be anybody's: it came with an archive or a clone, and what it names
-    runs with all rights of the person. It is used when `trust` agrees; a file given as `config` was chosen.
+    The current folder's `.mcp.json` may be anybody's: it may have come with an archive or a clone, and what
+    it names runs with all rights of the user. So it is used only if `trust` agrees. A file given as `config`
+    was chosen by the user and is trusted.
     """
     extra = dict(headers or {})
     if target.lower().startswith(("ws://", "wss://", "http://", "https://")):
         return _from_entry(target, {"url": target}, extra, timeout)
     if target == IDE and config is None:
-        return _ide(extra, timeout)
+        return _open_ide(extra, timeout)
     servers = read_servers(config)
     if target in servers:
-        if config is None and (trust is None or not trust(_deed(servers[target]))):
+        if config is None and (trust is None or not trust(_describe_action(servers[target]))):
             raise InvalidArgument(
-                f"{target!r} comes from the {PROJECT_FILE} of this folder, which was not trusted: "
-                f"it {_deed(servers[target])}.",
+                f"{target!r} comes from the {PROJECT_FILE} of this folder, which is not trusted: "
+                f"it {_describe_action(servers[target])}.",
                 hint=f"If that is what you want, say --trust or --config {PROJECT_FILE}.",
             )
         return _from_entry(target, servers[target], extra, timeout)
@@ -220,26 +221,26 @@ def open_target(
     except ValueError as error:
         raise InvalidArgument(f"The command cannot be read: {error}.") from None
     if not command:
-        raise InvalidArgument("A URL, a command or a server's name is needed.")
+        raise InvalidArgument("Give a URL, a command or a server's name.")
     return _from_entry(target, {"command": command[0], "args": command[1:]}, extra, timeout)
 
 
-def _deed(entry: Mapping[str, Any]) -> str:
-    """What using a server of a file means, in one printable line: its variables are not filled in yet."""
+def _describe_action(entry: Mapping[str, Any]) -> str:
+    """Say in one printable line what using this entry would do; its variables are not replaced yet."""
     if "command" in entry:
         args = entry.get("args")
         words = [str(entry["command"]), *(map(str, args) if isinstance(args, list) else ())]
         names = entry.get("env")
-        told = f" with {', '.join(map(str, names))} set" if isinstance(names, dict) and names else ""
+        variables = f" with {', '.join(map(str, names))} set" if isinstance(names, dict) and names else ""
         where = f" in {entry['cwd']}" if entry.get("cwd") else ""
-        text = f"runs {shlex.join(words)}{where}{told}"
+        text = f"runs {shlex.join(words)}{where}{variables}"
     else:
         text = f"connects to {entry.get('url', 'no address')}"
-    return "".join(char if char.isprintable() else "�" for char in text)[:DEED_CHARS]
+    return "".join(char if char.isprintable() else "�" for char in text)[:ACTION_CHARS]
 
 
 def read_servers(config: str | None) -> dict[str, dict[str, Any]]:
-    """The named servers of a file; of the current folder's `.mcp.json`, if there is one, without a file."""
+    """Read the named servers of a file; without one, those of the current folder's `.mcp.json`, if any."""
     path = Path(config) if config is not None else Path(PROJECT_FILE)
     if config is None and not path.is_file():
         return {}
@@ -251,7 +252,7 @@ def read_servers(config: str | None) -> dict[str, dict[str, Any]]:
             f"The configuration file cannot be read: {(error.strerror or '').lower()}."
         ) from None
     if len(data) > CONFIG_BYTES:
-        raise InvalidArgument("The configuration file is too large to be one.")
+        raise InvalidArgument("The configuration file is too large.")
     try:
         content = msgspec.json.decode(data)
     except JSON_ERRORS as error:
@@ -277,23 +278,23 @@ def _from_entry(name: str, entry: Mapping[str, Any], headers: dict[str, str], ti
     kind = values.get("type")
     if kind == "sse":
         raise InvalidArgument(
-            f"{name!r} speaks HTTP+SSE, which MCP has given up.",
+            f"{name!r} speaks HTTP+SSE, which MCP has replaced.",
             hint="Use its Streamable HTTP or WebSocket URL.",
         )
     if url.lower().startswith(("ws://", "wss://")):
         return WebSocketPlugin().make({"url": url, "headers": all_headers, "connect_timeout": timeout})
     if url.lower().startswith(("http://", "https://")):
         return HttpPlugin().make({"url": url, "headers": all_headers})
-    raise InvalidArgument(f"The server {name!r} has neither a command nor a URL of ws, wss, http or https.")
+    raise InvalidArgument(f"The server {name!r} has neither a command nor a ws, wss, http or https URL.")
 
 
 _KEYS: Final = frozenset({"command", "args", "env", "cwd", "url", "headers", "type"})
-"""What concerns a connection; the files hold other members too, for other programs."""
+"""The keys that concern a connection. The files hold others too, for other programs."""
 
 
 def _expand(name: str, value: Any) -> Any:
     if isinstance(value, str):
-        return _VARIABLE.sub(lambda found: _variable(name, found), value)
+        return _VARIABLE.sub(lambda found: _expand_variable(name, found), value)
     if isinstance(value, dict):
         return {key: _expand(name, inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -301,7 +302,7 @@ def _expand(name: str, value: Any) -> Any:
     return value
 
 
-def _variable(name: str, found: re.Match[str]) -> str:
+def _expand_variable(name: str, found: re.Match[str]) -> str:
     variable, default = found.groups()
     value = os.environ.get(variable, default)
     if value is None:
@@ -309,7 +310,7 @@ def _variable(name: str, found: re.Match[str]) -> str:
     return value
 
 
-def _ide(headers: dict[str, str], timeout: float) -> Transport:
+def _open_ide(headers: dict[str, str], timeout: float) -> Transport:
     from vaultbridge.client.websocket.transport import WebSocketTransport
 
     return WebSocketTransport.from_lock(headers=headers, connect_timeout=timeout)

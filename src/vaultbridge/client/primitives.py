@@ -1,4 +1,4 @@
-"""What a server offers, in one list: tools, resources, resource templates and prompts."""
+"""Lists everything a server offers in one list: tools, resources, resource templates and prompts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultbridge.client.errors import RpcError
 from vaultbridge.jsonrpc.messages import INTERNAL_ERROR, METHOD_NOT_FOUND
 
 PAGES: Final = 1000
-"""Pages of one listing: a server whose cursor never ends must not hang its caller."""
+"""The most pages of one listing: a server whose cursor never ends must not hang its caller."""
 
 PrimitiveType = Literal["tool", "resource", "template", "prompt"]
 
@@ -27,7 +27,7 @@ class Primitive(msgspec.Struct, frozen=True):
 
 
 async def list_primitives(client: Any) -> list[Primitive]:
-    """Everything that `client`'s server offers. A kind that the server does not have is left out.
+    """List everything the server offers. A kind that the server does not have is left out.
 
     `client` is our own `Session` or the official SDK's `Client`.
     Raises what the client raises for any failure but "method not found".
@@ -38,7 +38,7 @@ async def list_primitives(client: Any) -> list[Primitive]:
         ("template", client.list_resource_templates, "resourceTemplates", "uriTemplate"),
         ("prompt", client.list_prompts, "prompts", "name"),
     ]
-    capabilities = _capabilities(client)
+    capabilities = _read_capabilities(client)
     found: list[Primitive] = []
     for kind, fetch, member, key in listings:
         capability = "resources" if kind == "template" else f"{kind}s"
@@ -61,19 +61,19 @@ async def list_primitives(client: Any) -> list[Primitive]:
     return found
 
 
-def _capabilities(client: Any) -> dict[str, Any] | None:
-    """What the server says it has; None when it is not known (a version adopted without asking)."""
-    value = _plain(getattr(client, "server_capabilities", None))
+def _read_capabilities(client: Any) -> dict[str, Any] | None:
+    """What the server says it has; None when unknown (the SDK can adopt a version without asking)."""
+    value = _to_dict(getattr(client, "server_capabilities", None))
     return value or None
 
 
 async def fetch_all(fetch: Callable[..., Awaitable[Any]], member: str) -> list[dict[str, Any]]:
-    """Every page of one listing; empty when the server does not have the method."""
+    """Fetch every page of one listing; empty when the server does not have the method."""
     entries: list[dict[str, Any]] = []
     cursor: str | None = None
     for _ in range(PAGES):
         try:
-            page = _plain(await fetch(cursor=cursor))
+            page = _to_dict(await fetch(cursor=cursor))
         except Exception as error:
             if _is_missing_method(error):
                 return entries
@@ -93,8 +93,8 @@ def _is_missing_method(error: Exception) -> bool:
     return getattr(getattr(error, "error", None), "code", None) == METHOD_NOT_FOUND
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """A dict from our own session's dict or from a model of the official SDK."""
+def _to_dict(value: Any) -> dict[str, Any]:
+    """Convert our own session's dict or a model of the official SDK."""
     if value is None:
         return {}
     if isinstance(value, dict):

@@ -1,8 +1,9 @@
-"""Which redirects of a server are followed. A redirect repeats the request, with its headers and its message.
+"""Decides which redirects of a server are followed. A redirect repeats the request, with its headers and
+message.
 
-Followed within one origin, and only when the message goes along: a server that moves `/mcp` to `/mcp/`. To
-another origin a token in a header of its own would be handed to whoever the server names, and a POST that
-turns into a GET loses its message while the status looks like success.
+A redirect is followed within one origin, and only when it keeps the message: a server that moves `/mcp` to
+`/mcp/`. To another origin it would hand the token to whoever the server names, and a POST that turns into a
+GET loses its message while the status looks like success.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     import aiohttp
     from yarl import URL
 
-KEEPING: Final = (307, 308)
-"""RFC 9110 section 15.4: the method and the body stay what they were."""
+METHOD_PRESERVING: Final = (307, 308)
+"""RFC 9110 section 15.4: these keep the method and the body."""
 
 _PLAIN: Final = {"ws": "http", "wss": "https"}
 
 
-def guard() -> aiohttp.TraceConfig:
-    """For a client session: raises ConnectFailed at a redirect that is not to be followed."""
+def make_redirect_guard() -> aiohttp.TraceConfig:
+    """Make a trace for a client session that raises ConnectFailed at a redirect we do not follow."""
     from aiohttp import TraceConfig
 
     trace = TraceConfig()
@@ -38,13 +39,13 @@ async def _check(_: aiohttp.ClientSession, __: object, redirect: aiohttp.TraceRe
         target = redirect.url.join(type(redirect.url)(wanted))
         is_near = _origin(target) == _origin(redirect.url)
     except ValueError:
-        raise ConnectFailed(f"{host} redirects to something that is no URL.") from None
+        raise ConnectFailed(f"{host} redirects to something that is not a URL.") from None
     if not is_near:
         raise ConnectFailed(
             f"{host} redirects to {target.host}:{target.port}, which is not followed.",
             hint="Use that server's URL, if you trust it.",
         )
-    if redirect.method != "GET" and response.status not in KEEPING:
+    if redirect.method != "GET" and response.status not in METHOD_PRESERVING:
         raise ConnectFailed(
             f"{host} redirects to {target.path} in a way that would lose the message"
             f" (HTTP {response.status}).",

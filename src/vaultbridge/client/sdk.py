@@ -1,6 +1,6 @@
-"""The bridge to the official Python SDK: any transport of ours as the streams its `Client` takes.
+"""Connects our transports to the official Python SDK: the pair of streams that its `Client` takes.
 
-The SDK is an optional extra and slow to import: it is imported here, when streams are asked for, only.
+The SDK is an optional extra and slow to import, so it is imported only when streams are opened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from typing import TYPE_CHECKING, Any, Final
 
 from vaultbridge.client.errors import TransportClosed
-from vaultbridge.client.messages import CONNECTION_LOST, Message, error_answer
+from vaultbridge.client.messages import CONNECTION_LOST, Message, make_error_answer
 from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import EngineFailure
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 READ_AHEAD: Final = 64
-"""Messages that wait for the SDK before the transport stops reading the line: both keep busy."""
+"""Messages that may wait for the SDK before the transport stops reading, so that neither idles."""
 
 
 def open_streams(transport: Transport) -> AbstractAsyncContextManager[TransportStreams]:
     """Start `transport` and yield the SDK's read and write streams; close it at the end.
 
-    Callbacks set before are still called. Raises EngineFailure when the SDK is not installed.
+    Callbacks that were set before are still called. Raises EngineFailure when the SDK is not installed.
     """
     try:
         import anyio  # noqa: F401
@@ -61,17 +61,17 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
             await to_session.send(item)
 
     def _refused(message: Message, error: Exception) -> SessionMessage | Exception:
-        # JSON-RPC allows any value as a result, MCP only an object: the caller must not wait for ever.
+        # JSON-RPC allows any result, MCP only an object. The caller must not wait for ever.
         if "result" not in message:
             return error
         text = "The server's result is not an object."
-        answer = error_answer(message["id"], CONNECTION_LOST, text, reason="invalid-message")
+        answer = make_error_answer(message["id"], CONNECTION_LOST, text, reason="invalid-message")
         return SessionMessage(jsonrpc_message_adapter.validate_python(answer, by_name=False))
 
     def on_error(error: Exception) -> None:
         if user_error is not None:
             user_error(error)
-        # The session's copy is for its message handler only; one that cannot take it misses nothing else.
+        # Only the session's message handler reads this copy; if the stream is full, nothing else is lost.
         with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             to_session.send_nowait(error)
 
@@ -86,7 +86,7 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
             await transport.start()  # a plugin may have connected it before
         yield from_server, _WriteStream(transport)
     finally:
-        # Bounded by the transport's own close timeout, so that shielding cannot hang.
+        # The transport's close timeout bounds this, so the shield cannot hang.
         with anyio.CancelScope(shield=True):
             from_server.close()
             await transport.close()
@@ -94,7 +94,7 @@ async def _streams(transport: Transport) -> AsyncIterator[TransportStreams]:
 
 
 class _WriteStream:
-    """The SDK's write stream without a task between: what `send` raises reaches the caller of the SDK."""
+    """The SDK's write stream. No task lies between, so what `send` raises reaches the SDK's caller."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -1,13 +1,11 @@
 """A light MCP session over any transport: negotiation, requests and answers, notifications. Needs no SDK.
 
-For programs that want a server's tools without the official SDK, and for `vaultbridge call`. Offers nothing
-to the server (no roots, sampling or elicitation): what a server asks for is refused, except a ping.
+For programs that want a server's tools without the official SDK, and for `vaultbridge call`. It offers the
+server nothing (no roots, sampling or elicitation): it refuses every request of the server except a ping.
 
-Which version of MCP to speak with a server, from what it said of itself. Pure.
-
-The rules are the specification's (2026-07-28, Versioning and Compatibility): a server that answers
-`server/discover`, or refuses it with one of the errors that came with 2026-07-28, is a modern one, and is
-asked again at a version it names; any other error, or silence, is that of a server with a handshake.
+The version is negotiated as the specification says (2026-07-28, Versioning and Compatibility). A server that
+answers `server/discover`, or refuses it with one of the errors introduced by 2026-07-28, is modern, and is
+asked again at a version it names. Any other error, or silence, means that the server wants a handshake.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from typing import Any, Final
 from vaultbridge import __version__
 from vaultbridge.client.errors import RpcError
 from vaultbridge.client.http.headers import CLIENT_CAPABILITIES_KEY, CLIENT_INFO_KEY, VERSION_KEY
-from vaultbridge.client.messages import Kind, Message, RequestId, classify, error_answer
+from vaultbridge.client.messages import Kind, Message, RequestId, classify, make_error_answer
 from vaultbridge.client.primitives import fetch_all
 from vaultbridge.client.transport import State, Transport
 from vaultbridge.errors import InvalidArgument, TimedOut, VaultbridgeError
@@ -39,14 +37,14 @@ MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
 
 MODERN_ERRORS: Final = frozenset({HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION})
-"""Errors that no server of the handshake era gives."""
+"""Errors that only servers from 2026-07-28 on give."""
 
 NAMED_VERSIONS: Final = 10
-"""How many versions an error's text repeats: there are five today, and a peer may name any number."""
+"""How many versions an error repeats: there are five today, but a peer may name any number."""
 
 
-def named_by(error: RpcError) -> tuple[str, ...]:
-    """The versions that a server named when it refused ours; none when it named none."""
+def read_supported_versions(error: RpcError) -> tuple[str, ...]:
+    """Read the versions that a server named when it refused ours; may be empty."""
     return read_versions(error.data.get("supported") if isinstance(error.data, dict) else None)
 
 
@@ -54,26 +52,26 @@ def read_versions(value: Any) -> tuple[str, ...]:
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
 
-def newest_common(offered: tuple[str, ...], spoken: tuple[str, ...]) -> str | None:
-    """The newest version of `spoken` that is offered too."""
+def find_newest_common(offered: tuple[str, ...], spoken: tuple[str, ...]) -> str | None:
+    """Find the newest version that is both offered and spoken."""
     return next((name for name in SUPPORTED_NEWEST_FIRST if name in offered and name in spoken), None)
 
 
 def no_common_version(offered: tuple[str, ...], spoken: tuple[str, ...]) -> RpcError:
     theirs = ", ".join(repr(name)[1:-1][:40] for name in offered[:NAMED_VERSIONS])
     said = f"The server speaks MCP {theirs}" if theirs else "The server named no version of MCP"
-    return RpcError(UNSUPPORTED_VERSION, f"{said}; this client was to speak {', '.join(spoken)}.")
+    return RpcError(UNSUPPORTED_VERSION, f"{said}; this client speaks {', '.join(spoken)}.")
 
 
 PROBE_SECONDS: Final = 5.0
-"""How long `server/discover` may take before the server is taken for one of the handshake era: some old
-servers do not answer what they do not know."""
+"""How long `server/discover` may take before we fall back to the handshake: some old servers do not answer
+methods they do not know."""
 
 COURTESY_SECONDS: Final = 1.0
-"""How long telling the server that nobody waits any more may hold up the one who waited."""
+"""How long sending a cancellation may delay the caller whose request has timed out."""
 
 FOREVER: Final = float("inf")
-"""For a request that is answered when it ends, as `subscriptions/listen` is."""
+"""For a request that is answered only when it ends, such as `subscriptions/listen`."""
 
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
@@ -93,7 +91,7 @@ class Session:
         on_notification: Callable[[Message], object] | None = None,
         client_name: str = "vaultbridge",
     ) -> None:
-        """`version` is "auto" (the newest the server has) or one of the protocol's versions."""
+        """`version` is "auto" (the newest that both sides speak) or one version of the protocol."""
         if version != "auto" and version not in VERSIONS:
             raise InvalidArgument(
                 f"{version!r} is not a version of MCP.",
@@ -129,10 +127,11 @@ class Session:
         await self.close()
 
     async def open(self) -> None:
-        """Start the transport (unless it is) and agree on a version. Raises as `start` and `request` do."""
-        self.transport.on_message = self._take
+        """Start the transport unless it has been started, and agree on a version. Raises what `start` and
+        `request` raise."""
+        self.transport.on_message = self._receive
         before = self.transport.on_close
-        self.transport.on_close = lambda: self._closed(before)
+        self.transport.on_close = lambda: self._fail_waiting(before)
         if self.transport.state is State.DISCONNECTED:
             await self.transport.start()
         await self._negotiate()
@@ -143,9 +142,9 @@ class Session:
             task.cancel()
 
     async def _negotiate(self) -> None:
-        """Agree on a version, as the specification says (see `negotiation`)."""
+        """Agree on a version; the module's docstring has the rules."""
         spoken = tuple(VERSIONS) if self._wanted == "auto" else (self._wanted,)
-        version: str | None = newest_common(spoken, MODERN_VERSIONS)
+        version: str | None = find_newest_common(spoken, MODERN_VERSIONS)
         refused: set[str] = set()
         while version in MODERN_VERSIONS:
             offered = await self._discover(version)
@@ -154,29 +153,32 @@ class Session:
             if not offered:
                 version = HANDSHAKE_VERSIONS[-1]
                 break
-            # The version that was refused may stand in the list: it is tried once more, no oftener.
+            # The refused version may be in the list all the same. It is tried once more, not more often.
             left = tuple(name for name in spoken if name not in refused)
             refused.add(version)
-            version = newest_common(offered, left)
+            version = find_newest_common(offered, left)
             if version is None:
                 raise no_common_version(offered, spoken)
         await self._initialize(version or self._wanted)
 
     async def _discover(self, version: str) -> tuple[str, ...] | None:
-        """Ask a modern server what it is. None when it speaks `version`, else the versions that it named;
-        none of them when it is a server with a handshake."""
+        """Ask the server which versions it speaks.
+
+        Returns None when it speaks `version`, otherwise the versions it named; empty when it wants a
+        handshake.
+        """
         self.protocol_version = version
         probe = PROBE_SECONDS if self._timeout is None else min(PROBE_SECONDS, self._timeout)
         try:
             result = await self.request("server/discover", timeout=probe if self._wanted == "auto" else None)
         except RpcError as error:
-            if error.rpc_code == UNSUPPORTED_VERSION and named_by(error):
-                return named_by(error)
-            if error.rpc_code in MODERN_ERRORS or self._is_final():
+            if error.rpc_code == UNSUPPORTED_VERSION and read_supported_versions(error):
+                return read_supported_versions(error)
+            if error.rpc_code in MODERN_ERRORS or self._has_no_fallback():
                 raise
             return ()
         except TimedOut:
-            if self._is_final():
+            if self._has_no_fallback():
                 raise
             return ()
         supported = read_versions(result.get("supportedVersions"))
@@ -186,11 +188,11 @@ class Session:
             return supported
         meta = result.get("_meta")
         named = meta.get(SERVER_INFO_KEY) if isinstance(meta, dict) else None
-        self._learn(result, named or result.get("serverInfo"))
+        self._store_server_info(result, named or result.get("serverInfo"))
         return None
 
-    def _is_final(self) -> bool:
-        """Whether nothing is left to try: the caller wants this version only, or the line is gone."""
+    def _has_no_fallback(self) -> bool:
+        """Whether nothing is left to try: the caller wants only this version, or the connection is gone."""
         return self._wanted != "auto" or self.transport.state in (State.DISCONNECTED, State.DISCONNECTING)
 
     async def _initialize(self, version: str) -> None:
@@ -198,10 +200,10 @@ class Session:
         try:
             result = await self._ask_to_initialize(version)
         except RpcError as error:
-            # Some refuse a version they do not have, where the specification wants an answer with another.
-            named = named_by(error)
+            # The specification wants an answer that names another version; some servers refuse instead.
+            named = read_supported_versions(error)
             spoken = HANDSHAKE_VERSIONS if self._wanted == "auto" else (self._wanted,)
-            other = newest_common(named, spoken)
+            other = find_newest_common(named, spoken)
             if not named or other == version:
                 raise
             if other is None:
@@ -212,14 +214,14 @@ class Session:
             offered = (answered,) if isinstance(answered, str) and answered else ()
             raise no_common_version(offered, HANDSHAKE_VERSIONS)
         self.protocol_version = str(answered)
-        self._learn(result, result.get("serverInfo"))
+        self._store_server_info(result, result.get("serverInfo"))
         await self.notify("notifications/initialized")
 
     async def _ask_to_initialize(self, version: str) -> dict[str, Any]:
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": self._client}
         return await self.request("initialize", params)
 
-    def _learn(self, result: dict[str, Any], info: Any) -> None:
+    def _store_server_info(self, result: dict[str, Any], info: Any) -> None:
         self.server_info = info if isinstance(info, dict) else {}
         capabilities = result.get("capabilities")
         self.server_capabilities = capabilities if isinstance(capabilities, dict) else {}
@@ -228,7 +230,8 @@ class Session:
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, timeout: float | None = None
     ) -> dict[str, Any]:
-        """The result of a request. Raises RpcError, TimedOut, TransportClosed and what `send` raises."""
+        """Send a request and return its result. Raises RpcError, TimedOut, TransportClosed and what `send`
+        raises."""
         request_id = next(self._ids)
         waiter: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = waiter
@@ -255,7 +258,7 @@ class Session:
     async def _cancel(self, request_id: RequestId, method: str) -> None:
         if method in ("initialize", "server/discover") or not self.transport.is_connected:
             return
-        # A courtesy, which must neither hide the timeout nor outlast it: the server may read no more.
+        # A courtesy that must not hide the timeout or prolong it: the server may have stopped reading.
         with contextlib.suppress(TimeoutError, VaultbridgeError):
             async with asyncio.timeout(COURTESY_SECONDS):
                 await self.notify("notifications/cancelled", {"requestId": request_id, "reason": "timed out"})
@@ -266,41 +269,43 @@ class Session:
         )
 
     async def list_tools(self, *, cursor: str | None = None) -> dict[str, Any]:
-        return await self._list("tools/list", cursor)
+        return await self._request_page("tools/list", cursor)
 
     async def list_resources(self, *, cursor: str | None = None) -> dict[str, Any]:
-        return await self._list("resources/list", cursor)
+        return await self._request_page("resources/list", cursor)
 
     async def list_resource_templates(self, *, cursor: str | None = None) -> dict[str, Any]:
-        return await self._list("resources/templates/list", cursor)
+        return await self._request_page("resources/templates/list", cursor)
 
     async def list_prompts(self, *, cursor: str | None = None) -> dict[str, Any]:
-        return await self._list("prompts/list", cursor)
+        return await self._request_page("prompts/list", cursor)
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The tool's result, an `isError` one too: that is for the caller (or the model) to read."""
+        """Return the tool's result, even with `isError`: that is for the caller (or the model) to read."""
         params = {"name": name, "arguments": arguments or {}}
         try:
-            return _complete(await self.request("tools/call", params))
+            return _require_complete(await self.request("tools/call", params))
         except RpcError as error:
             if error.rpc_code != HEADER_MISMATCH or not self.is_modern:
                 raise
-        # Nothing was called: the server wants arguments in headers, which only its list of tools names
+        # The tool has not run: the server wants arguments in headers, and only its list of tools names them
         # (2026-07-28, Streamable HTTP, Client Behavior).
         await fetch_all(self.list_tools, "tools")
-        return _complete(await self.request("tools/call", params))
+        return _require_complete(await self.request("tools/call", params))
 
     async def read_resource(self, uri: str) -> dict[str, Any]:
-        return _complete(await self.request("resources/read", {"uri": uri}))
+        return _require_complete(await self.request("resources/read", {"uri": uri}))
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> dict[str, Any]:
-        return _complete(await self.request("prompts/get", {"name": name, "arguments": arguments or {}}))
+        return _require_complete(
+            await self.request("prompts/get", {"name": name, "arguments": arguments or {}})
+        )
 
     async def listen(self, resources: tuple[str, ...] = ()) -> None:
-        """Ask for every notification the server has, and those of `resources`; see `on_notification`.
+        """Ask for all list changes and for changes of `resources`; they arrive at `on_notification`.
 
-        With a handshake each resource is subscribed to, and this returns. From 2026-07-28 a stream is opened,
-        and this returns when the server ends it.
+        With a handshake, this subscribes to each resource and returns. From 2026-07-28 on it opens a stream
+        and returns when the server ends it.
         """
         if self.is_modern:
             wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": True}
@@ -313,7 +318,7 @@ class Session:
         for uri in resources:
             await self.request("resources/subscribe", {"uri": uri})
 
-    async def _list(self, method: str, cursor: str | None) -> dict[str, Any]:
+    async def _request_page(self, method: str, cursor: str | None) -> dict[str, Any]:
         return await self.request(method, {"cursor": cursor} if cursor else None)
 
     def _with_meta(self, params: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -326,7 +331,7 @@ class Session:
         }
         return {**(params or {}), "_meta": {**meta, **((params or {}).get("_meta") or {})}}
 
-    def _take(self, message: Message) -> None:
+    def _receive(self, message: Message) -> None:
         match classify(message):
             case Kind.NOTIFICATION:
                 if self.on_notification is not None:
@@ -345,22 +350,22 @@ class Session:
             answer: Message = {"jsonrpc": "2.0", "id": request["id"], "result": {}}
         else:
             text = f"This client does not answer {request['method']!r}."
-            answer = error_answer(request["id"], METHOD_NOT_FOUND, text)
-        # Nobody is left to be answered, or the transport has told `on_error` why the answer was not sent.
+            answer = make_error_answer(request["id"], METHOD_NOT_FOUND, text)
+        # The asker is gone, or the transport has reported to `on_error` why the answer was not sent.
         with contextlib.suppress(VaultbridgeError):
             await self.transport.send(answer)
 
-    def _closed(self, also: Callable[[], object] | None) -> None:
+    def _fail_waiting(self, also: Callable[[], object] | None) -> None:
         for request_id, waiter in self._waiting.items():
             if not waiter.done():
                 text = "The connection closed before the answer came."
-                waiter.set_result(error_answer(request_id, -32000, text))
+                waiter.set_result(make_error_answer(request_id, -32000, text))
         if also is not None:
             also()
 
 
-def _complete(result: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a result that asks for more: this session has nobody to ask."""
+def _require_complete(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result that asks for input: this session has nobody to ask."""
     if result.get("resultType") == "input_required":
         raise RpcError(
             -32021, "The server asks for input that this client cannot give.", result.get("inputRequests")

@@ -1,9 +1,9 @@
-"""Everything that can be chosen for a WebSocket transport, checked once. Pure.
+"""Everything that can be chosen for a WebSocket transport, checked once, and the delays between attempts.
+Pure.
 
 `WebSocketOptions` are the keyword arguments, `WebSocketSettings` the checked values with their defaults, and
-`from_mapping` reads the form of the seed (`reconnectAttempts`, `reconnectDelay` in milliseconds).
-
-When to try again after a line is lost. Pure: yields delays, never waits.
+`read_settings` accepts the keys of the plugin interface too (`reconnectAttempts`, `reconnectDelay` in
+milliseconds). `backoff_delays` yields seconds; it never waits.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import MIB
 
 LONGEST_DELAY: Final = 60.0
-"""Seconds. Beyond a minute a person has given up or the server is not coming back by itself; without a
-bound, the doubling reaches hours within a dozen attempts."""
+"""Seconds. After a minute a person has given up, or the server will not come back by itself. Without a bound,
+doubling reaches hours within a dozen attempts."""
 
 
-def delays(
+def backoff_delays(
     attempts: int,
     base: float,
     *,
@@ -34,46 +34,46 @@ def delays(
     jitter: float = 0.0,
     random: Callable[[], float] = lambda: 0.5,
 ) -> Iterator[float]:
-    """Seconds to wait before each of `attempts` attempts: 0, base·2⁰, base·2¹, base·2² …
+    """Yield the seconds to wait before each of `attempts` attempts: 0, base·2⁰, base·2¹, base·2² …
 
-    The first is immediate: most lost lines are a server that restarts or a laptop that wakes. `jitter` is
-    the share of a delay that is spread evenly around it (0.2: from 0.9 to 1.1 of it), so that many clients
-    of one server do not come back in step; `random` gives numbers in [0, 1).
+    The first attempt is immediate: most connections are lost because a server restarts or a laptop wakes.
+    `jitter` is the share of a delay that is spread evenly around it (0.2 means 0.9 to 1.1 times the delay),
+    so that the clients of one server do not all return at once. `random` gives numbers in [0, 1).
     """
     for attempt in range(attempts):
         if attempt == 0:
             yield 0.0
             continue
-        # The exponent is bounded too: 2.0 ** 1100 overflows long before a patient caller's last attempt.
+        # The exponent needs a bound too: 2.0 ** 1100 overflows, and a patient caller gets that far.
         delay = min(base * 2.0 ** min(attempt - 1, 64), longest)
         yield delay * (1.0 + jitter * (random() - 0.5))
 
 
 MESSAGE_BYTES: Final = 10 * MIB
-"""The largest message either way: what the server side of this project accepts."""
+"""The largest message in either direction: as much as our own server accepts."""
 
 OVERSIZE_FACTOR: Final = 4
 """A message above the limit is still read up to this multiple of it, so that only its own request fails.
-Beyond, the line itself is ended with close code 1009."""
+Beyond that the connection is closed with code 1009."""
 
 CONNECT_SECONDS: Final = 10.0
-"""TCP, TLS and upgrade together: several round trips around the world, and then some."""
+"""For TCP, TLS and the upgrade together: enough for several round trips around the world."""
 
 CLOSE_SECONDS: Final = 5.0
-"""How long a closing server may take to say goodbye before the line is cut."""
+"""How long a server may take to answer our close frame before the connection is cut."""
 
 HEARTBEAT_SECONDS: Final = 30.0
-"""Silence after which the server is asked whether it is there. Most middleboxes forget a line after 60 s."""
+"""Silence after which we ping the server. Most middleboxes forget an idle connection after 60 s."""
 
 PONG_SECONDS: Final = 20.0
-"""How long the answer may take: a server busy with one long call may not read for some seconds."""
+"""How long the pong may take: a server busy with a long call may not read for some seconds."""
 
 STABLE_SECONDS: Final = 5.0
-"""A connection that held so long counts as a success, and the attempts start from the first again. A server
-that accepts and drops at once would otherwise be called in an endless loop."""
+"""A connection that lasted this long counts as a success and resets the attempts. Without it, a server that
+accepts and drops at once would be called in an endless loop."""
 
 ATTEMPTS_MOST: Final = 1_000_000
-"""More attempts than anyone will see; a bound, so that a typing error is told."""
+"""More attempts than anyone will see. The bound exists to report typing errors."""
 
 
 class WebSocketOptions(TypedDict, total=False):
@@ -105,22 +105,22 @@ class WebSocketOptions(TypedDict, total=False):
 class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     url: str
     protocols: tuple[str, ...] = ("mcp",)
-    """Subprotocols offered, best first; empty for none."""
+    """Subprotocols to offer, the preferred one first; empty for none."""
     reconnect_attempts: int = 3
     reconnect_delay: float = 1.0
-    """Seconds before the second attempt; each further one waits twice as long. The first is immediate."""
+    """Seconds before the second attempt; each later one waits twice as long. The first is immediate."""
     reconnect_longest: float = LONGEST_DELAY
     jitter: float = 0.0
     """Share of each delay that is random, 0 to 1."""
     stable_after: float = STABLE_SECONDS
     headers: Mapping[str, str] = {}
     ssl_context: ssl.SSLContext | None = None
-    """For wss: a context of one's own (client certificates, pinned authorities)."""
+    """For wss: your own context (client certificates, pinned authorities)."""
     ca_file: str | None = None
     """For wss: a PEM file of authorities to trust instead of the system's."""
     connect_timeout: float = CONNECT_SECONDS
     request_timeout: float | None = None
-    """Seconds from `send` after which a request without an answer gets an error instead. None: no bound."""
+    """Seconds after `send` until an unanswered request gets an error instead. None: no limit."""
     close_timeout: float = CLOSE_SECONDS
     heartbeat: float | None = HEARTBEAT_SECONDS
     """Seconds of silence before a ping; None for no heartbeat."""
@@ -132,7 +132,7 @@ class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     compression: bool = False
     """Offer permessage-deflate."""
     binary: bool = False
-    """Send messages as binary frames (UTF-8 JSON); both kinds are always understood."""
+    """Send messages as binary frames (UTF-8 JSON). Both kinds are always accepted."""
     queue_file: str | None = None
     """A SQLite file for the queue, so that it survives the process."""
 
@@ -159,7 +159,8 @@ class WebSocketSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
 
 def make_settings(url: str, options: Mapping[str, Any]) -> WebSocketSettings:
-    """Check keyword arguments. Raises InvalidArgument that says which, what came and what is wanted."""
+    """Check keyword arguments. Raises InvalidArgument, which names the argument, its value and what is
+    allowed."""
     check_url(url)
     values = {**options, "url": url}
     for name in ("ca_file", "queue_file"):
@@ -171,16 +172,16 @@ def make_settings(url: str, options: Mapping[str, Any]) -> WebSocketSettings:
         raise InvalidArgument(f"The WebSocket settings are wrong: {error}.") from None
 
 
-_SEED_KEYS: Final = {"reconnectAttempts": "reconnect_attempts", "reconnectDelay": "reconnect_delay"}
+_PLUGIN_KEYS: Final = {"reconnectAttempts": "reconnect_attempts", "reconnectDelay": "reconnect_delay"}
 
 
-def from_mapping(config: Mapping[str, Any]) -> WebSocketSettings:
-    """Settings from a mapping with the seed's keys (delay in milliseconds) or our own (in seconds)."""
+def read_settings(config: Mapping[str, Any]) -> WebSocketSettings:
+    """Read a mapping with the plugin interface's keys (delay in milliseconds) or our own (in seconds)."""
     if "url" not in config:
         raise InvalidArgument("The configuration has no url.", argument="url")
     values: dict[str, Any] = {}
     for key, value in config.items():
-        name = _SEED_KEYS.get(key, key)
+        name = _PLUGIN_KEYS.get(key, key)
         if name in values:
             raise InvalidArgument(f"{name} is given twice, once as {key}.", argument=key)
         if key == "reconnectDelay":
@@ -201,7 +202,7 @@ def check_url(url: str) -> None:
 
 
 def split_url(url: str, kind: str) -> SplitResult:
-    """The parts of a URL that names a host. Raises InvalidArgument."""
+    """Split a URL that must name a host. Raises InvalidArgument."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port

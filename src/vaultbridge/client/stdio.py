@@ -1,7 +1,7 @@
-"""The stdio transport: a server as a child process, one message a line.
+"""The stdio transport: runs a server as a child process, one message per line.
 
-The process ends with the transport: its input is closed, and what does not end by itself is ended. A server
-that ends by itself ends the transport; it is not started again, because its state is gone.
+The process ends with the transport: its input is closed, and it is terminated if that is not enough. When the
+server ends by itself, the transport ends too. It is not restarted, because its state is gone.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from vaultbridge.client.errors import (
     TransportClosed,
     UnknownAnswer,
 )
-from vaultbridge.client.messages import answered_id, decode
+from vaultbridge.client.messages import decode, read_answered_id
 from vaultbridge.client.settings import MESSAGE_BYTES
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, PendingRequests, State
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.limits import KIB
 
 EXIT_SECONDS: Final = 2.0
-"""How long a server may take to end after its input is closed, and again after it is asked to terminate."""
+"""How long a server may take to exit after its input is closed, and again after SIGTERM."""
 
 STDERR_LINES: Final = 20
-"""Lines of the server's stderr kept for the message that says why it ended."""
+"""Lines of the server's stderr kept for the error that says why it ended."""
 
 STDERR_LINE_BYTES: Final = 8 * KIB
-"""A longer line of stderr is cut: it is only shown to a person."""
+"""A longer line of stderr is cut: only people read it."""
 
 
 LINE_FACTOR: Final = 4
-"""How many times the limit of a message a line may have before reading it is given up. In between it is read
-whole, to learn which request it answers: only that one fails."""
+"""A line may be this many times longer than the largest message before we stop reading it. Up to there it is
+read to learn which request it answers, so that only that request fails."""
 
 
 KILL: Final = getattr(signal, "SIGKILL", signal.SIGTERM)
-"""What no process can refuse; Windows knows only the one way."""
+"""The signal that no process can ignore; Windows has only SIGTERM."""
 
 
 class StdioTransport(Callbacks):
-    """See `callbacks.Transport` for the promises. `on_stderr` is called for each line the server logs."""
+    """See `Transport` for the promises. `on_stderr` is called for each line that the server logs."""
 
     def __init__(
         self,
@@ -61,12 +61,12 @@ class StdioTransport(Callbacks):
         """`env` is added to this process's environment."""
         super().__init__()
         if not command or not all(isinstance(part, str) and "\0" not in part for part in command):
-            raise ConnectFailed("The command is empty or holds a null character.")
+            raise ConnectFailed("The command is empty or contains a null character.")
         if not command[0]:
             raise ConnectFailed("The command names no program.")
         for name, value in (env or {}).items():
             if not name or "=" in name or "\0" in name + value:
-                raise ConnectFailed(f"{name!r} cannot be set in the environment: it or its value is wrong.")
+                raise ConnectFailed(f"{name!r} cannot be set in the environment: name or value is invalid.")
         self.command = tuple(command)
         self.on_stderr: Callable[[str], object] | None = None
         self._env = {**os.environ, **env} if env else None
@@ -76,15 +76,15 @@ class StdioTransport(Callbacks):
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self._logging: asyncio.Task[None] | None = None
-        self._last_words: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
 
     @property
     def queue_size(self) -> int:
-        """Always 0: what is sent goes into the pipe, and `send` waits while the pipe is full."""
+        """Always 0: messages go straight into the pipe, and `send` waits while the pipe is full."""
         return 0
 
     async def start(self) -> None:
-        """Start the process. Raises ConnectFailed when there is no such program."""
+        """Start the process. Raises ConnectFailed when it cannot be started."""
         if not self._life.allows("start"):
             raise TransportClosed("This transport has been started already.")
         self._move("start")
@@ -101,7 +101,9 @@ class StdioTransport(Callbacks):
             )
         except OSError as error:
             self._move("failed")
-            failed = ConnectFailed(f"Cannot start {PurePath(self.command[0]).name!r}: {self._cause(error)}.")
+            failed = ConnectFailed(
+                f"Cannot start {PurePath(self.command[0]).name!r}: {self._describe_cause(error)}."
+            )
             self._report(failed)
             raise failed from None
         self._metrics.connects += 1
@@ -109,9 +111,9 @@ class StdioTransport(Callbacks):
         self._logging = asyncio.create_task(self._read_stderr(self._process))
         self._reading = asyncio.create_task(self._read_stdout(self._process))
 
-    def _cause(self, error: OSError) -> str:
+    def _describe_cause(self, error: OSError) -> str:
         if self._cwd is not None and error.filename == self._cwd:
-            return "there is no such folder to start it in"
+            return "the folder to start it in does not exist"
         return (
             "no such program"
             if isinstance(error, FileNotFoundError)
@@ -119,19 +121,20 @@ class StdioTransport(Callbacks):
         )
 
     async def send(self, message: object) -> None:
-        """Raises InvalidMessage, TransportClosed (and tells `on_error`); nothing was accepted then."""
+        """Send a message. Raises InvalidMessage or TransportClosed (also reported to `on_error`) when it was
+        not accepted."""
         process = self._process
         try:
             if process is None or process.stdin is None or not self.is_connected:
                 raise TransportClosed("The server is not running.")
-            _, _, data = self._requests.outgoing(message, asyncio.get_running_loop().time())
+            _, _, data = self._requests.register(message, asyncio.get_running_loop().time())
         except VaultbridgeError as error:
             self._report(error)
             raise
         self._metrics.messages_sent += 1
         self._metrics.bytes_sent += len(data)
         process.stdin.write(data + b"\n")
-        # A broken pipe is the end of the process, which the reader of its output meets too.
+        # A broken pipe means that the process has ended; the reader of its output notices that too.
         with contextlib.suppress(ConnectionError):
             await process.stdin.drain()
 
@@ -139,7 +142,7 @@ class StdioTransport(Callbacks):
         return self.is_connected and self._process is not None and self._process.returncode is None
 
     async def close(self) -> None:
-        """End the process and the transport. May be called at any time, from a callback too, and again."""
+        """End the process and the transport. May be called at any time, repeatedly, and from a callback."""
         if not self._life.allows("close"):
             await self._wait_for_end({self._reading})
             return
@@ -162,11 +165,11 @@ class StdioTransport(Callbacks):
             await self._deliver(answer)
         if self._life.state is State.DISCONNECTING:
             self._move("closed")
-            self._over.set()
-            self._say_closed()
+            self._ended.set()
+            self._call_on_close()
 
     async def _stop(self, process: asyncio.subprocess.Process) -> None:
-        """End the process: by the end of its input, by a request, by force. Cancelled, by force at once."""
+        """End the process: close its input, then SIGTERM, then SIGKILL. If cancelled, SIGKILL at once."""
         if process.stdin is not None:
             process.stdin.close()
         try:
@@ -181,7 +184,7 @@ class StdioTransport(Callbacks):
                 async with asyncio.timeout(EXIT_SECONDS):
                     await process.wait()
         finally:
-            # Nobody may come back to a server whose owner was interrupted while it waited.
+            # If the caller was interrupted while waiting, nobody else will stop the server.
             if process.returncode is None:
                 _signal_group(process.pid, KILL)
 
@@ -195,30 +198,30 @@ class StdioTransport(Callbacks):
                 if not line.strip():
                     break
             except asyncio.LimitOverrunError:
-                # Whom it would have answered cannot be known, and nobody may wait for ever: all fail.
+                # We cannot know which request it answers, and nobody may wait for ever: all of them fail.
                 too_long = self._max_message_bytes * LINE_FACTOR
-                await self._end_because(process, f"The server wrote a line above {too_long} bytes.")
+                await self._end_with_error(process, f"The server wrote a line of more than {too_long} bytes.")
                 return
             if line.strip():
-                await self._take(line)
+                await self._receive(line)
         if self._life.state is not State.CONNECTED:
             return
-        await self._ended(process)
+        await self._finish_after_exit(process)
 
-    async def _ended(self, process: asyncio.subprocess.Process) -> None:
-        """The server closed its output: the transport has ended, and says why."""
+    async def _finish_after_exit(self, process: asyncio.subprocess.Process) -> None:
+        """The server closed its output: end the transport and report why."""
         self._move("close")
         await self._stop(process)
         if self._logging is not None:
             await asyncio.wait([self._logging], timeout=EXIT_SECONDS)
-        words = f": {self._last_words[-1]}" if self._last_words else ""
-        self._report(ConnectionLost(f"The server ended with exit code {process.returncode}{words}"))
+        last_line = f": {self._stderr_tail[-1]}" if self._stderr_tail else ""
+        self._report(ConnectionLost(f"The server ended with exit code {process.returncode}{last_line}"))
         await self._finish("The server ended before the answer came")
 
-    async def _end_because(self, process: asyncio.subprocess.Process, why: str) -> None:
+    async def _end_with_error(self, process: asyncio.subprocess.Process, why: str) -> None:
         self._move("close")
         self._report(ConnectionLost(why))
-        # Somebody must go on reading: a server that cannot write does not notice the end of its input.
+        # Keep reading: a server that is blocked in a write does not notice that its input has ended.
         discarding = asyncio.create_task(_discard(process))
         try:
             await self._stop(process)
@@ -227,19 +230,19 @@ class StdioTransport(Callbacks):
             discarding.cancel()
         await self._finish("The server was ended before the answer came")
 
-    async def _take(self, line: bytes) -> None:
+    async def _receive(self, line: bytes) -> None:
         self._metrics.messages_received += 1
         self._metrics.bytes_received += len(line)
         try:
             if len(line) > self._max_message_bytes:
                 raise InvalidMessage(
-                    f"A message of {len(line)} bytes came; the limit is {self._max_message_bytes}."
+                    f"A message of {len(line)} bytes arrived; the limit is {self._max_message_bytes}."
                 )
             kind, message = decode(line)
-            sent_at = self._requests.incoming(kind, message)
+            sent_at = self._requests.match_answer(kind, message)
         except (InvalidMessage, UnknownAnswer) as error:
             self._report(error)
-            request_id = answered_id(line)
+            request_id = read_answered_id(line)
             why = f"The server's answer was refused: {error.message}"
             failed = None if request_id is None else self._requests.fail(request_id, why)
             if failed is not None:
@@ -255,12 +258,12 @@ class StdioTransport(Callbacks):
             try:
                 line = await process.stderr.readline()
             except ValueError:
-                continue  # longer than any line a person reads: dropped
+                continue  # longer than anyone reads: dropped
             if not line:
                 return
             text = line[:STDERR_LINE_BYTES].decode("utf-8", "replace").rstrip()
             if text:
-                self._last_words.append(text)
+                self._stderr_tail.append(text)
             if self.on_stderr is not None:
                 self._guard(self.on_stderr, text)
 
@@ -272,7 +275,7 @@ async def _discard(process: asyncio.subprocess.Process) -> None:
 
 
 def _signal_group(pid: int, number: int) -> None:
-    """To the server and what it started: it leads its own process group."""
+    """Signal the server and everything it started: it leads its own process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(pid, number)

@@ -1,18 +1,18 @@
-"""A transcript of what passes a transport, for a person who debugs a server."""
+"""Writes a transcript of everything that passes through a transport, for debugging a server."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from vaultbridge.client.messages import Message, encode, plain
+from vaultbridge.client.messages import Message, encode, to_dict
 from vaultbridge.client.transport import ALIVE_SECONDS, State, Transport
 
 
 class TracedTransport:
-    """Passes everything through, and writes a line for each: `→` sent, `←` received, `!` errors, `·` states.
+    """Passes everything on and writes a line for each: `→` sent, `←` received, `!` error, `·` state.
 
-    A server's own log lines (stdio) come with `|`.
+    Lines that a stdio server logs are marked `|`.
     """
 
     def __init__(self, inner: Transport, write: Callable[[str], object], clock: Callable[[], float]) -> None:
@@ -50,14 +50,14 @@ class TracedTransport:
         await self._inner.close()
 
     async def send(self, message: object) -> None:
-        self._line("→", _text(message))
+        self._line("→", _encode(message))
         await self._inner.send(message)
 
     async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
         return await self._inner.is_alive(patience)
 
     def _message(self, message: Message) -> Awaitable[None] | None:
-        self._line("←", _text(message))
+        self._line("←", _encode(message))
         return self.on_message(message) if self.on_message is not None else None
 
     def _error(self, error: Exception) -> None:
@@ -79,5 +79,5 @@ class TracedTransport:
         self._write(f"{(self._clock() - self._started) * 1000:9.1f} ms {mark} {text}")
 
 
-def _text(message: Any) -> str:
-    return encode(plain(message)).decode()
+def _encode(message: Any) -> str:
+    return encode(to_dict(message)).decode()

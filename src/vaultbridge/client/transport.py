@@ -1,14 +1,10 @@
-"""The requests of a transport that have no answer yet, for transports whose line does not come back. Pure.
+"""What every client transport is: its interface, its life cycle, its callbacks, its open requests.
 
-The life of a transport as a table: states, events, legal moves. Pure.
-
-A transport ends once. `disconnected` is both where it begins and where it ends; `Lifecycle.ended` tells
-them apart, and after it no move is legal.
-
-What a transport tells its user: messages, errors, states, the end; and what every transport is.
-
-The rules of all transports stand here: nothing is called after `on_close`, `on_close` is called once, and a
-callback that raises harms nobody but itself.
+`Transport` is the interface. `Callbacks` implements the half that faces the user and keeps three promises:
+`on_close` is called once, nothing is called after it, and a callback that raises harms nobody else.
+`Lifecycle` is a table of states, events and legal moves. A transport ends once: `disconnected` is where it
+begins and where it ends, and `Lifecycle.ended` tells the two apart. `PendingRequests` serves transports that
+never reconnect; the WebSocket transport has its own accounting.
 """
 
 from __future__ import annotations
@@ -28,9 +24,9 @@ from vaultbridge.client.messages import (
     RequestId,
     classify,
     encode,
-    error_answer,
-    plain,
-    short,
+    make_error_answer,
+    shorten,
+    to_dict,
 )
 from vaultbridge.client.metrics import Metrics
 from vaultbridge.errors import VaultbridgeError
@@ -62,13 +58,13 @@ MOVES: Final[dict[tuple[State, Event], State]] = {
     (State.RECONNECTING, "close"): State.DISCONNECTING,
     (State.DISCONNECTING, "closed"): State.DISCONNECTED,
 }
-"""A failed first connection may be tried again; spent attempts and `close()` are the end."""
+"""`start` may be called again after it failed. Running out of attempts and `close()` are final."""
 
 ENDINGS: Final[frozenset[Event]] = frozenset({"spent", "closed"})
 
 
 class Lifecycle:
-    """Where a transport is in its life. An illegal move is a KeyError, and a bug of this package."""
+    """The state of a transport. An illegal move is a KeyError, and a bug in this package."""
 
     __slots__ = ("ended", "state")
 
@@ -97,16 +93,17 @@ class Transport(Protocol):
     """What the WebSocket, stdio and Streamable HTTP transports have in common.
 
     Every request that `send` accepts gets exactly one answer through `on_message`: the server's, or an error
-    that says why none can come. Every other accepted message arrives, or an error through `on_error` tells.
+    that says why there is none. Every other accepted message arrives, or `on_error` reports it.
     """
 
     on_message: Callable[[Message], Awaitable[None] | None] | None
-    """Called for each message, in order. When it returns an awaitable, that is awaited before the next
-    message is read; it must not wait for an answer, which could only come after it."""
+    """Called for each message, in order. If it returns an awaitable, that is awaited before the next message
+    is read, so it must not wait for an answer: the answer could only come after it."""
     on_close: Callable[[], object] | None
-    """Called once, last of all, when the transport has ended for good."""
+    """Called once, as the last callback, when the transport has ended for good."""
     on_error: Callable[[Exception], object] | None
-    """Called for every error, also those that `start` and `send` raise. None of them ends the transport."""
+    """Called for every error, including those that `start` and `send` raise. An error does not end the
+    transport."""
     on_state: Callable[[State], object] | None
     """Called for every change of `state`."""
 
@@ -135,7 +132,7 @@ class Callbacks:
         self._silent = False
         self._streams: Any = None
         self._closer: asyncio.Task[Any] | None = None
-        self._over = asyncio.Event()
+        self._ended = asyncio.Event()
 
     @property
     def state(self) -> State:
@@ -146,7 +143,8 @@ class Callbacks:
         return self._life.state is State.CONNECTED
 
     async def __aenter__(self) -> TransportStreams:
-        """Start, and give the streams that the official SDK's `Client` takes; the exit closes."""
+        """Start, and return the streams that the official SDK's `Client` takes. Leaving the context
+        closes."""
         from vaultbridge.client.sdk import open_streams
 
         self._streams = open_streams(cast(Transport, self))
@@ -180,18 +178,18 @@ class Callbacks:
             if pending is not None:
                 await pending
         except Exception as error:
-            # The user's code: its failure must not end the line.
+            # The user's code failed; that must not end the connection.
             logger.exception("on_message raised")
             self._report(error)
 
     async def _wait_for_end(self, own_tasks: Container[object]) -> None:
-        """For a second `close`: wait for the first, except in a callback that the first itself waits for."""
+        """Let a second `close` wait for the first, unless the first is itself waiting for the caller."""
         me = asyncio.current_task()
         if not self._life.ended and me is not self._closer and me not in own_tasks:
-            await self._over.wait()
+            await self._ended.wait()
 
-    def _say_closed(self) -> None:
-        """The last word: `on_close`, and then silence."""
+    def _call_on_close(self) -> None:
+        """Call `on_close`, and no callback after it."""
         if self._silent:
             return
         self._silent = True
@@ -206,7 +204,7 @@ class Callbacks:
 
 
 class PendingRequests:
-    """Checks what goes out and what comes in against each other."""
+    """The requests that have no answer yet; matches answers to them."""
 
     def __init__(self, max_message_bytes: int) -> None:
         self._max_message_bytes = max_message_bytes
@@ -218,9 +216,9 @@ class PendingRequests:
     def __contains__(self, request_id: object) -> bool:
         return request_id in self._open
 
-    def outgoing(self, message: object, now: float) -> tuple[Kind, Message, bytes]:
-        """Check and encode a message to be sent; a request is open from here on. Raises InvalidMessage."""
-        value = plain(message)
+    def register(self, message: object, now: float) -> tuple[Kind, Message, bytes]:
+        """Check and encode a message to send. From here on a request is open. Raises InvalidMessage."""
+        value = to_dict(message)
         kind = classify(value)
         data = encode(value)
         if len(data) > self._max_message_bytes:
@@ -235,26 +233,29 @@ class PendingRequests:
             self._open[value["id"]] = (value["method"], now)
         return kind, value, data
 
-    def incoming(self, kind: Kind, message: Message) -> float | None:
-        """Enter a received message: when its request was sent, if it answers one. Raises UnknownAnswer."""
+    def match_answer(self, kind: Kind, message: Message) -> float | None:
+        """Return when the request that `message` answers was sent; None for other messages. Raises
+        UnknownAnswer."""
         if kind in (Kind.REQUEST, Kind.NOTIFICATION) or message["id"] is None:
             return None
         found = self._open.pop(message["id"], None)
         if found is None:
-            raise UnknownAnswer(f"An answer came to no open request (id {short(message['id'])}).")
+            raise UnknownAnswer(f"An answer matches no open request (id {shorten(message['id'])}).")
         return found[1]
 
     def forget(self, request_id: RequestId) -> None:
-        """The request is not accepted after all: its caller is told otherwise."""
+        """Drop a request that was refused after all; its caller gets an exception instead of an answer."""
         del self._open[request_id]
 
     def fail(self, request_id: RequestId, why: str, *, sent: bool = True) -> Message | None:
-        """The answer for a request that will not get the server's; None when it has had one."""
+        """Make the answer of a request that the server will not answer; None when it has been answered."""
         found = self._open.pop(request_id, None)
         if found is None:
             return None
         reason = "connection-lost" if sent else "not-sent"
-        return error_answer(request_id, CONNECTION_LOST, f"{why} ({found[0]}).", reason=reason, sent=sent)
+        return make_error_answer(
+            request_id, CONNECTION_LOST, f"{why} ({found[0]}).", reason=reason, sent=sent
+        )
 
     def fail_all(self, why: str) -> list[Message]:
         answers = [self.fail(request_id, why) for request_id in list(self._open)]

@@ -1,7 +1,7 @@
-"""The headers that Streamable HTTP wants beside a message, taken from the message itself. Pure.
+"""Makes the headers that Streamable HTTP requires from the message itself. Pure.
 
-From 2026-07-28 a request's version, method and name (and the tool's arguments marked `x-mcp-header`) are
-repeated in headers, so that a gateway can route without reading the body; servers refuse a disagreement.
+From 2026-07-28 on a request's version, method and name, and the tool's arguments marked `x-mcp-header`, are
+repeated in headers, so that a gateway can route without reading the body. Servers refuse a mismatch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from vaultbridge.client.messages import Message, short
+from vaultbridge.client.messages import Message, shorten
 
 VERSION_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO_KEY: Final = "io.modelcontextprotocol/clientInfo"
@@ -26,14 +26,14 @@ NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "
 MARK: Final = "x-mcp-header"
 
 MARKABLE: Final = frozenset({"string", "integer", "boolean"})
-"""The types of arguments that a header can carry."""
+"""The types of argument that a header can carry."""
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _WRAPPED = re.compile(r"=\?base64\?.*\?=")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 _NAMED_SCHEMAS: Final = ("patternProperties", "$defs", "definitions", "dependentSchemas")
-"""Keywords that hold schemas by name; `properties` is the one through which an argument may be marked."""
+"""Keywords that hold schemas by name. Only below `properties` may an argument be marked."""
 
 _OTHER_SCHEMAS: Final = (
     "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "additionalProperties",
@@ -46,38 +46,40 @@ Marked = dict[tuple[str, ...], str]
 """The path of a marked argument, and the header's name after `Mcp-Param-`."""
 
 
-def modern_version(message: Message) -> str | None:
-    """The protocol version that a request carries itself, as it does from 2026-07-28."""
+def read_version(message: Message) -> str | None:
+    """Read the version that a request carries itself, as it does from 2026-07-28 on."""
     params = message.get("params")
     meta = params.get("_meta") if isinstance(params, dict) else None
     version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
     return version if isinstance(version, str) else None
 
 
-def modern_headers(message: Message, marked: Mapping[str, Marked]) -> dict[str, str]:
-    """For a request that carries its own version; `marked` holds the marked arguments of each tool."""
-    version = modern_version(message)
+def make_headers(message: Message, marked: Mapping[str, Marked]) -> dict[str, str]:
+    """Make the headers of a request that carries its own version; empty for others. `marked` holds the marked
+    arguments of each tool."""
+    version = read_version(message)
     if version is None:
         return {}
     method, params = message["method"], message["params"]
     headers = {VERSION_HEADER: version, "Mcp-Method": method}
     name = params.get(NAMED.get(method, ""))
     if isinstance(name, str):
-        headers["Mcp-Name"] = header_value(name)
+        headers["Mcp-Name"] = encode_value(name)
         if method == "tools/call" and name in marked:
-            headers.update(_argument_headers(marked[name], params.get("arguments")))
+            headers.update(_make_argument_headers(marked[name], params.get("arguments")))
     return headers
 
 
-def header_value(text: str) -> str:
-    """`text` as a header can carry it: printable ASCII as it is, everything else in base64."""
+def encode_value(text: str) -> str:
+    """Encode `text` for a header: printable ASCII stays as it is, everything else becomes base64."""
     if _PLAIN.fullmatch(text) and text == text.strip() and not _WRAPPED.fullmatch(text):
         return text
     return f"=?base64?{base64.b64encode(text.encode()).decode('ascii')}?="
 
 
 class CheckedTools(NamedTuple):
-    """`result` is that of `tools/list` without the tools whose marks are wrong; `refused` has the reasons."""
+    """`result` is that of `tools/list` without the tools whose marks are invalid; `refused` has the
+    reasons."""
 
     result: Any
     marked: dict[str, Marked]
@@ -85,8 +87,10 @@ class CheckedTools(NamedTuple):
 
 
 def check_tools(result: Any) -> CheckedTools:
-    """A client of Streamable HTTP MUST leave out a tool whose marks break the rules (2026-07-28, Custom
-    Headers from Tool Parameters), so that one such tool spoils none of the others."""
+    """Leave out the tools whose marks break the rules; the other tools stay usable.
+
+    A client of Streamable HTTP MUST do so (2026-07-28, Custom Headers from Tool Parameters).
+    """
     tools = result.get("tools") if isinstance(result, dict) else None
     if not isinstance(tools, list):
         return CheckedTools(result, {}, {})
@@ -96,7 +100,7 @@ def check_tools(result: Any) -> CheckedTools:
     for tool in tools:
         name = tool.get("name") if isinstance(tool, dict) else None
         if not isinstance(name, str):
-            good.append(tool)  # whoever lists the tools refuses it with better words
+            good.append(tool)  # whoever lists the tools reports this better
             continue
         try:
             marked[name] = read_marks(tool.get("inputSchema"))
@@ -107,10 +111,10 @@ def check_tools(result: Any) -> CheckedTools:
 
 
 def read_marks(schema: Any) -> Marked:
-    """The marked arguments of one tool. Raises ValueError with the rule that a mark breaks."""
+    """Read the marked arguments of one tool. Raises ValueError, which names the rule that a mark breaks."""
     found: Marked = {}
     seen: set[str] = set()
-    # Each schema with its path of `properties`; None where no argument may be marked. Bounded by the message.
+    # Each schema with its path of `properties`, or None where no argument may be marked.
     waiting: list[tuple[Any, tuple[str, ...] | None]] = [(schema, ())]
     while waiting:
         part, path = waiting.pop()
@@ -118,27 +122,27 @@ def read_marks(schema: Any) -> Marked:
             continue
         if MARK in part:
             if not path:
-                raise ValueError(f"{MARK} stands where no argument is")
-            mark = _checked_mark(part, ".".join(path))
+                raise ValueError(f"{MARK} is not on an argument")
+            mark = _read_mark(part, ".".join(path))
             if mark.lower() in seen:
                 raise ValueError(f"two arguments share the {MARK} {mark!r}")
             seen.add(mark.lower())
             found[path] = mark
-        waiting.extend(_inner_schemas(part, path))
+        waiting.extend(_iterate_schemas(part, path))
     return found
 
 
-def _checked_mark(part: dict[str, Any], argument: str) -> str:
+def _read_mark(part: dict[str, Any], argument: str) -> str:
     mark, kind = part[MARK], part.get("type")
     kinds = [k for k in kind if k != "null"] if isinstance(kind, list) else [kind]
     if not isinstance(mark, str) or not _TOKEN.fullmatch(mark):
-        raise ValueError(f"the {MARK} of {argument!r} is not the name of a header: {short(mark)}")
+        raise ValueError(f"the {MARK} of {argument!r} is not the name of a header: {shorten(mark)}")
     if len(kinds) != 1 or not isinstance(kinds[0], str) or kinds[0] not in MARKABLE:
         raise ValueError(f"{argument!r} has an {MARK}, but is not a string, an integer or a boolean")
     return mark
 
 
-def _inner_schemas(
+def _iterate_schemas(
     part: dict[str, Any], path: tuple[str, ...] | None
 ) -> Iterator[tuple[Any, tuple[str, ...] | None]]:
     properties = part.get("properties")
@@ -155,7 +159,7 @@ def _inner_schemas(
             yield inner, None
 
 
-def _argument_headers(marked: Marked, arguments: object) -> dict[str, str]:
+def _make_argument_headers(marked: Marked, arguments: object) -> dict[str, str]:
     headers = {}
     for path, name in marked.items():
         value: Any = arguments
@@ -164,5 +168,5 @@ def _argument_headers(marked: Marked, arguments: object) -> dict[str, str]:
         if isinstance(value, bool):
             headers[f"Mcp-Param-{name}"] = "true" if value else "false"
         elif isinstance(value, str | int):
-            headers[f"Mcp-Param-{name}"] = header_value(str(value))
+            headers[f"Mcp-Param-{name}"] = encode_value(str(value))
     return headers

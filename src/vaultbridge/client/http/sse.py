@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes. Pure: feed it chunks, cut anywhere; it returns the events completed."""
+"""Parses server-sent events. Pure: feed it chunks, cut anywhere; it returns the completed events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class EventReader:
-    """`last_id` and `retry` (milliseconds) are what the stream said last, for whoever resumes it."""
+    """`last_id` and `retry` (milliseconds) are the stream's latest, for resuming it."""
 
     def __init__(self, max_bytes: int) -> None:
         self.last_id: str | None = None
@@ -27,15 +27,16 @@ class EventReader:
         self._id: str | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Raises InvalidMessage when an event passes the size limit; the stream is of no use then."""
+        """Return the events that `chunk` completes. Raises InvalidMessage when an event exceeds the size
+        limit; the stream cannot be read further then."""
         text = (self._rest + chunk).replace(b"\r\n", b"\n")
-        # A carriage return at the end may be half of a CRLF: it waits for the next chunk.
+        # A carriage return at the end may be half of a CRLF: keep it for the next chunk.
         held_cr = text.endswith(b"\r")
         lines = (text[:-1] if held_cr else text).replace(b"\r", b"\n").split(b"\n")
         self._rest = lines.pop() + (b"\r" if held_cr else b"")
         events = [event for line in lines if (event := self._line(line)) is not None]
         if self._held + len(self._rest) > self._max_bytes:
-            raise InvalidMessage(f"An event passed the limit of {self._max_bytes} bytes.")
+            raise InvalidMessage(f"An event exceeded the limit of {self._max_bytes} bytes.")
         return events
 
     def _line(self, line: bytes) -> Event | None:

@@ -1,10 +1,8 @@
-"""The Streamable HTTP transport: one POST a message, answers as JSON or as an event stream.
+"""The Streamable HTTP transport: one POST per message, answers as JSON or as an event stream.
 
-Speaks both eras: with a handshake it keeps the session id, opens the server's own stream (GET) and resumes an
-event stream that ended early; from 2026-07-28 there is no session, and ending a POST cancels it.
-A message is sent once: what fails is told, never repeated.
-
-What went wrong with an HTTP exchange, in the words of an error's text.
+It speaks both eras. With a handshake it keeps the session id, opens the server's own stream (GET) and resumes
+an event stream that ended early. From 2026-07-28 on there is no session, and ending a POST cancels its
+request. A message is sent once: a failure is reported, never retried.
 """
 
 from __future__ import annotations
@@ -30,14 +28,14 @@ from vaultbridge.client.errors import (
 from vaultbridge.client.http import headers as http_headers
 from vaultbridge.client.http.headers import SESSION_HEADER, VERSION_HEADER, Marked
 from vaultbridge.client.http.sse import EventReader
-from vaultbridge.client.messages import Kind, Message, RequestId, answered_id, decode
+from vaultbridge.client.messages import Kind, Message, RequestId, decode, read_answered_id
 from vaultbridge.client.settings import (
     CLOSE_SECONDS,
     CONNECT_SECONDS,
     LONGEST_DELAY,
     MESSAGE_BYTES,
+    backoff_delays,
     check_headers,
-    delays,
     split_url,
 )
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, PendingRequests
@@ -47,12 +45,12 @@ if TYPE_CHECKING:
     import aiohttp
 
 
-def status_of(response: aiohttp.ClientResponse) -> str:
+def format_status(response: aiohttp.ClientResponse) -> str:
     return f"HTTP {response.status} {response.reason or ''}".rstrip()
 
 
-def cause_of(error: BaseException) -> str:
-    """In words: the library's own texts carry addresses, and its class names say nothing to a person."""
+def describe_cause(error: BaseException) -> str:
+    """Describe an error: the library's own texts contain addresses, and its class names help nobody."""
     import aiohttp
 
     cause = getattr(error, "os_error", error)
@@ -70,17 +68,17 @@ def cause_of(error: BaseException) -> str:
 
 
 POSTS: Final = 256
-"""Requests under way at once: each holds a connection of its own."""
+"""Concurrent requests: each uses a connection of its own."""
 
 RESUMES: Final = 5
-"""Attempts to resume one event stream before its request is given up."""
+"""Attempts to resume one event stream before its request fails."""
 
 RESUME_DELAY: Final = 1.0
-"""Seconds before the second attempt to resume, when the server does not say."""
+"""Seconds before the second attempt to resume, unless the server names a delay."""
 
 
 class StreamableHttpTransport(Callbacks):
-    """See `callbacks.Transport` for the promises. Connected means: ready to post; HTTP keeps no line."""
+    """See `Transport` for the promises. Connected means ready to post: HTTP keeps no connection open."""
 
     def __init__(
         self,
@@ -113,7 +111,7 @@ class StreamableHttpTransport(Callbacks):
 
     @property
     def queue_size(self) -> int:
-        """Always 0: a message is posted at once or refused."""
+        """Always 0: a message is posted at once, or refused."""
         return 0
 
     async def start(self) -> None:
@@ -125,7 +123,7 @@ class StreamableHttpTransport(Callbacks):
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=POSTS + 8, ssl=self._ssl or True),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._connect_timeout),
-            trace_configs=[redirects.guard()],
+            trace_configs=[redirects.make_redirect_guard()],
         )
         self._move("opened")
 
@@ -133,18 +131,18 @@ class StreamableHttpTransport(Callbacks):
         """Post a request in the background, or any other message before returning.
 
         Raises InvalidMessage, QueueFull, TransportClosed, and for a message without an answer whatever went
-        wrong with it (all told to `on_error` too).
+        wrong with it (all also reported to `on_error`).
         """
         try:
             if not self.is_connected:
                 raise TransportClosed("The transport is not open.")
-            kind, value, data = self._requests.outgoing(message, asyncio.get_running_loop().time())
+            kind, value, data = self._requests.register(message, asyncio.get_running_loop().time())
             if kind is Kind.REQUEST:
-                # Requests only: what ends one must get through.
+                # Only requests are limited: a message that cancels one must get through.
                 if len(self._posts) >= POSTS:
                     self._requests.forget(value["id"])
-                    raise QueueFull(f"{POSTS} requests are under way.", hint="Wait for an answer.")
-                self._watch_request(value)
+                    raise QueueFull(f"{POSTS} requests have no answer yet.", hint="Wait for an answer.")
+                self._note_request(value)
                 task = self._spawn(self._post_request(value, data))
                 self._posts[value["id"]] = task
             else:
@@ -154,7 +152,7 @@ class StreamableHttpTransport(Callbacks):
             raise
 
     async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
-        """Whether anything at the URL speaks HTTP within `patience` seconds; any status will do."""
+        """Whether the URL answers over HTTP within `patience` seconds, with any status."""
         import aiohttp
 
         if self._http is None or not self.is_connected:
@@ -167,7 +165,7 @@ class StreamableHttpTransport(Callbacks):
             return False
 
     async def close(self) -> None:
-        """End the session and the transport. May be called at any time, from a callback too, and again."""
+        """End the session and the transport. May be called at any time, repeatedly, and from a callback."""
         if not self._life.allows("close"):
             await self._wait_for_end(self._tasks)
             return
@@ -186,8 +184,8 @@ class StreamableHttpTransport(Callbacks):
             for answer in self._requests.fail_all("The transport was closed before the answer came"):
                 await self._deliver(answer)
             self._move("closed")
-            self._over.set()
-            self._say_closed()
+            self._ended.set()
+            self._call_on_close()
 
     async def _end_session(self, http: aiohttp.ClientSession) -> None:
         """2025-11-25, Session Management: a client that leaves SHOULD delete its session."""
@@ -199,16 +197,19 @@ class StreamableHttpTransport(Callbacks):
             async with asyncio.timeout(CLOSE_SECONDS), http.delete(self.url, headers=self._common_headers()):
                 pass
 
-    def _watch_request(self, message: Message) -> None:
+    def _note_request(self, message: Message) -> None:
         if message["method"] == "initialize":
-            # 2025-11-25, Session Management: a new session begins without the id of a lost one.
+            # 2025-11-25, Session Management: a new session starts without the id of a lost one.
             self._initialize_id, self._version, self.session_id = message["id"], None, None
-        elif message["method"] == "tools/list" and http_headers.modern_version(message) is not None:
+        elif message["method"] == "tools/list" and http_headers.read_version(message) is not None:
             self._listings.add(message["id"])
 
     async def _post_other(self, message: Message, data: bytes) -> None:
-        """Post what has no answer. From 2026-07-28 a request is cancelled by ending its POST, without a word;
-        before, by the word, after which no answer has to come: the POST would keep its place for ever."""
+        """Post a message that gets no answer.
+
+        From 2026-07-28 on a request is cancelled by ending its POST alone. Before, a notification cancels it,
+        and its POST must be ended too: no answer has to come, and the POST would occupy its slot for ever.
+        """
         is_cancellation = message.get("method") == "notifications/cancelled"
         try:
             if not is_cancellation or self._version is not None:
@@ -230,11 +231,10 @@ class StreamableHttpTransport(Callbacks):
         try:
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 if response.status >= 400:
-                    raise ConnectionLost(
-                        f"The server refused {message.get('method', 'an answer')!r}: {status_of(response)}."
-                    )
+                    what = message.get("method", "an answer")
+                    raise ConnectionLost(f"The server refused {what!r}: {format_status(response)}.")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise ConnectFailed(f"Cannot post to {self._host()}: {cause_of(error)}.") from None
+            raise ConnectFailed(f"Cannot post to {self._host()}: {describe_cause(error)}.") from None
         if message.get("method") == "notifications/initialized" and self.session_id is not None:
             self._spawn(self._listen())
 
@@ -242,13 +242,13 @@ class StreamableHttpTransport(Callbacks):
         import aiohttp
 
         request_id: RequestId = message["id"]
-        why = "The request was given up before its answer came"
+        why = "The request was cancelled before its answer came"
         try:
             assert self._http is not None
             async with self._http.post(self.url, data=data, headers=self._post_headers(message)) as response:
                 why = await self._read_answer(response, request_id)
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            why = f"Cannot post to {self._host()}: {cause_of(error)}"
+            why = f"Cannot post to {self._host()}: {describe_cause(error)}"
             self._report(ConnectFailed(f"{why}."))
         except ConnectFailed as error:  # a redirect that is not followed
             why = error.message.rstrip(".")
@@ -264,18 +264,18 @@ class StreamableHttpTransport(Callbacks):
                 await self._deliver(failed)
 
     async def _read_answer(self, response: aiohttp.ClientResponse, request_id: RequestId) -> str:
-        """Deliver what the POST brings; returns why it brought no answer, should it bring none."""
+        """Deliver what the POST returns. The result says why there was no answer, if there was none."""
         kind = response.content_type
         if response.status >= 400:
             await self._read_refusal(response, request_id)
-            return f"The server refused the request: {status_of(response)}"
+            return f"The server refused the request: {format_status(response)}"
         if request_id == self._initialize_id:
             self.session_id = response.headers.get(SESSION_HEADER)
         if kind == "application/json":
-            await self._take(await self._body(response))
+            await self._receive(await self._read_body(response))
             return "The server's answer belongs to another request"
         if kind != "text/event-stream":
-            return f"The server answered with {status_of(response)} and {kind!r} instead of JSON"
+            return f"The server answered with {format_status(response)} and {kind!r} instead of JSON"
         reader = EventReader(self._max_message_bytes)
         await self._read_events(response, reader, request_id)
         if request_id in self._requests and reader.last_id is not None:
@@ -283,44 +283,44 @@ class StreamableHttpTransport(Callbacks):
         return "The server's stream ended before the answer came"
 
     async def _read_refusal(self, response: aiohttp.ClientResponse, request_id: RequestId) -> None:
-        """A refusal may carry a JSON-RPC error, with an id of null when the server did not get so far."""
+        """A refusal may carry a JSON-RPC error; its id is null if the server could not read ours."""
         if response.content_type != "application/json":
             return
         with contextlib.suppress(InvalidMessage):
-            kind, message = decode(await self._body(response))
+            kind, message = decode(await self._read_body(response))
             if kind is Kind.ERROR:
-                await self._take_message(kind, {**message, "id": request_id})
+                await self._receive_message(kind, {**message, "id": request_id})
 
-    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
         data = bytearray()
         async for chunk in response.content.iter_any():
             data += chunk
             if len(data) > self._max_message_bytes:
-                raise InvalidMessage(f"A message above the limit of {self._max_message_bytes} bytes came.")
+                raise InvalidMessage(f"A message above the limit of {self._max_message_bytes} bytes arrived.")
         return bytes(data)
 
     async def _read_events(
         self, response: aiohttp.ClientResponse, reader: EventReader, request_id: RequestId | None
     ) -> None:
-        """Deliver the events of a stream until it ends, however, or until `request_id` has its answer."""
+        """Deliver the events of a stream until it ends in any way, or until `request_id` has its answer."""
         import aiohttp
 
-        # An end without a goodbye is an end too: whoever reads on resumes.
+        # A broken stream has ended too: the caller resumes it.
         with contextlib.suppress(aiohttp.ClientError, OSError):
             async for chunk in response.content.iter_any():
                 for event in reader.feed(chunk):
                     if event.name == "message" and event.data:
-                        await self._take_event(event.data)
+                        await self._receive_event(event.data)
                 if self._has_answer(request_id):
                     return
 
-    async def _take_event(self, data: str) -> None:
-        """A message that is refused ends no stream, but the request it may have meant to answer fails."""
+    async def _receive_event(self, data: str) -> None:
+        """A refused message does not end the stream, but the request that it seems to answer fails."""
         try:
-            await self._take(data)
+            await self._receive(data)
         except InvalidMessage as error:
             self._report(error)
-            answered = answered_id(data)
+            answered = read_answered_id(data)
             why = f"The server's answer was refused: {error.message}"
             failed = self._requests.fail(answered, why) if answered is not None else None
             if failed is not None:
@@ -330,14 +330,14 @@ class StreamableHttpTransport(Callbacks):
         return request_id is not None and request_id not in self._requests
 
     async def _resume(self, reader: EventReader, request_id: RequestId | None, *, opened: bool) -> str:
-        """Go on with an event stream where it ended, as often as it ends (2025-11-25, Resumability).
+        """Resume an event stream where it ended, as often as it ends (2025-11-25, Resumability).
 
-        `opened` says that there has been one. Returns why it cannot go on; empty when the answer has come, or
-        when the server has never had such a stream.
+        `opened` says that the stream existed before. Returns why it cannot be resumed; empty when the answer
+        has arrived, or when the server never had such a stream.
         """
         import aiohttp
 
-        tries: Iterator[float] = delays(RESUMES, RESUME_DELAY)
+        tries: Iterator[float] = backoff_delays(RESUMES, RESUME_DELAY)
         while (delay := next(tries, None)) is not None:
             await asyncio.sleep(delay if reader.retry is None else min(reader.retry / 1000, LONGEST_DELAY))
             try:
@@ -349,41 +349,41 @@ class StreamableHttpTransport(Callbacks):
             if refusal:
                 return f"The server's stream cannot be resumed: {refusal}" if opened else ""
             opened = True
-            # A server that is there may end its stream as often as it likes; not at once again, though.
-            tries = itertools.islice(delays(RESUMES + 1, RESUME_DELAY), 1, None)
+            # A server that responds may end its stream as often as it likes, but we wait before each attempt.
+            tries = itertools.islice(backoff_delays(RESUMES + 1, RESUME_DELAY), 1, None)
         return f"The server's stream was lost, and {RESUMES} attempts to resume it failed"
 
     async def _reopen(self, reader: EventReader, request_id: RequestId | None) -> str:
-        """Open the stream and read it to its end; returns the server's refusal, or nothing."""
+        """Open the stream and read it to its end. Returns the server's refusal, or an empty string."""
         assert self._http is not None
         headers = {**self._common_headers(), "Accept": "text/event-stream"}
         if reader.last_id is not None:
             headers["Last-Event-ID"] = reader.last_id
         async with self._http.get(self.url, headers=headers) as response:
             if response.status >= 400 or response.content_type != "text/event-stream":
-                return status_of(response)
+                return format_status(response)
             await self._read_events(response, reader, request_id)
         return ""
 
     async def _listen(self) -> None:
-        """The server's own stream; a server without one answers 405, and that is that."""
+        """Read the server's own stream. A server without one answers 405, which is no error."""
         try:
             why = await self._resume(EventReader(self._max_message_bytes), None, opened=False)
         except InvalidMessage as error:
             self._report(error)
-            why = "The server's stream held an event above the limit"
+            why = "The server's stream contained an event above the limit"
         if why:
-            self._report(ConnectionLost(f"{why}: no notification comes any more."))
+            self._report(ConnectionLost(f"{why}: no more notifications will arrive."))
 
-    async def _take(self, data: str | bytes) -> None:
+    async def _receive(self, data: str | bytes) -> None:
         self._metrics.messages_received += 1
         self._metrics.bytes_received += len(data)
         kind, message = decode(data)
-        await self._take_message(kind, message)
+        await self._receive_message(kind, message)
 
-    async def _take_message(self, kind: Kind, message: Message) -> None:
+    async def _receive_message(self, kind: Kind, message: Message) -> None:
         try:
-            sent_at = self._requests.incoming(kind, message)
+            sent_at = self._requests.match_answer(kind, message)
         except UnknownAnswer as error:
             self._report(error)
             return
@@ -397,7 +397,7 @@ class StreamableHttpTransport(Callbacks):
         await self._deliver(message)
 
     def _check_tools(self, result: Any) -> Message:
-        """Learn which arguments go into headers, and leave out the tools that say it wrongly."""
+        """Learn which arguments go into headers, and leave out tools whose marks are invalid."""
         checked = http_headers.check_tools(result)
         self._marked.update(checked.marked)
         for name, reason in checked.refused.items():
@@ -415,7 +415,7 @@ class StreamableHttpTransport(Callbacks):
     def _post_headers(self, message: Message) -> dict[str, str]:
         self._metrics.messages_sent += 1
         headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-        return {**self._common_headers(), **headers, **http_headers.modern_headers(message, self._marked)}
+        return {**self._common_headers(), **headers, **http_headers.make_headers(message, self._marked)}
 
     def _host(self) -> str:
         return urlsplit(self.url).netloc.rpartition("@")[2]

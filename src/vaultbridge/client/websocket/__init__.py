@@ -1,1 +1,1 @@
-"""The WebSocket transport of the client: reconnects, and accounts for every message."""
+"""The client's WebSocket transport: it reconnects, and accounts for every message."""

@@ -1,7 +1,7 @@
-"""The real line: a WebSocket of aiohttp. The only module of the client that knows it.
+"""The real connection: a WebSocket of aiohttp, which no other module of the client knows.
 
-aiohttp writes an uncompressed frame to the socket's buffer before its first wait, and finishes a compressed
-one even when the caller is cancelled: what `Connection.send` promises about cancellation rests on that.
+aiohttp writes an uncompressed frame to the socket's buffer before it first waits, and finishes a compressed
+one even if the caller is cancelled. `Connection.send` relies on that for what it promises about cancellation.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     import aiohttp
 
 DEFLATE_WINDOW = 15
-"""Window bits offered for permessage-deflate: the protocol's own default and maximum."""
+"""Window bits to offer for permessage-deflate: the protocol's default and maximum."""
 
 
 NO_CODE = 1005
-"""RFC 6455 section 7.4.1: stands for a close frame that carries no code."""
+"""RFC 6455 section 7.4.1: means a close frame without a code."""
 
 
 class AiohttpConnection:
@@ -51,13 +51,13 @@ class AiohttpConnection:
         try:
             await self._ws.send_frame(data, self._opcode)
         except (ConnectionError, RuntimeError, OSError) as error:
-            raise ConnectionLost(f"WebSocket error: sending failed ({_cause(error)}).") from None
+            raise ConnectionLost(f"WebSocket error: sending failed ({_describe_cause(error)}).") from None
 
     async def ping(self, payload: bytes) -> None:
         try:
             await self._ws.ping(payload)
         except (ConnectionError, RuntimeError, OSError) as error:
-            raise ConnectionLost(f"WebSocket error: sending failed ({_cause(error)}).") from None
+            raise ConnectionLost(f"WebSocket error: sending failed ({_describe_cause(error)}).") from None
 
     async def receive(self) -> Frame:
         types = self._types
@@ -65,14 +65,14 @@ class AiohttpConnection:
             try:
                 frame = await self._ws.receive()
             except (ConnectionError, OSError) as error:
-                raise ConnectionLost(f"WebSocket error: {_cause(error)}.") from None
+                raise ConnectionLost(f"WebSocket error: {_describe_cause(error)}.") from None
             if frame.type is types.TEXT or frame.type is types.BINARY:
                 data: str | bytes = frame.data
                 return data
             if frame.type is types.PONG:
                 return Pong(bytes(frame.data))
             if frame.type is types.PING:
-                # Best effort: a line that cannot carry the pong ends on the next receive.
+                # Best effort: if the pong cannot be sent, the next receive raises.
                 with contextlib.suppress(ConnectionError, RuntimeError, OSError):
                     await self._ws.pong(frame.data)
                 continue
@@ -81,11 +81,11 @@ class AiohttpConnection:
     def _ending(self, frame: aiohttp.WSMessage) -> ConnectionLost:
         code = self._ws.close_code
         if frame.type is self._types.ERROR:
-            return ConnectionLost(f"WebSocket error: {_cause(frame.data)}.", close_code=code)
+            return ConnectionLost(f"WebSocket error: {_describe_cause(frame.data)}.", close_code=code)
         if frame.type is self._types.CLOSE and not frame.data:
             return ConnectionLost("The server closed the connection without a code.", close_code=NO_CODE)
         if code is None or code == 1006:
-            return ConnectionLost("The connection was lost without a goodbye.", close_code=code)
+            return ConnectionLost("The connection was lost without a close frame.", close_code=code)
         why = f" ({frame.extra})" if frame.type is self._types.CLOSE and frame.extra else ""
         return ConnectionLost(f"The server closed the connection with code {code}{why}.", close_code=code)
 
@@ -93,7 +93,7 @@ class AiohttpConnection:
         try:
             await self._ws.close()
             return not self._cut and self._ws.close_code not in (None, 1006)
-        except Exception:  # noqa: BLE001 - the line's end is all that matters; the caller learns "not confirmed"
+        except Exception:  # noqa: BLE001 - whatever happens, it is closed; the caller learns "not confirmed"
             return False
         finally:
             self.abort()
@@ -103,25 +103,25 @@ class AiohttpConnection:
         if self._cut:
             return
         self._cut = True
-        # Closing the transport alone would wait for its buffer to drain, which a stalled peer can prevent
-        # for ever; after a shutdown of the socket the event loop lets go of it at once.
+        # Closing the transport would wait for its buffer to drain, which a stalled peer can prevent for
+        # ever. After a shutdown of the socket the event loop releases it at once.
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
-def aiohttp_dial(settings: WebSocketSettings) -> Dial:
-    """A dial for `settings`. Certificates are read here, once, so that a wrong file is told at once."""
-    context = _tls(settings)
+def make_aiohttp_dial(settings: WebSocketSettings) -> Dial:
+    """Make a dial for `settings`. Certificates are read here, once, so that a wrong file fails early."""
+    context = _load_tls(settings)
 
     async def dial() -> Connection:
         import aiohttp
 
-        host = _host(settings.url)
+        host = _format_host(settings.url)
         session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=1, force_close=True),
             timeout=aiohttp.ClientTimeout(total=None),
-            trace_configs=[redirects.guard()],
+            trace_configs=[redirects.make_redirect_guard()],
         )
         try:
             ws = await session.ws_connect(
@@ -137,22 +137,22 @@ def aiohttp_dial(settings: WebSocketSettings) -> Dial:
         except BaseException as error:
             await session.close()
             if isinstance(error, aiohttp.ClientError | OSError | ValueError):
-                raise _connect_failed(host, error) from None
+                raise _explain_failure(host, error) from None
             raise
-        line = AiohttpConnection(session, ws, binary=settings.binary)
+        connection = AiohttpConnection(session, ws, binary=settings.binary)
         if settings.protocols and ws.protocol is None:
-            await line.close()
+            await connection.close()
             offered = ", ".join(settings.protocols)
             raise SubprotocolRefused(
-                f"Protocol negotiation failed: {host} agreed to no offered subprotocol ({offered}).",
-                hint="Offer one that the server knows, or none: protocols=().",
+                f"Protocol negotiation failed: {host} accepted none of the offered subprotocols ({offered}).",
+                hint="Offer one that the server supports, or none: protocols=().",
             )
-        return line
+        return connection
 
     return dial
 
 
-def _tls(settings: WebSocketSettings) -> ssl.SSLContext | bool:
+def _load_tls(settings: WebSocketSettings) -> ssl.SSLContext | bool:
     if settings.ssl_context is not None:
         return settings.ssl_context
     if settings.ca_file is None:
@@ -160,10 +160,12 @@ def _tls(settings: WebSocketSettings) -> ssl.SSLContext | bool:
     try:
         return ssl.create_default_context(cafile=settings.ca_file)
     except (OSError, ssl.SSLError) as error:
-        raise ConnectFailed(f"The file of certificate authorities cannot be read: {_cause(error)}.") from None
+        raise ConnectFailed(
+            f"The file of certificate authorities cannot be read: {_describe_cause(error)}."
+        ) from None
 
 
-def _connect_failed(host: str, error: Exception) -> ConnectFailed:
+def _explain_failure(host: str, error: Exception) -> ConnectFailed:
     import aiohttp
 
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
@@ -177,25 +179,25 @@ def _connect_failed(host: str, error: Exception) -> ConnectFailed:
             hint = "Check the token or the headers."
             return ConnectFailed(f"WebSocket error: {host} refused access (HTTP {error.status}).", hint=hint)
         if error.status == 101:
-            return ConnectFailed(f"WebSocket error: {host} accepted the upgrade wrongly: {error.message}.")
+            return ConnectFailed(f"WebSocket error: {host} answered the upgrade wrongly: {error.message}.")
         return ConnectFailed(f"WebSocket error: {host} did not accept the upgrade (HTTP {error.status}).")
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return ConnectFailed(f"WebSocket error: {host} ended the connection before it answered the upgrade.")
     if isinstance(error, aiohttp.ClientResponseError):
         return ConnectFailed(f"WebSocket error: {host} answered with something that is not HTTP.")
     if isinstance(error, aiohttp.ClientConnectorError):
-        return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_cause(error.os_error)}.")
-    return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_cause(error)}.")
+        return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_describe_cause(error.os_error)}.")
+    return ConnectFailed(f"WebSocket error: cannot connect to {host}: {_describe_cause(error)}.")
 
 
-def _host(url: str) -> str:
+def _format_host(url: str) -> str:
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{host}:{parts.port}" if parts.port else f"{host}"
 
 
-def _cause(error: BaseException | None) -> str:
-    """The kind of an error in words, without the addresses and paths that its own text may carry."""
+def _describe_cause(error: BaseException | None) -> str:
+    """Describe an error without the addresses and paths that its own text may contain."""
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, ConnectionResetError):

@@ -1,7 +1,7 @@
-"""One WebSocket connection as the transport sees it: the seam between its logic and the network.
+"""One WebSocket connection as the transport sees it: the interface between its logic and the network.
 
-A line is opened by a `Dial`, is used by one transport, and ends once. Everything that can end it comes out of
-`receive` as LineLost; the transport needs to watch no other place.
+A connection is opened by a `Dial`, is used by one transport, and ends once. However it ends, `receive` raises
+ConnectionLost, so the transport needs to watch nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Pong(msgspec.Struct, frozen=True):
 
 
 Frame = str | bytes | Pong
-"""A text message, a binary message, or a pong. Pings are answered below this seam."""
+"""A text message, a binary message, or a pong. Implementations answer pings themselves."""
 
 
 class Connection(Protocol):
@@ -27,27 +27,27 @@ class Connection(Protocol):
     def subprotocol(self) -> str | None: ...
 
     async def send(self, data: bytes) -> None:
-        """Hand one message to the line; waits while the line is congested.
+        """Send one message; waits while the connection is congested.
 
-        Raises LineLost; the message may have gone out all the same. A cancelled call has handed it over.
+        Raises ConnectionLost; the message may have been sent all the same. A cancelled call has sent it.
         """
 
     async def ping(self, payload: bytes) -> None:
-        """Ask the server to confirm all that was sent before. Raises LineLost."""
+        """Ask the server to confirm everything sent before. Raises ConnectionLost."""
 
     async def receive(self) -> Frame:
-        """The next frame. Raises LineLost when the line has ended, for whatever reason, ever after."""
+        """Return the next frame. Raises ConnectionLost once the connection has ended for any reason."""
 
     async def close(self) -> bool:
-        """Say goodbye and let go of everything. Never raises; after `abort` it only lets go.
+        """Close it properly and release everything. Never raises; after `abort` it only releases.
 
-        A `receive` under way ends with LineLost. True when the server said goodbye too, and had thus read
-        all that was sent before.
+        A pending `receive` raises ConnectionLost. Returns True if the server answered the close frame, which
+        means that it has read everything sent before.
         """
 
     def abort(self) -> None:
-        """End it at once, without a word. Never raises; may be called at any time, also again."""
+        """Cut it at once, without a close frame. Never raises; may be called at any time and repeatedly."""
 
 
 Dial = Callable[[], Awaitable[Connection]]
-"""Opens a line. Raises ConnectFailed. The caller bounds the time; cancelled, it leaves nothing behind."""
+"""Opens a connection. Raises ConnectFailed. The caller limits the time; if cancelled, nothing stays open."""

@@ -1,6 +1,6 @@
-"""Opens lines: the first, and after a loss the next ones, with their delays and the repeated handshake.
+"""Opens connections: the first one, and after a loss the next ones, with delays and a repeated handshake.
 
-Finds out that a silent server is gone. A half-open line looks like one on which nothing happens.
+`watch_silence` detects that a silent server is gone: a half-open connection looks like an idle one.
 """
 
 from __future__ import annotations
@@ -10,42 +10,41 @@ from collections.abc import Callable, Iterator
 
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost
 from vaultbridge.client.messages import encode
-from vaultbridge.client.settings import WebSocketSettings, delays
-from vaultbridge.client.websocket import unacknowledged as settlement
+from vaultbridge.client.settings import WebSocketSettings, backoff_delays
 from vaultbridge.client.websocket.connection import Connection, Dial
 from vaultbridge.client.websocket.inbox import Inbox
 from vaultbridge.client.websocket.outbox import Outbox
-from vaultbridge.client.websocket.unacknowledged import NOTHING_IN_DOUBT
+from vaultbridge.client.websocket.unacknowledged import NOTHING_UNCONFIRMED, report_lost_connection
 from vaultbridge.errors import TimedOut
 
 
-async def watch(
-    line: Connection,
+async def watch_silence(
+    connection: Connection,
     *,
     interval: float,
     patience: float,
-    heard_at: Callable[[], float],
-    place: Callable[[], int],
+    last_received: Callable[[], float],
+    sequence: Callable[[], int],
 ) -> ConnectionLost:
-    """Ping after `interval` seconds of silence; returns when nothing at all was heard for `patience` more.
+    """Ping after `interval` seconds of silence; return when nothing was received for `patience` more.
 
-    Any message or pong counts as a sign of life. The ping's payload is `place()`, so that its pong also
-    confirms what was sent before. Cutting the line is the caller's duty.
+    Any message or pong counts. The ping's payload is `sequence()`, so that its pong also confirms what was
+    sent before. The caller must cut the connection.
     """
     now = asyncio.get_running_loop().time
     while True:
-        quiet_until = heard_at() + interval
+        quiet_until = last_received() + interval
         if now() < quiet_until:
             await asyncio.sleep(quiet_until - now())
             continue
         asked_at = now()
         try:
             async with asyncio.timeout(patience):
-                await line.ping(b"%d" % place())
+                await connection.ping(b"%d" % sequence())
         except (TimeoutError, ConnectionLost):
-            pass  # a line too congested for a ping is judged by the silence that follows
+            pass  # if it is too congested for a ping, the silence that follows decides
         await asyncio.sleep(asked_at + patience - now())
-        if heard_at() < asked_at:
+        if last_received() < asked_at:
             return ConnectionLost(f"The server did not answer a heartbeat within {patience:g} s.")
 
 
@@ -69,11 +68,11 @@ class Connector:
         self._delays = self._fresh_delays()
 
     async def open(self) -> Connection:
-        """One attempt. Raises ConnectFailed or TimedOut; cancelled, it leaves nothing behind."""
+        """Try once. Raises ConnectFailed or TimedOut; if cancelled, nothing stays open."""
         if self._dial is None:
-            from vaultbridge.client.websocket.aiohttp_connection import aiohttp_dial
+            from vaultbridge.client.websocket.aiohttp_connection import make_aiohttp_dial
 
-            self._dial = aiohttp_dial(self._settings)
+            self._dial = make_aiohttp_dial(self._settings)
         seconds = self._settings.connect_timeout
         try:
             async with asyncio.timeout(seconds):
@@ -82,9 +81,9 @@ class Connector:
             raise TimedOut(f"WebSocket error: no connection within {seconds:g} s.") from None
 
     async def reopen(self, *, held_for: float) -> Connection | None:
-        """A new line with the session renewed, or None when the attempts are spent. Failures are reported.
+        """Open a new connection and renew the session; None when no attempts are left. Failures are reported.
 
-        `held_for` is how long the lost one had held: after a stable connection the attempts start afresh.
+        `held_for` is how long the lost connection had lasted: after a stable one the attempts start afresh.
         """
         if held_for >= self._settings.stable_after:
             self._delays = self._fresh_delays()
@@ -92,50 +91,50 @@ class Connector:
             if delay:
                 await asyncio.sleep(delay)
             try:
-                line = await self.open()
+                connection = await self.open()
             except (ConnectFailed, TimedOut) as error:
                 self._report(error)
                 continue
             try:
-                await self._renew_session(line)
+                await self._renew_session(connection)
             except (ConnectFailed, TimedOut, ConnectionLost) as error:
                 self._report(error)
-                # The server may have asked something over this line already.
-                told = settlement.of_lost_line("", NOTHING_IN_DOUBT, self._outbox.orphan_answers())
-                for discarded in told.errors:
+                # The server may already have sent requests over this connection.
+                failures = report_lost_connection("", NOTHING_UNCONFIRMED, self._outbox.orphan_answers())
+                for discarded in failures.errors:
                     self._report(discarded)
-                await retire(line)
+                await discard(connection)
                 continue
             except BaseException:
-                await retire(line)
+                await discard(connection)
                 raise
-            return line
+            return connection
         return None
 
-    async def _renew_session(self, line: Connection) -> None:
-        """On a session with a handshake, repeat it, and what the session held, before anything else goes
-        out."""
-        if not self._handshake.established:
+    async def _renew_session(self, connection: Connection) -> None:
+        """If the session has a handshake, repeat it, and then the subscriptions, before anything else is
+        sent."""
+        if not self._handshake.is_established:
             return
-        request = self._handshake.replay()
+        request = self._handshake.make_replay()
         seconds = self._settings.connect_timeout
         try:
             async with asyncio.timeout(seconds):
-                await line.send(encode(request))
-                while not await self._inbox.take(await line.receive(), replay_id=request["id"]):
+                await connection.send(encode(request))
+                while not await self._inbox.take(await connection.receive(), replay_id=request["id"]):
                     pass
                 confirmation = self._handshake.confirmation()
                 if confirmation is not None:
-                    await line.send(encode(confirmation))
-                # Their answers come in the course of things: nothing has to wait for them.
-                for request in self._handshake.renewals():
-                    await line.send(encode(request))
+                    await connection.send(encode(confirmation))
+                # The answers arrive like any others: nothing has to wait for them.
+                for request in self._handshake.make_renewals():
+                    await connection.send(encode(request))
         except TimeoutError:
             raise TimedOut(f"The server did not initialise the session again within {seconds:g} s.") from None
 
     def _fresh_delays(self) -> Iterator[float]:
         s = self._settings
-        return delays(
+        return backoff_delays(
             s.reconnect_attempts,
             s.reconnect_delay,
             longest=s.reconnect_longest,
@@ -144,15 +143,15 @@ class Connector:
         )
 
 
-async def retire(line: Connection) -> None:
-    """Let go of a line that nobody uses any more."""
-    line.abort()
-    await line.close()
+async def discard(connection: Connection) -> None:
+    """Release a connection that is no longer used."""
+    connection.abort()
+    await connection.close()
 
 
-async def abandon(dialing: asyncio.Task[Connection]) -> None:
-    """Stop dialing, and let go of the line if one came about all the same."""
+async def cancel_dialing(dialing: asyncio.Task[Connection]) -> None:
+    """Stop dialing, and release the connection if it was opened all the same."""
     dialing.cancel()
     await asyncio.wait([dialing])
     if not dialing.cancelled() and dialing.exception() is None:
-        await retire(dialing.result())
+        await discard(dialing.result())

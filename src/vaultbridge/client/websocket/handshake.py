@@ -1,19 +1,14 @@
-"""What must be said again to a server after a reconnection. Pure.
+"""What must be sent to a server again after a reconnection: the handshake, subscriptions, the log level.
+Pure.
 
-MCP up to 2025-11-25 binds a session to a handshake, and a server that is met again over a new line has
-forgotten it. The transport watches the handshake pass and repeats it before it sends anything else; then what
-the session held at the server (`standing`). From 2026-07-28 every request carries its own context, and there
-is nothing to repeat.
+MCP up to 2025-11-25 binds a session to a handshake, and over a new connection the server has forgotten it.
+`Handshake` watches it pass, and the transport repeats it before it sends anything else. Then come the
+subscriptions and the log level that the server had accepted (`ServerState`); otherwise a subscriber would get
+nothing more and would not know it. From 2026-07-28 on every request carries its own context, and nothing is
+repeated.
 
-The ids of requests that a transport makes itself: a repeated handshake, and what an earlier process left.
-
-Integers, because not every peer keeps an id as it was: a popular gateway reads them all as numbers, and gives
-back null for a text.
-
-What a server holds for a session until it is told otherwise: subscriptions, and the log level. Pure.
-
-A server that is met again over a new line has forgotten both. Whoever subscribed would hear nothing more and
-would not know it, so what the server had accepted is asked for again.
+Requests that the transport makes itself get ids from `OwnIds`. They are integers because a popular gateway
+reads every id as a number and returns null for a string.
 """
 
 from __future__ import annotations
@@ -26,11 +21,11 @@ from vaultbridge.client.errors import ConnectFailed, NotRenewed
 from vaultbridge.client.messages import Kind, Message, RequestId
 
 FIRST_OWN_ID: Final = 2_000_000_000
-"""Below 2**31, so that a peer with ids of 32 bits keeps them, and far above what a session counts up to."""
+"""Below 2**31 for peers with 32-bit ids, and far above what a session counts up to."""
 
 
 class OwnIds:
-    """Counts up, passing over ids that the caller's own requests have: `in_use` says which these are."""
+    """Counts up, skipping ids of the caller's own requests, which `in_use` recognises."""
 
     def __init__(self, in_use: Callable[[int], bool] | None = None) -> None:
         self._numbers = itertools.count(FIRST_OWN_ID)
@@ -41,63 +36,63 @@ class OwnIds:
 
 
 SUBSCRIPTIONS: Final = 10_000
-"""The most that are asked for again: a client watches files, not a whole disk."""
+"""The most subscriptions that are renewed: a client watches files, not a whole disk."""
 
 METHODS: Final = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
 
 class ServerState:
-    """Watches requests and their answers pass."""
+    """What the server holds for a session, learnt from requests and their answers."""
 
-    __slots__ = ("_asked", "_held")
+    __slots__ = ("_accepted", "_asked")
 
     def __init__(self) -> None:
         self._asked: dict[RequestId, Message] = {}
-        self._held: dict[tuple[str, object], Message] = {}
+        self._accepted: dict[tuple[str, object], Message] = {}
 
-    def sent(self, request: Message) -> None:
-        self.reused(request["id"])
+    def note_sent(self, request: Message) -> None:
+        self.note_reused(request["id"])
         if request["method"] in METHODS and len(self._asked) < SUBSCRIPTIONS:
             self._asked[request["id"]] = request
 
-    def reused(self, request_id: RequestId) -> None:
-        """An id may be used again once its request was answered or has failed."""
+    def note_reused(self, request_id: RequestId) -> None:
+        """An id may be reused once its request has been answered or has failed."""
         if self._asked:
             self._asked.pop(request_id, None)
 
-    def received(self, kind: Kind, message: Message) -> None:
+    def note_received(self, kind: Kind, message: Message) -> None:
         request = self._asked.pop(message["id"], None) if self._asked else None
         if request is None or kind is not Kind.RESPONSE:
             return
         params = request.get("params")
         uri = params.get("uri") if isinstance(params, dict) else None
         if request["method"] == "logging/setLevel":
-            self._held["level", None] = request
+            self._accepted["level", None] = request
         elif not isinstance(uri, str):
             return
         elif request["method"] == "resources/unsubscribe":
-            self._held.pop(("uri", uri), None)
-        elif len(self._held) < SUBSCRIPTIONS:
-            self._held["uri", uri] = request
+            self._accepted.pop(("uri", uri), None)
+        elif len(self._accepted) < SUBSCRIPTIONS:
+            self._accepted["uri", uri] = request
 
     def requests(self) -> tuple[Message, ...]:
-        """What the server had accepted and must be asked for again."""
-        return tuple(self._held.values())
+        """The requests that the server had accepted and that must be repeated."""
+        return tuple(self._accepted.values())
 
-    def refused(self, request: Message) -> None:
-        """The server does not take this up again."""
-        self._held = {key: held for key, held in self._held.items() if held is not request}
+    def forget(self, request: Message) -> None:
+        """The server refused to renew this request."""
+        self._accepted = {key: held for key, held in self._accepted.items() if held is not request}
 
 
 OPENING: Final = frozenset({"initialize", "notifications/initialized", "initialized"})
-"""What begins a session, and belongs to it alone."""
+"""Messages that open a session and belong to it alone."""
 
 WATCHED: Final = OPENING | METHODS
-"""The methods that `sent` must see whole."""
+"""The methods whose whole message `note_sent` must see."""
 
 
 class Handshake:
-    """Follows one session. `established` once the server has accepted `initialize`."""
+    """Follows one session, which `is_established` once the server has accepted `initialize`."""
 
     __slots__ = (
         "_asked",
@@ -107,76 +102,76 @@ class Handshake:
         "_renewing",
         "_replayed",
         "_request",
-        "_standing",
+        "_server_state",
         "_version",
     )
 
     def __init__(self, ids: OwnIds | None = None) -> None:
-        """`ids` are for what is repeated; the transport shares its own, so that no two requests have one."""
+        """`ids` are for repeated requests; the transport shares its own, so that all ids differ."""
         self._asked: Message | None = None
         self._asked_id: RequestId | None = None
         self._request: Message | None = None
         self._version: Any = None
         self._confirmation: Message | None = None
         self._ids = ids or OwnIds()
-        self._standing = ServerState()
+        self._server_state = ServerState()
         self._replayed: int | None = None
         self._renewing: dict[int, Message] = {}
 
     @property
-    def established(self) -> bool:
+    def is_established(self) -> bool:
         return self._request is not None
 
-    def sent(self, kind: Kind, message: Message) -> None:
-        """Watch one of `WATCHED` go to the line.
+    def note_sent(self, kind: Kind, message: Message) -> None:
+        """Note that one of `WATCHED` is being sent.
 
-        Not when it is queued: a confirmation that waits would be repeated with the handshake, and go out
-        again from the queue.
+        Not when it is queued: a queued confirmation would be repeated with the handshake, and then sent again
+        from the queue.
         """
         method = message.get("method")
         if kind is Kind.REQUEST:
-            self._standing.sent(message)
+            self._server_state.note_sent(message)
             if method == "initialize":
                 self._asked, self._asked_id = message, message["id"]
         elif kind is Kind.NOTIFICATION and method in ("notifications/initialized", "initialized"):
             self._confirmation = message
 
-    def reused(self, request_id: RequestId) -> None:
-        """Another request goes to the line under an id that one of `WATCHED` may have had."""
-        self._standing.reused(request_id)
+    def note_reused(self, request_id: RequestId) -> None:
+        """Note that another request is sent under an id that one of `WATCHED` may have had."""
+        self._server_state.note_reused(request_id)
 
-    def received(self, kind: Kind, message: Message) -> None:
-        """Watch what the server answers."""
-        self._standing.received(kind, message)
+    def note_received(self, kind: Kind, message: Message) -> None:
+        """Note an answer of the server."""
+        self._server_state.note_received(kind, message)
         if self._asked is None or message.get("id") != self._asked_id:
             return
         if kind is Kind.RESPONSE:
             result = message["result"]
-            self._request, self._version = self._asked, version_of(result)
+            self._request, self._version = self._asked, read_version(result)
             self._asked = self._asked_id = None
         elif kind is Kind.ERROR:
             self._asked = self._asked_id = None
 
-    def lost(self) -> None:
-        """The line is gone: a handshake without an answer will not get one."""
+    def note_lost(self) -> None:
+        """The connection is gone: an unanswered handshake will get no answer."""
         self._asked = self._asked_id = None
         self._replayed, self._renewing = None, {}
 
-    def replay(self) -> Message:
-        """The `initialize` request to repeat, under an id of its own."""
+    def make_replay(self) -> Message:
+        """Make the repeated `initialize` request, under a new id."""
         assert self._request is not None
         self._replayed = self._ids.next()
         return {**self._request, "id": self._replayed}
 
-    def check(self, kind: Kind, message: Message) -> None:
-        """Accept the answer to `replay()`. Raises ConnectFailed when the session cannot go on as it was."""
+    def check_replay(self, kind: Kind, message: Message) -> None:
+        """Check the answer to `make_replay()`. Raises ConnectFailed when the session cannot continue."""
         self._replayed = None
         if kind is Kind.ERROR:
             error = message["error"]
             raise ConnectFailed(
                 f"The server refused to initialise the session again: {error['message']} ({error['code']})."
             )
-        version = version_of(message["result"])
+        version = read_version(message["result"])
         if version != self._version:
             raise ConnectFailed(
                 f"The server now speaks MCP {version}; the session was negotiated at {self._version}.",
@@ -184,28 +179,28 @@ class Handshake:
             )
 
     def confirmation(self) -> Message | None:
-        """The notification that completes the handshake, if the session had come so far."""
+        """The notification that completes the handshake, if the session had got that far."""
         return self._confirmation
 
-    def renewals(self) -> tuple[Message, ...]:
-        """What follows the handshake, under ids of their own."""
-        self._renewing = {self._ids.next(): request for request in self._standing.requests()}
+    def make_renewals(self) -> tuple[Message, ...]:
+        """Make the requests that follow the handshake, under new ids."""
+        self._renewing = {self._ids.next(): request for request in self._server_state.requests()}
         return tuple({**request, "id": id_} for id_, request in self._renewing.items())
 
     def is_repeated(self, request_id: object) -> bool:
-        """Whether an id belongs to something that we repeated and that has no answer yet."""
+        """Whether an id belongs to a repeated request that has no answer yet."""
         if not isinstance(request_id, int):
             return False
         return request_id == self._replayed or request_id in self._renewing
 
-    def renewed(self, kind: Kind, message: Message) -> NotRenewed | None:
-        """Take the answer to one of the `renewals`: what to tell when the server refused it."""
+    def take_renewal(self, kind: Kind, message: Message) -> NotRenewed | None:
+        """Take the answer to one of `make_renewals()`. Returns the error when the server refused it."""
         request = self._renewing.pop(message["id"], None)
         if request is None or kind is not Kind.ERROR:
             return None
-        self._standing.refused(request)
+        self._server_state.forget(request)
         return NotRenewed(request, message["error"]["message"])
 
 
-def version_of(result: object) -> Any:
+def read_version(result: object) -> Any:
     return result.get("protocolVersion") if isinstance(result, dict) else None

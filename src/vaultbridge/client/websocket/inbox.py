@@ -1,8 +1,7 @@
 """The incoming half of a WebSocket transport: from a frame to the user's callback.
 
-Every message is checked; one that is refused ends nothing, but the request it may have meant to answer fails.
-
-Which requests have waited too long for their answer. Pure: times come from outside.
+Every message is checked. A refused one does not end the connection, but the request that it seems to answer
+fails. `Deadlines` decides which requests have waited too long; it reads no clock.
 """
 
 from __future__ import annotations
@@ -18,22 +17,22 @@ from vaultbridge.client.messages import (
     Kind,
     Message,
     RequestId,
-    answered_id,
     decode,
-    error_answer,
-    short,
+    make_error_answer,
+    read_answered_id,
+    shorten,
 )
 from vaultbridge.client.metrics import Metrics
 from vaultbridge.client.websocket.connection import Frame, Pong
 from vaultbridge.client.websocket.outbox import Outbox
 
 LATE_IDS: Final = 4096
-"""Ids of requests given up, remembered so that a late answer is not taken for an unknown one. An id beyond
-these is at worst reported as unknown."""
+"""How many ids of timed-out requests are remembered, so that a late answer is not reported as unknown. For an
+older id it is."""
 
 
 class Deadlines:
-    """All requests wait equally long, so the first sent is the first due."""
+    """All requests have the same timeout, so the first sent is the first due."""
 
     __slots__ = ("_due", "_late", "_waiting", "seconds")
 
@@ -41,8 +40,8 @@ class Deadlines:
         self.seconds = seconds
         self._waiting: deque[tuple[float, RequestId]] = deque()
         self._due: dict[RequestId, float] = {}
-        """The newest deadline of each id: an id may be used again once its request was answered, and the
-        entry of the earlier request must not end the later one."""
+        """The newest deadline of each id: an id may be reused once its request has been answered, and the
+        deadline of the earlier request must not end the later one."""
         self._late: dict[RequestId, None] = {}
 
     def add(self, request_id: RequestId, now: float) -> None:
@@ -51,7 +50,7 @@ class Deadlines:
             self._waiting.append((due_at, request_id))
 
     def next_due(self, open_ids: Container[RequestId]) -> float | None:
-        """When the next open request is due. Entries of answered requests fall away here."""
+        """Return when the next open request is due. Drops the entries of answered requests."""
         while self._waiting:
             due_at, request_id = self._waiting[0]
             if request_id in open_ids and self._due.get(request_id) == due_at:
@@ -68,7 +67,7 @@ class Deadlines:
         return due
 
     def _drop_first(self) -> RequestId | None:
-        """Remove the first entry; its id when the entry was the newest of that id."""
+        """Remove the first entry. Returns its id if the entry was the newest one of that id."""
         due_at, request_id = self._waiting.popleft()
         if self._due.get(request_id) != due_at:
             return None
@@ -81,15 +80,15 @@ class Deadlines:
             del self._late[next(iter(self._late))]
 
     def was_given_up(self, request_id: RequestId) -> bool:
-        """True once for the late answer of a request that was given up."""
+        """True, once, for a request that timed out."""
         if request_id not in self._late:
             return False
         del self._late[request_id]
         return True
 
 
-PLACE_DIGITS = 19
-"""The longest payload of a pong that can be one of our numbers."""
+SEQUENCE_DIGITS = 19
+"""The longest pong payload that can be one of our sequence numbers."""
 
 
 class Inbox:
@@ -103,8 +102,8 @@ class Inbox:
         deliver: Callable[[Message], Awaitable[None]],
         report: Callable[[Exception], None],
     ) -> None:
-        self.heard_at = 0.0
-        """When the last frame came, by the event loop's clock."""
+        self.last_received = 0.0
+        """When the last frame arrived, by the event loop's clock."""
         self._outbox = outbox
         self._deadlines = deadlines
         self._metrics = metrics
@@ -114,12 +113,12 @@ class Inbox:
         self._delivering = False
         self._waiters: set[asyncio.Future[None]] = set()
 
-    def last_sign(self) -> float:
-        """When the server was last known to live: now, while the user's callback keeps us from listening."""
-        return asyncio.get_running_loop().time() if self._delivering else self.heard_at
+    def last_activity(self) -> float:
+        """When the server last showed activity: now, while the user's callback keeps us from reading."""
+        return asyncio.get_running_loop().time() if self._delivering else self.last_received
 
     async def next_pong(self) -> None:
-        """Wait for the server's next pong; bounding the wait is the caller's duty."""
+        """Wait for the server's next pong. The caller must limit the wait."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.add(waiter)
         try:
@@ -132,9 +131,9 @@ class Inbox:
 
         Raises ConnectFailed when the server refused that handshake.
         """
-        self.heard_at = asyncio.get_running_loop().time()
+        self.last_received = asyncio.get_running_loop().time()
         if isinstance(frame, Pong):
-            if frame.payload.isdigit() and len(frame.payload) <= PLACE_DIGITS:
+            if frame.payload.isdigit() and len(frame.payload) <= SEQUENCE_DIGITS:
                 self._outbox.confirm(int(frame.payload))
             for waiter in self._waiters:
                 if not waiter.done():
@@ -147,7 +146,7 @@ class Inbox:
         try:
             if size > self._max_message_bytes:
                 raise InvalidMessage(
-                    f"A message of {size} bytes came; the limit is {self._max_message_bytes}."
+                    f"A message of {size} bytes arrived; the limit is {self._max_message_bytes}."
                 )
             kind, message = decode(frame)
         except InvalidMessage as error:
@@ -155,47 +154,49 @@ class Inbox:
             await self._fail_invalid(frame, error)
             return False
         if replay_id is not None and message.get("id") == replay_id and "method" not in message:
-            self._outbox.handshake.check(kind, message)
+            self._outbox.handshake.check_replay(kind, message)
             return True
-        if self._admit(kind, message):
-            await self._hand_on(message)
+        if self._match(kind, message):
+            await self._deliver_and_reset(message)
         return False
 
-    async def _hand_on(self, message: Message) -> None:
-        """Deliver. What came meanwhile has not been heard yet: the silence is counted from the end."""
+    async def _deliver_and_reset(self, message: Message) -> None:
+        """Deliver, then restart the silence: frames that arrived meanwhile have not been read yet."""
         self._delivering = True
         try:
             await self._deliver(message)
         finally:
             self._delivering = False
-            self.heard_at = asyncio.get_running_loop().time()
+            self.last_received = asyncio.get_running_loop().time()
 
-    def _admit(self, kind: Kind, message: Message) -> bool:
-        """Enter a message in the books; False for an answer that nobody waits for."""
+    def _match(self, kind: Kind, message: Message) -> bool:
+        """Match an answer with its request; False for an answer that nobody waits for."""
         if kind is Kind.NOTIFICATION:
             return True
         request_id = message["id"]
         if kind is Kind.REQUEST:
-            self._outbox.asked(request_id)
+            self._outbox.note_server_request(request_id)
         elif self._outbox.handshake.is_repeated(request_id):
-            if (refusal := self._outbox.handshake.renewed(kind, message)) is not None:
+            if (refusal := self._outbox.handshake.take_renewal(kind, message)) is not None:
                 self._report(refusal)
             return False
-        elif request_id is not None:  # null: the server could not even read which request it refuses
+        elif request_id is not None:  # null: the server could not read the id of the request it refuses
             found = self._outbox.answer(request_id)
             if found is None:
                 if not self._deadlines.was_given_up(request_id):
                     self._report(
-                        UnknownAnswer(f"An answer came to no open request (id {short(request_id)}).")
+                        UnknownAnswer(f"An answer matches no open request (id {shorten(request_id)}).")
                     )
                 return False
-            self._metrics.answered(self.heard_at - found.at)
-            self._outbox.handshake.received(kind, message)
+            self._metrics.answered(self.last_received - found.at)
+            self._outbox.handshake.note_received(kind, message)
         return True
 
     async def _fail_invalid(self, frame: str | bytes, error: InvalidMessage) -> None:
-        """A refused message may be the only answer its request gets: the request fails, it must not hang."""
-        request_id = answered_id(frame)
+        """Fail the request that a refused message answers: it may get no other answer and must not hang."""
+        request_id = read_answered_id(frame)
         if request_id is not None and self._outbox.answer(request_id) is not None:
             text = f"The server's answer was refused: {error.message}"
-            await self._hand_on(error_answer(request_id, CONNECTION_LOST, text, reason=error.reason))
+            await self._deliver_and_reset(
+                make_error_answer(request_id, CONNECTION_LOST, text, reason=error.reason)
+            )

@@ -1,4 +1,4 @@
-"""Messages waiting for a line, in order, bounded by count and by bytes. Pure accounting."""
+"""Messages that wait for a connection, in order, limited in number and bytes. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from vaultbridge.client.messages import Kind, Message, RequestId, decode
 from vaultbridge.limits import MIB
 
 QUEUE_MESSAGES: Final = 10_000
-"""What a busy client sends in some minutes. A longer outage is better told to the caller than hidden."""
+"""As many as a busy client sends in some minutes. A longer outage is better reported than hidden."""
 
 QUEUE_BYTES: Final = 32 * MIB
-"""Three messages of the largest size; the whole queue stays small beside the process."""
+"""Three messages of the largest size; small compared with the process."""
 
 
 class QueuedMessage(msgspec.Struct, frozen=True, gc=False):
-    """An accepted message on its way: encoded once, described for the books."""
+    """An accepted message, encoded once, with what must be known about it."""
 
     kind: Kind
     id: RequestId | None
@@ -55,7 +55,7 @@ class SendQueue:
         return request_id in self._requests
 
     def check_room(self, size: int) -> None:
-        """Raises QueueFull when one more message of `size` bytes would pass a bound."""
+        """Raise QueueFull when one more message of `size` bytes would exceed a limit."""
         if len(self._items) >= self.max_messages:
             raise QueueFull(
                 f"The queue is full: {len(self._items)} messages are waiting for a connection.",
@@ -63,17 +63,17 @@ class SendQueue:
             )
         if self.bytes + size > self.max_bytes:
             raise QueueFull(
-                f"The queue is full: {self.bytes} of {self.max_bytes} bytes are waiting, {size} more came.",
+                f"The queue is full: {self.bytes} of {self.max_bytes} bytes wait; this one has {size}.",
                 hint="Wait for the connection, or raise max_queue_bytes.",
             )
 
     def push(self, item: QueuedMessage) -> None:
-        """Raises QueueFull; the queue is unchanged then."""
+        """Append a message. Raises QueueFull, and then changes nothing."""
         self.check_room(len(item.data))
         self.push_restored(item)
 
     def push_restored(self, item: QueuedMessage) -> None:
-        """Put in a message that was accepted before: the bound was asked then."""
+        """Append a message that an earlier process accepted: its limits were checked then."""
         self._items.append(item)
         self.bytes += len(item.data)
         if item.kind is Kind.REQUEST and item.id is not None:
@@ -83,13 +83,13 @@ class SendQueue:
         return self._items[0] if self._items else None
 
     def pop(self) -> QueuedMessage:
-        """The oldest. Raises IndexError when there is none."""
+        """Remove and return the oldest. Raises IndexError when there is none."""
         item = self._items.popleft()
         self._forget(item)
         return item
 
     def remove_request(self, request_id: RequestId) -> QueuedMessage | None:
-        """Take back a request; quick near the head, where the requests that are due are."""
+        """Remove a request. Fast near the head, where the requests that time out are."""
         item = self._requests.get(request_id)
         if item is not None:
             self._items.remove(item)
@@ -97,7 +97,7 @@ class SendQueue:
         return item
 
     def take_answers(self) -> tuple[QueuedMessage, ...]:
-        """Remove and return the waiting answers: they belong to requests of a line that is gone."""
+        """Remove and return the waiting answers: their requests came over a connection that is gone."""
         taken = tuple(item for item in self._items if item.kind in (Kind.RESPONSE, Kind.ERROR))
         if taken:
             rest = [item for item in self._items if item.kind not in (Kind.RESPONSE, Kind.ERROR)]

@@ -1,11 +1,10 @@
 """The queue on disk, so that it survives the process: one SQLite file, used by one transport at a time.
 
-A row is `waiting` until just before its message goes to the line, then `handed` until the server has
-confirmed it, then gone. After a crash the waiting ones are sent by the next process; the handed ones never
-are: they may have arrived, so they are reported instead. Rows belong to a server; another server's rows are
-left alone.
+A row is `waiting` until just before its message is sent, then `handed` until the server has confirmed it,
+then deleted. After a crash, the next process sends the waiting ones. It never sends the handed ones, because
+they may have arrived: it reports them. Rows belong to a server; those of other servers are left alone.
 
-Survives the end of the process at any instant. A power cut may take the last few entries: the file is not
+The file survives a kill at any instant. A power cut may lose the last few entries, because the file is not
 synced for each message.
 """
 
@@ -20,7 +19,7 @@ from typing import Final
 from vaultbridge.errors import EngineFailure
 
 LOCK_WAIT: Final = 1.0
-"""Seconds to wait for a file that another transport is just closing."""
+"""Seconds to wait for another transport that is closing the file."""
 
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS message (
@@ -33,7 +32,7 @@ CREATE TABLE IF NOT EXISTS message (
 
 
 class QueueFile:
-    """Raises EngineFailure when the file cannot be used; nothing is half done then."""
+    """Raises EngineFailure when the file cannot be used, and then has changed nothing."""
 
     def __init__(self, path: str, url: str) -> None:
         # The URL may carry a token in its query: only its digest is stored.
@@ -53,7 +52,7 @@ class QueueFile:
             raise _failure(error) from None
 
     def add(self, data: bytes, *, handed: bool) -> int:
-        """Enter a message; returns its row."""
+        """Store a message and return its row."""
         cursor = self._run(
             "INSERT INTO message (server, handed, data) VALUES (?, ?, ?)", (self._server, int(handed), data)
         )
@@ -61,7 +60,7 @@ class QueueFile:
         assert row is not None
         return row
 
-    def hand(self, row: int) -> None:
+    def mark_handed(self, row: int) -> None:
         self._run("UPDATE message SET handed = 1 WHERE row = ?", (row,))
 
     def remove(self, rows: Iterable[int]) -> None:
@@ -76,12 +75,12 @@ class QueueFile:
             raise _failure(error) from None
         self._run("COMMIT")
 
-    def waiting(self) -> list[tuple[int, bytes]]:
-        """What the last process accepted and never handed to a line, oldest first."""
+    def list_waiting(self) -> list[tuple[int, bytes]]:
+        """List what the last process accepted and did not send, oldest first."""
         return self._rows(handed=False)
 
-    def handed(self) -> list[tuple[int, bytes]]:
-        """What the last process handed to a line without learning that it arrived, oldest first."""
+    def list_handed(self) -> list[tuple[int, bytes]]:
+        """List what the last process sent without learning that it arrived, oldest first."""
         return self._rows(handed=True)
 
     def _rows(self, *, handed: bool) -> list[tuple[int, bytes]]:

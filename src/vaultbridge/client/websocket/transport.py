@@ -1,8 +1,8 @@
-"""The WebSocket transport: a line that is opened again when it is lost, and messages not lost with it.
+"""The WebSocket transport: it reconnects when its connection is lost, and loses no message silently.
 
-Used by itself with callbacks (`start`, `send`, `close`), or as an async context manager that yields the read
-and write streams of the official SDK (`Client(WebSocketTransport("ws://…"))`). What goes out is the outbox's
-duty, what comes in the inbox's, opening lines the connector's; here is the life from `start` to `on_close`.
+Use it with callbacks (`start`, `send`, `close`), or as an async context manager that yields the read and
+write streams of the official SDK (`Client(WebSocketTransport("ws://…"))`). The outbox sends, the inbox
+receives, the connector opens connections; this module owns the life from `start` to `on_close`.
 """
 
 from __future__ import annotations
@@ -16,21 +16,26 @@ from typing import Any, Unpack
 
 from vaultbridge.client.errors import ConnectionLost, MessagesUnconfirmed, QueueFull, TransportClosed
 from vaultbridge.client.messages import Kind, Message, RequestId
-from vaultbridge.client.metrics import Snapshot, prometheus
-from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, from_mapping, make_settings
+from vaultbridge.client.metrics import Snapshot, render_prometheus
+from vaultbridge.client.settings import WebSocketOptions, WebSocketSettings, make_settings, read_settings
 from vaultbridge.client.transport import ALIVE_SECONDS, Callbacks, State
-from vaultbridge.client.websocket import connector as heartbeat
-from vaultbridge.client.websocket import unacknowledged as settlement
 from vaultbridge.client.websocket.connection import Connection, Dial
-from vaultbridge.client.websocket.connector import Connector, abandon, retire
+from vaultbridge.client.websocket.connector import Connector, cancel_dialing, discard, watch_silence
 from vaultbridge.client.websocket.inbox import Deadlines, Inbox
 from vaultbridge.client.websocket.outbox import Outbox
 from vaultbridge.client.websocket.queue_file import QueueFile
+from vaultbridge.client.websocket.unacknowledged import (
+    decode_messages,
+    make_cancellation,
+    make_timeout_answer,
+    report_lost_connection,
+    report_unsent,
+)
 from vaultbridge.errors import VaultbridgeError
 
 
 class WebSocketTransport(Callbacks):
-    """See `callbacks.Transport` for the promises, `settings.WebSocketSettings` for the options."""
+    """See `transport.Transport` for the promises, `settings.WebSocketSettings` for the options."""
 
     def __init__(
         self,
@@ -40,10 +45,10 @@ class WebSocketTransport(Callbacks):
         random: Callable[[], float] = _random.random,
         **options: Unpack[WebSocketOptions],
     ) -> None:
-        """Checks the options and opens the queue file; connects nothing.
+        """Check the options and open the queue file; connects nothing.
 
-        `dial` replaces the network and `random` the jitter's source. Raises InvalidArgument, or EngineFailure
-        when the queue file cannot be used.
+        `dial` replaces the network, and `random` the source of jitter. Raises InvalidArgument, or
+        EngineFailure when the queue file cannot be used.
         """
         super().__init__()
         self.settings = make_settings(url, options)
@@ -60,10 +65,10 @@ class WebSocketTransport(Callbacks):
             report=self._report,
         )
         self._connector = Connector(self.settings, dial, random, self._outbox, self._inbox, self._report)
-        self._owed: deque[Message] = deque()
+        self._undelivered: deque[Message] = deque()
         self._ending = False
-        """Nothing is accepted any more: what is there is being settled."""
-        self._line: Connection | None = None
+        """Nothing more is accepted: the rest is being reported."""
+        self._connection: Connection | None = None
         self._connected_at = 0.0
         self._cut_because: ConnectionLost | None = None
         self._dialing: asyncio.Task[Connection] | None = None
@@ -77,14 +82,15 @@ class WebSocketTransport(Callbacks):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any]) -> WebSocketTransport:
-        """From a mapping with the seed's keys; see `settings.from_mapping`."""
-        return cls.from_settings(from_mapping(config))
+        """Make one from a mapping with the plugin interface's keys; see `settings.from_mapping`."""
+        return cls.from_settings(read_settings(config))
 
     @classmethod
     def from_lock(
         cls, folder: str | None = None, workspace: str | None = None, **options: Unpack[WebSocketOptions]
     ) -> WebSocketTransport:
-        """To a Claude Code IDE server on this machine, found by its lock file. Raises ConnectFailed."""
+        """Make one to a Claude Code IDE server on this machine, found by its lock file. Raises
+        ConnectFailed."""
         from vaultbridge.client.locks import TOKEN_HEADER, find_lock
 
         lock = find_lock(folder, workspace)
@@ -97,39 +103,40 @@ class WebSocketTransport(Callbacks):
 
     @property
     def restored(self) -> Mapping[int, Message]:
-        """Requests that an earlier process left in the queue file, by the id under which they go out now."""
+        """Requests that an earlier process left in the queue file, by the id under which they are sent
+        now."""
         return self._outbox.restored
 
     @property
     def subprotocol(self) -> str | None:
-        """What the server agreed to on the current connection."""
-        return self._line.subprotocol if self._line is not None else None
+        """What the server accepted on the current connection."""
+        return self._connection.subprotocol if self._connection is not None else None
 
     def metrics(self) -> Snapshot:
         return self._metrics.snapshot(
             queue_messages=self._outbox.size,
             queue_bytes=self._outbox.queue.bytes,
-            in_flight=len(self._outbox.ledger.open),
+            in_flight=len(self._outbox.unacknowledged.open),
             state=self.state.value,
         )
 
     def prometheus(self) -> str:
-        return prometheus(self.metrics())
+        return render_prometheus(self.metrics())
 
     async def start(self) -> None:
-        """Connect. Raises ConnectFailed or TimedOut, and then does not go on in the background."""
+        """Connect. Raises ConnectFailed or TimedOut, and then does not retry in the background."""
         if not self._life.allows("start"):
             what = "has ended" if self._life.ended else "is started already"
             raise TransportClosed(f"This transport {what}.")
         left = self._outbox.take_left_over()
         if left:
-            self._report(MessagesUnconfirmed(settlement.messages_of(left)))
+            self._report(MessagesUnconfirmed(decode_messages(left)))
         self._move("start")
         dialing = self._dialing = asyncio.create_task(self._connector.open())
         try:
-            line = await asyncio.shield(dialing)
+            connection = await asyncio.shield(dialing)
         except BaseException as error:
-            await abandon(dialing)
+            await cancel_dialing(dialing)
             if not self._is(State.CONNECTING):
                 raise TransportClosed("The transport was closed while it was connecting.") from None
             self._move("failed")
@@ -137,10 +144,10 @@ class WebSocketTransport(Callbacks):
                 self._report(error)
             raise
         if not self._is(State.CONNECTING):
-            await retire(line)
+            await discard(connection)
             raise TransportClosed("The transport was closed while it was connecting.")
-        self._take_up(line)
-        self._spawn(self._supervise(line))
+        self._use(connection)
+        self._spawn(self._supervise(connection))
         self._spawn(self._outbox.write(asyncio.get_running_loop().time))
         if self.settings.request_timeout is not None:
             self._spawn(self._watch_deadlines())
@@ -148,8 +155,9 @@ class WebSocketTransport(Callbacks):
     async def send(self, message: object) -> None:
         """Send a message (a dict, or a typed one), or queue it while there is no connection.
 
-        Raises InvalidMessage, QueueFull, TransportClosed (and tells `on_error`); the message was not accepted
-        then. Waits only while the line is congested; cancelled then, the message stays accepted.
+        Raises InvalidMessage, QueueFull or TransportClosed (also reported to `on_error`) when the message was
+        not accepted. Waits only while the connection is congested; if cancelled then, the message stays
+        accepted.
         """
         try:
             if self._ending or self._life.ended:
@@ -166,34 +174,34 @@ class WebSocketTransport(Callbacks):
 
     async def is_alive(self, patience: float = ALIVE_SECONDS) -> bool:
         """Whether the server answers a ping within `patience` seconds."""
-        line = self._line
-        if line is None or not self.is_connected:
+        connection = self._connection
+        if connection is None or not self.is_connected:
             return False
         try:
             async with asyncio.timeout(patience):
-                await line.ping(b"%d" % self._outbox.ledger.place)
+                await connection.ping(b"%d" % self._outbox.unacknowledged.sequence)
                 await self._inbox.next_pong()
         except (TimeoutError, ConnectionLost):
             return False
         return True
 
     def flush_restored(self) -> None:
-        """Send what an earlier process left now, instead of after the first message of this one."""
+        """Send what an earlier process left now, not after the first message of this one."""
         self._outbox.release()
 
     async def flush(self) -> None:
-        """Wait until the queue is empty: handed to the line, or settled because the transport has ended.
+        """Wait until the queue is empty: all was sent, or was reported because the transport has ended.
 
-        Then `is_alive` tells whether all of it has arrived.
+        Afterwards `is_alive` tells whether all of it has arrived.
         """
         self._outbox.release()
-        await self._outbox.emptied()
+        await self._outbox.wait_until_empty()
 
     async def close(self, *, keep_queue: bool = False) -> None:
         """End the transport: open requests get an error, the queue is cleared, `on_close` is called.
 
         With `keep_queue`, what waits in the queue file stays there for the next process. May be called at any
-        time, from a callback too, and again.
+        time, repeatedly, and from a callback.
         """
         if not self._life.allows("close"):
             await self._wait_for_end(self._tasks)
@@ -202,140 +210,142 @@ class WebSocketTransport(Callbacks):
         self._ending = True
         self._move("close")
         confirmed = False
-        self._outbox.hold()
+        self._outbox.pause()
         try:
-            # The reader goes on meanwhile: cancelling it would end the line without a goodbye.
-            if self._line is not None:
-                confirmed = await self._say_goodbye(self._line)
+            # The reader keeps running: cancelling it would end the connection without a close frame.
+            if self._connection is not None:
+                confirmed = await self._close_connection(self._connection)
             await self._stop_tasks()
         finally:
             keep = keep_queue and self.settings.queue_file is not None
             why = "The transport was closed"
-            await self._settle(why, confirmed=confirmed, requests_kept=keep, others_kept=keep)
+            await self._fail_remaining(why, confirmed=confirmed, requests_kept=keep, others_kept=keep)
             self._move("closed")
             self._end()
 
-    async def _supervise(self, line: Connection) -> None:
-        """Read the line; when it is lost, settle, and open another; until the attempts are spent."""
+    async def _supervise(self, connection: Connection) -> None:
+        """Read the connection; when it is lost, report and reconnect, until no attempts are left."""
         now = asyncio.get_running_loop().time
         while True:
-            lost = await self._read(line)
+            lost = await self._read(connection)
             if not self._is(State.CONNECTED):
                 return  # closed by a callback
-            await self._drop(line, lost)
+            await self._drop(connection, lost)
             if not self._is(State.RECONNECTING):
                 return
-            new_line = await self._connector.reopen(held_for=now() - self._connected_at)
-            if new_line is None:
+            new_connection = await self._connector.reopen(held_for=now() - self._connected_at)
+            if new_connection is None:
                 await self._give_up()
                 return
             self._metrics.reconnects += 1
-            self._take_up(new_line)
-            line = new_line
+            self._use(new_connection)
+            connection = new_connection
 
-    def _take_up(self, line: Connection) -> None:
-        self._line = line
+    def _use(self, connection: Connection) -> None:
+        self._connection = connection
         self._cut_because = None
-        self._connected_at = self._inbox.heard_at = asyncio.get_running_loop().time()
+        self._connected_at = self._inbox.last_received = asyncio.get_running_loop().time()
         self._metrics.connects += 1
         if self.settings.heartbeat is not None:
-            self._beating = asyncio.create_task(self._watch_silence(line, self.settings.heartbeat))
-        # First the state, then the queue: what a callback sends now still queues behind what waits.
+            self._beating = asyncio.create_task(self._watch_silence(connection, self.settings.heartbeat))
+        # The state first, then the queue: what a callback sends now still goes behind what waits.
         self._move("opened")
-        self._outbox.attach(line)
+        self._outbox.attach(connection)
 
-    async def _read(self, line: Connection) -> ConnectionLost:
+    async def _read(self, connection: Connection) -> ConnectionLost:
         while self._is(State.CONNECTED):
             try:
-                frame = await line.receive()
+                frame = await connection.receive()
             except ConnectionLost as lost:
                 return self._cut_because or lost
             await self._inbox.take(frame)
         return ConnectionLost("The transport was closed.")
 
-    async def _drop(self, line: Connection, lost: ConnectionLost) -> None:
-        """The line is lost: tell everybody concerned, at once."""
-        line.abort()
+    async def _drop(self, connection: Connection, lost: ConnectionLost) -> None:
+        """The connection is lost: report everything that failed, at once."""
+        connection.abort()
         if self._beating is not None:
             self._beating.cancel()
-        doubt, orphans = self._outbox.detach()
-        told = settlement.of_lost_line("Connection lost", doubt, orphans)
-        self._owed.extend(told.answers)
+        unconfirmed, orphans = self._outbox.detach()
+        failures = report_lost_connection("Connection lost", unconfirmed, orphans)
+        self._undelivered.extend(failures.answers)
         self._move("lost")
         self._report(lost)
-        for error in told.errors:
+        for error in failures.errors:
             self._report(error)
-        await self._pay()
-        await retire(line)
-        self._line = None
+        await self._deliver_failures()
+        await discard(connection)
+        self._connection = None
 
     async def _give_up(self) -> None:
         self._ending = True
         await self._stop_tasks()
         attempts = self.settings.reconnect_attempts
-        # The queue file outlives a server that is down; but what a caller waits for is settled now, and is
-        # not sent later: the caller has been told that it failed.
+        # Notifications stay in the queue file until the server is back. Requests do not: their callers are
+        # told now that they failed, so they must not be sent later.
         others_kept = self.settings.queue_file is not None
         why = f"The connection was lost and {attempts} attempt(s) to restore it failed"
-        await self._settle(why, confirmed=False, requests_kept=False, others_kept=others_kept)
+        await self._fail_remaining(why, confirmed=False, requests_kept=False, others_kept=others_kept)
         if self._is(State.RECONNECTING):
             self._move("spent")
             self._end()
 
-    async def _settle(self, why: str, *, confirmed: bool, requests_kept: bool, others_kept: bool) -> None:
-        """Nothing will be sent or received any more: account for everything that was accepted."""
-        if self._line is not None:
-            await retire(self._line)
-            self._line = None
+    async def _fail_remaining(
+        self, why: str, *, confirmed: bool, requests_kept: bool, others_kept: bool
+    ) -> None:
+        """Report everything that was accepted and can no longer be sent or answered."""
+        if self._connection is not None:
+            await discard(self._connection)
+            self._connection = None
         if confirmed:
-            self._outbox.confirm(self._outbox.ledger.place)
-        doubt, orphans = self._outbox.detach()
+            self._outbox.confirm(self._outbox.unacknowledged.sequence)
+        unconfirmed, orphans = self._outbox.detach()
         queued = self._outbox.clear(requests_kept=requests_kept, others_kept=others_kept)
-        for told in (
-            settlement.of_lost_line(why, doubt, orphans),
-            settlement.of_queue(why, queued, requests_kept=requests_kept, others_kept=others_kept),
+        for failures in (
+            report_lost_connection(why, unconfirmed, orphans),
+            report_unsent(why, queued, requests_kept=requests_kept, others_kept=others_kept),
         ):
-            self._owed.extend(told.answers)
-            for error in told.errors:
+            self._undelivered.extend(failures.answers)
+            for error in failures.errors:
                 self._report(error)
-        await self._pay()
+        await self._deliver_failures()
 
-    async def _pay(self) -> None:
-        """Deliver the answers made up here; from `_owed`, so that `close` can go on where this stops."""
-        while self._owed:
-            await self._deliver(self._owed.popleft())
+    async def _deliver_failures(self) -> None:
+        """Deliver our own error answers. They wait in `_undelivered`, so that `close` can finish the work."""
+        while self._undelivered:
+            await self._deliver(self._undelivered.popleft())
 
     def _end(self) -> None:
         self._outbox.close_file()
-        self._over.set()
-        self._say_closed()
+        self._ended.set()
+        self._call_on_close()
 
     async def _stop_tasks(self) -> None:
-        """Stop what runs in the background, except the task that asks for it."""
+        """Cancel the background tasks, except the current one."""
         me = asyncio.current_task()
         mine = [t for t in (*self._tasks, self._dialing, self._beating) if t is not None and t is not me]
         for task in mine:
             task.cancel()
         if mine:
-            # Bounded: a callback of the user may refuse to be cancelled.
+            # With a timeout: the user's callback may refuse to be cancelled.
             await asyncio.wait(mine, timeout=self.settings.close_timeout)
 
-    async def _say_goodbye(self, line: Connection) -> bool:
+    async def _close_connection(self, connection: Connection) -> bool:
         try:
             async with asyncio.timeout(self.settings.close_timeout):
-                return await line.close()
+                return await connection.close()
         except TimeoutError:
             return False
 
-    async def _watch_silence(self, line: Connection, interval: float) -> None:
-        self._cut_because = await heartbeat.watch(
-            line,
+    async def _watch_silence(self, connection: Connection, interval: float) -> None:
+        self._cut_because = await watch_silence(
+            connection,
             interval=interval,
             patience=self.settings.heartbeat_timeout,
-            heard_at=self._inbox.last_sign,
-            place=lambda: self._outbox.ledger.place,
+            last_received=self._inbox.last_activity,
+            sequence=lambda: self._outbox.unacknowledged.sequence,
         )
-        line.abort()
+        connection.abort()
 
     async def _watch_deadlines(self) -> None:
         now = asyncio.get_running_loop().time
@@ -357,11 +367,11 @@ class WebSocketTransport(Callbacks):
         item, sent = given_up
         if sent:
             self._deadlines.give_up(request_id)
-        await self._deliver(settlement.of_timeout(item, seconds, sent=sent))
+        await self._deliver(make_timeout_answer(item, seconds, sent=sent))
         # MCP forbids cancelling `initialize`.
         if sent and item.method != "initialize":
             with contextlib.suppress(QueueFull, TransportClosed):
-                await self.send(settlement.cancellation(item))
+                await self.send(make_cancellation(item))
 
     def _is(self, state: State) -> bool:
         return self._life.state is state

@@ -1,13 +1,12 @@
-"""Who must be told what when messages cannot take their course any more. Pure.
+"""Tracks what has been sent and is not known to have arrived, and reports what fails. Pure.
 
-Requests get an answer (an error made up here), everything else gets into an error for `on_error`.
+A request is open until its answer. A notification or an answer of ours gets no answer, but a connection keeps
+the order: whatever the server sends in reply to something later (an answer, a pong, the echo of a close
+frame) proves that everything before it arrived. `drop` returns what a lost connection leaves unconfirmed, so
+that nothing is lost silently and the caller never has to guess whether to send again.
 
-What has been handed to the line and is not known to have arrived. Pure accounting.
-
-A request is open until its answer. A notification or an answer of ours has no answer, but a line keeps the
-order: whatever the server sends in reply to something later (an answer, a pong, the echo of a close) proves
-that everything before it arrived. `drop` says what a lost line leaves in doubt, so that nothing is lost in
-silence, and the caller never needs to send twice by guess.
+The `report_…` functions turn that into failures: a request gets an error as its answer, everything else goes
+into an error for `on_error`.
 """
 
 from __future__ import annotations
@@ -25,53 +24,53 @@ from vaultbridge.client.messages import (
     Kind,
     Message,
     RequestId,
-    error_answer,
+    make_error_answer,
 )
 from vaultbridge.client.websocket.queue import QueuedMessage
 from vaultbridge.limits import MIB
 
 UNCONFIRMED_MESSAGES: Final = 4096
-"""How many messages without an answer are kept for the report of a lost line; older ones are only counted.
-With a ping every CONFIRM_EVERY messages, more are in doubt only when the server has stopped reading."""
+"""How many messages without an answer are kept for the report of a lost connection; older ones are only
+counted. With a ping every CONFIRM_EVERY messages, there are more only if the server has stopped reading."""
 
 UNCONFIRMED_BYTES: Final = 4 * MIB
-"""The same bound in bytes: a lost line must not cost more memory than the queue."""
+"""The same limit in bytes: this must not use more memory than the queue."""
 
 CONFIRM_EVERY: Final = 512
-"""After so many messages without an answer a ping asks the server to confirm. Far below what is kept, and a
-ping of ten bytes for 512 messages costs nothing."""
+"""After this many messages without an answer, a ping asks the server to confirm them. That is far fewer than
+are kept, and ten bytes per 512 messages cost nothing."""
 
 IN_FLIGHT: Final = 10_000
-"""Open requests; further ones wait in the queue, whose bound then tells the caller."""
+"""The most open requests; further ones wait in the queue, which is bounded itself."""
 
 
 CANCELLED: Final = 4096
-"""Requests that their sender cancelled and that are kept for an answer all the same; MCP allows a server to
-give none. Of older ones an answer is at worst reported as unknown."""
+"""How many cancelled requests are kept in case an answer still comes; MCP allows a server to give none. A
+late answer to an older one is reported as unknown, at worst."""
 
 
 class AwaitingAnswer(msgspec.Struct, frozen=True, gc=False):
-    """A request that waits for its answer. `place` is its number in the order of handing over."""
+    """A request that waits for its answer. `sequence` is its number in the order of sending."""
 
     item: QueuedMessage
-    place: int
+    sequence: int
     at: float
 
 
-class InDoubt(msgspec.Struct, frozen=True):
-    """What a lost line leaves: open requests, then messages without an answer, each oldest first."""
+class Unconfirmed(msgspec.Struct, frozen=True):
+    """What a lost connection leaves: open requests, and messages without an answer, each oldest first."""
 
     requests: tuple[QueuedMessage, ...]
     others: tuple[QueuedMessage, ...]
     forgotten: int
-    """Older messages without an answer that were no longer kept."""
+    """How many older messages without an answer were dropped."""
 
 
-NOTHING_IN_DOUBT: Final = InDoubt((), (), 0)
+NOTHING_UNCONFIRMED: Final = Unconfirmed((), (), 0)
 
 
 class Unacknowledged:
-    __slots__ = ("_bytes", "_cancelled", "_forgotten", "_others", "_place", "_since_ping", "open")
+    __slots__ = ("_bytes", "_cancelled", "_forgotten", "_others", "_sequence", "_since_ping", "open")
 
     def __init__(self) -> None:
         self.open: dict[RequestId, AwaitingAnswer] = {}
@@ -79,26 +78,26 @@ class Unacknowledged:
         self._others: deque[tuple[int, QueuedMessage]] = deque()
         self._bytes = 0
         self._forgotten = 0
-        self._place = 0
+        self._sequence = 0
         self._since_ping = 0
 
     @property
-    def place(self) -> int:
-        """The number of the last message handed over: what a ping sent now would confirm."""
-        return self._place
+    def sequence(self) -> int:
+        """The number of the last message sent: what a ping sent now would confirm."""
+        return self._sequence
 
     @property
     def awaited(self) -> int:
-        """How many open requests somebody still waits for."""
+        """How many open requests have not been cancelled."""
         return len(self.open) - len(self._cancelled)
 
-    def hand(self, item: QueuedMessage, now: float) -> tuple[QueuedMessage, ...]:
-        """Enter `item`, just before it goes to the line. Returns what is no longer kept for it."""
-        self._place = place = self._place + 1
+    def record(self, item: QueuedMessage, now: float) -> tuple[QueuedMessage, ...]:
+        """Record `item` just before it is sent. Returns older messages that were dropped to make room."""
+        self._sequence = sequence = self._sequence + 1
         if item.kind is Kind.REQUEST and item.id is not None:
-            self.open[item.id] = AwaitingAnswer(item, place, now)
+            self.open[item.id] = AwaitingAnswer(item, sequence, now)
             return ()
-        self._others.append((place, item))
+        self._others.append((sequence, item))
         self._bytes += len(item.data)
         self._since_ping += 1
         if len(self._others) <= UNCONFIRMED_MESSAGES and self._bytes <= UNCONFIRMED_BYTES:
@@ -122,37 +121,38 @@ class Unacknowledged:
         return True
 
     def cancel(self, request_id: RequestId) -> None:
-        """Nobody waits for the request any more: an answer may come or not."""
+        """Mark a request as cancelled: its answer may come or not."""
         if request_id in self.open:
             self._cancelled[request_id] = None
             if len(self._cancelled) > CANCELLED:
                 self.take(next(iter(self._cancelled)))
 
     def take(self, request_id: RequestId) -> AwaitingAnswer | None:
-        """Close a request, whatever becomes of it."""
+        """Remove a request, however it ended."""
         self._cancelled.pop(request_id, None)
         return self.open.pop(request_id, None)
 
     def answer(self, request_id: RequestId) -> tuple[AwaitingAnswer | None, tuple[QueuedMessage, ...]]:
-        """The request that an answer closes (None: no such), and what it proves to have arrived."""
+        """Return the request that an answer closes (None if unknown) and the messages it proves to have
+        arrived."""
         found = self.take(request_id)
-        return (found, ()) if found is None or not self._others else (found, self.confirm(found.place))
+        return (found, ()) if found is None or not self._others else (found, self.confirm(found.sequence))
 
-    def confirm(self, place: int) -> tuple[QueuedMessage, ...]:
-        """Everything up to `place` has arrived; returns the messages without an answer among it."""
+    def confirm(self, sequence: int) -> tuple[QueuedMessage, ...]:
+        """Everything up to `sequence` has arrived: return the messages without an answer among it."""
         done: list[QueuedMessage] = []
-        while self._others and self._others[0][0] <= place:
+        while self._others and self._others[0][0] <= sequence:
             _, item = self._others.popleft()
             self._bytes -= len(item.data)
             done.append(item)
-        # What was forgotten is older than anything kept, so it lies before the first confirmed message.
+        # Dropped messages are older than any that are kept, so they were sent before the first confirmed one.
         if done:
             self._forgotten = 0
         return tuple(done)
 
-    def drop(self) -> InDoubt:
-        """The line is gone: empty the books."""
-        doubt = InDoubt(
+    def drop(self) -> Unconfirmed:
+        """The connection is gone: return and forget everything."""
+        unconfirmed = Unconfirmed(
             tuple(entry.item for entry in self.open.values()),
             tuple(item for _, item in self._others),
             self._forgotten,
@@ -161,7 +161,7 @@ class Unacknowledged:
         self._cancelled.clear()
         self._others.clear()
         self._bytes = self._forgotten = self._since_ping = 0
-        return doubt
+        return unconfirmed
 
 
 class FailureReport(msgspec.Struct, frozen=True):
@@ -171,58 +171,62 @@ class FailureReport(msgspec.Struct, frozen=True):
     answers: tuple[Message, ...] = ()
 
 
-def of_lost_line(why: str, doubt: InDoubt, orphans: Iterable[QueuedMessage]) -> FailureReport:
-    """A line ended: `doubt` had been handed to it, `orphans` are queued answers to its requests."""
+def report_lost_connection(
+    why: str, unconfirmed: Unconfirmed, orphans: Iterable[QueuedMessage]
+) -> FailureReport:
+    """A connection ended: `unconfirmed` was sent over it; `orphans` are queued answers to its requests."""
     errors: list[TransportError] = []
-    if doubt.others or doubt.forgotten:
-        errors.append(MessagesUnconfirmed(messages_of(doubt.others), forgotten=doubt.forgotten))
-    answers = messages_of(orphans)
+    if unconfirmed.others or unconfirmed.forgotten:
+        errors.append(
+            MessagesUnconfirmed(decode_messages(unconfirmed.others), forgotten=unconfirmed.forgotten)
+        )
+    answers = decode_messages(orphans)
     if answers:
         errors.append(
             MessagesDiscarded(answers, "the requests they answer came over a connection that is gone.")
         )
-    return FailureReport(tuple(errors), tuple(_unanswered(item, why) for item in doubt.requests))
+    return FailureReport(tuple(errors), tuple(_make_unanswered(item, why) for item in unconfirmed.requests))
 
 
-def of_queue(
+def report_unsent(
     why: str, queued: Iterable[QueuedMessage], *, requests_kept: bool, others_kept: bool
 ) -> FailureReport:
-    """The transport ended with `queued` messages; `…_kept` ones stay in the queue file."""
+    """The transport ended with `queued` messages unsent; those that are `…_kept` stay in the queue file."""
     items = tuple(queued)
-    others = messages_of(item for item in items if item.kind is not Kind.REQUEST)
+    others = decode_messages(item for item in items if item.kind is not Kind.REQUEST)
     errors = () if others_kept or not others else (MessagesDiscarded(others, f"{why[0].lower()}{why[1:]}."),)
     requests = (item for item in items if item.kind is Kind.REQUEST)
-    return FailureReport(errors, tuple(_unsent(item, why, kept=requests_kept) for item in requests))
+    return FailureReport(errors, tuple(_make_unsent(item, why, kept=requests_kept) for item in requests))
 
 
-def of_timeout(item: QueuedMessage, seconds: float, *, sent: bool) -> Message:
+def make_timeout_answer(item: QueuedMessage, seconds: float, *, sent: bool) -> Message:
     assert item.id is not None
     after = "it may still be carried out" if sent else "it was never sent"
     text = f"No answer to {item.method!r} within {seconds:g} s; {after}."
-    return error_answer(item.id, REQUEST_TIMED_OUT, text, reason="timeout", sent=sent)
+    return make_error_answer(item.id, REQUEST_TIMED_OUT, text, reason="timeout", sent=sent)
 
 
-def cancellation(item: QueuedMessage) -> Message:
-    """Tell the server that nobody waits for a request's answer any more (MCP, Cancellation)."""
+def make_cancellation(item: QueuedMessage) -> Message:
+    """Make the notification that cancels a request which timed out (MCP, Cancellation)."""
     params = {"requestId": item.id, "reason": "timed out"}
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 
 
-def messages_of(items: Iterable[QueuedMessage]) -> tuple[Message, ...]:
+def decode_messages(items: Iterable[QueuedMessage]) -> tuple[Message, ...]:
     return tuple(item.message() for item in items)
 
 
-def _unanswered(item: QueuedMessage, why: str) -> Message:
+def _make_unanswered(item: QueuedMessage, why: str) -> Message:
     assert item.id is not None
     text = (
         f"{why} before the answer to {item.method!r} arrived;"
         " it was not sent again and may or may not have been carried out."
     )
-    return error_answer(item.id, CONNECTION_LOST, text, reason="connection-lost", sent=True)
+    return make_error_answer(item.id, CONNECTION_LOST, text, reason="connection-lost", sent=True)
 
 
-def _unsent(item: QueuedMessage, why: str, *, kept: bool) -> Message:
+def _make_unsent(item: QueuedMessage, why: str, *, kept: bool) -> Message:
     assert item.id is not None
     after = "it stays in the queue file and goes out with the next process" if kept else "it was never sent"
     text = f"{why} before {item.method!r} could be sent; {after}."
-    return error_answer(item.id, CONNECTION_LOST, text, reason="not-sent", sent=False)
+    return make_error_answer(item.id, CONNECTION_LOST, text, reason="not-sent", sent=False)

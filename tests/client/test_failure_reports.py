@@ -5,12 +5,12 @@ from __future__ import annotations
 from vaultbridge.client.messages import Kind, classify, encode
 from vaultbridge.client.websocket.queue import QueuedMessage
 from vaultbridge.client.websocket.unacknowledged import (
-    NOTHING_IN_DOUBT,
-    InDoubt,
-    cancellation,
-    of_lost_line,
-    of_queue,
-    of_timeout,
+    NOTHING_UNCONFIRMED,
+    Unconfirmed,
+    make_cancellation,
+    make_timeout_answer,
+    report_lost_connection,
+    report_unsent,
 )
 
 
@@ -25,7 +25,7 @@ ANSWER = outgoing({"id": "s", "result": {}})
 
 
 def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None:
-    told = of_lost_line("Connection lost", InDoubt((REQUEST,), (), 0), ())
+    told = report_lost_connection("Connection lost", Unconfirmed((REQUEST,), (), 0), ())
     (answer,) = told.answers
     assert classify(answer) is Kind.ERROR and answer["id"] == 1
     assert "tools/call" in answer["error"]["message"] and "not sent again" in answer["error"]["message"]
@@ -34,31 +34,31 @@ def test_an_open_request_is_answered_that_it_may_have_been_carried_out() -> None
 
 
 def test_unconfirmed_messages_and_orphaned_answers_come_in_errors_that_hold_them() -> None:
-    told = of_lost_line("Connection lost", InDoubt((), (NOTE,), 3), (ANSWER,))
+    told = report_lost_connection("Connection lost", Unconfirmed((), (NOTE,), 3), (ANSWER,))
     unconfirmed, discarded = told.errors
     assert [m["method"] for m in unconfirmed.messages] == ["note"] and "4 message(s)" in str(unconfirmed)
     assert discarded.messages[0]["id"] == "s"
 
 
-def test_nothing_in_doubt_tells_nothing() -> None:
-    told = of_lost_line("x", NOTHING_IN_DOUBT, ())
+def test_nothing_unconfirmed_reports_nothing() -> None:
+    told = report_lost_connection("x", NOTHING_UNCONFIRMED, ())
     assert not told.errors and not told.answers
 
 
 def test_a_queued_request_is_answered_that_it_was_never_sent() -> None:
-    told = of_queue("The transport was closed", [REQUEST, NOTE], requests_kept=False, others_kept=False)
+    told = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=False, others_kept=False)
     assert told.answers[0]["error"]["data"] == {"reason": "not-sent", "sent": False}
     assert "never sent" in told.answers[0]["error"]["message"]
     assert told.errors[0].messages[0]["method"] == "note"
 
 
 def test_what_stays_in_the_queue_file_is_no_error() -> None:
-    told = of_queue("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
+    told = report_unsent("The transport was closed", [REQUEST, NOTE], requests_kept=True, others_kept=True)
     assert not told.errors
     assert "stays in the queue file" in told.answers[0]["error"]["message"]
 
 
 def test_a_timeout_says_whether_the_request_had_been_sent() -> None:
-    assert "may still be carried out" in of_timeout(REQUEST, 2.0, sent=True)["error"]["message"]
-    assert "never sent" in of_timeout(REQUEST, 2.0, sent=False)["error"]["message"]
-    assert cancellation(REQUEST)["params"]["requestId"] == 1
+    assert "may still be carried out" in make_timeout_answer(REQUEST, 2.0, sent=True)["error"]["message"]
+    assert "never sent" in make_timeout_answer(REQUEST, 2.0, sent=False)["error"]["message"]
+    assert make_cancellation(REQUEST)["params"]["requestId"] == 1

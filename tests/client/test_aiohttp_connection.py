@@ -93,7 +93,7 @@ async def test_a_server_that_agrees_to_none_fails_the_connection_with_a_clear_er
     async with running(protocols=()) as server:
         user = User(server.url)
         with pytest.raises(
-            SubprotocolRefused, match=r"agreed to no offered subprotocol \(mcp\).*protocols=\(\)"
+            SubprotocolRefused, match=r"accepted none of the offered subprotocols \(mcp\).*protocols=\(\)"
         ):
             await user.transport.start()
         await until(lambda: not server.sockets)
@@ -148,11 +148,11 @@ async def test_a_server_that_is_no_websocket_server_says_so() -> None:
         (b"\x16\x03\x01 not http at all\r\n\r\n", "answered with something that is not HTTP"),
         (
             b"HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n",
-            "accepted the upgrade wrongly",
+            "answered the upgrade wrongly",
         ),
     ],
 )
-async def test_a_server_that_breaks_the_upgrade_is_told_in_words(answer: bytes, reason: str) -> None:
+async def test_a_server_that_breaks_the_upgrade_is_explained_in_words(answer: bytes, reason: str) -> None:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
@@ -167,7 +167,7 @@ async def test_a_server_that_breaks_the_upgrade_is_told_in_words(answer: bytes, 
         assert len(str(failed.value)) < 200
 
 
-async def test_a_missing_token_is_told_without_showing_the_wrong_one() -> None:
+async def test_a_refused_token_is_reported_without_showing_it() -> None:
     async with running(token="right") as server:
         user = User(server.url, headers={"X-Claude-Code-Ide-Authorization": "wrong-secret"})
         with pytest.raises(ConnectFailed, match=r"refused access \(HTTP 401\)") as failed:
@@ -243,7 +243,7 @@ async def test_wss_refuses_a_certificate_it_does_not_know(certificate: tuple[Pat
             await User(server.url).transport.start()
 
 
-async def test_a_missing_file_of_authorities_is_told() -> None:
+async def test_a_missing_file_of_authorities_is_reported() -> None:
     with pytest.raises(ConnectFailed, match=r"certificate authorities cannot be read: no such file"):
         await User("wss://localhost:1", ca_file="missing.pem").transport.start()
 
@@ -288,7 +288,7 @@ async def test_compression_is_negotiated_when_it_is_wanted(offered: bool) -> Non
         assert ("permessage-deflate" in server.headers[0].get("Sec-WebSocket-Extensions", "")) is offered
 
 
-async def test_an_oversized_answer_fails_its_request_and_a_monstrous_one_ends_the_line() -> None:
+async def test_an_oversized_answer_fails_its_request_and_a_huge_one_ends_the_connection() -> None:
     async with running() as server, User(server.url, max_message_bytes=10_000) as user:
         await user.post(7, "silence")
         await user.post(None, "flood", id=7, size=20_000)
@@ -302,7 +302,7 @@ async def test_an_oversized_answer_fails_its_request_and_a_monstrous_one_ends_th
         assert "result" in await user.ask(10)
 
 
-async def test_the_server_s_close_code_is_told() -> None:
+async def test_the_server_s_close_code_is_reported() -> None:
     async with running() as server, User(server.url) as user:
         await user.post(None, "bye")
         await until(lambda: server.connections == 2)
@@ -310,7 +310,7 @@ async def test_the_server_s_close_code_is_told() -> None:
         assert lost.close_code == 1012 and "code 1012" in str(lost)
 
 
-async def test_a_close_without_a_code_is_a_goodbye_too() -> None:
+async def test_a_close_frame_without_a_code_is_a_proper_close() -> None:
     async def leave(ws: web.WebSocketResponse, request: web.Request) -> None:
         async for _ in ws:
             assert request.transport is not None
@@ -323,7 +323,7 @@ async def test_a_close_without_a_code_is_a_goodbye_too() -> None:
         assert lost.close_code == 1005 and "without a code" in str(lost)
 
 
-async def test_closing_says_goodbye_and_learns_that_everything_arrived() -> None:
+async def test_closing_sends_a_close_frame_and_learns_that_everything_arrived() -> None:
     seen: list[Any] = []
 
     async def note(ws: web.WebSocketResponse, request: web.Request) -> None:
@@ -371,7 +371,7 @@ async def test_pings_of_the_server_are_answered() -> None:
 # Harm.
 
 
-async def test_a_cut_line_is_replaced_and_the_open_request_fails() -> None:
+async def test_a_cut_connection_is_replaced_and_the_open_request_fails() -> None:
     async with proxied() as (server, proxy, user):
         await user.post(1, "silence")
         await until(lambda: server.connections == 1)
@@ -400,7 +400,7 @@ async def test_doubled_or_reordered_bytes_never_give_a_request_two_answers(harm:
         assert len([m for m in user.messages if m["id"] == 1]) == 1
 
 
-async def test_a_half_open_line_is_noticed_by_the_heartbeat() -> None:
+async def test_the_heartbeat_notices_a_half_open_connection() -> None:
     async with proxied(heartbeat=0.1, heartbeat_timeout=0.2) as (_, proxy, user):
         proxy.go_deaf()
         await user.post(1)
@@ -408,14 +408,14 @@ async def test_a_half_open_line_is_noticed_by_the_heartbeat() -> None:
         proxy.hear_again()
         assert "error" in await user.answer(1)
         await until(lambda: user.transport.is_connected)
-        # So short a heartbeat may find a busy machine dead too; in the end the line works.
+        # So short a heartbeat may find a busy machine dead too; in the end the connection works.
         for n in range(2, 50):
             if "result" in await user.ask(n):
                 return
-        raise AssertionError("the line never worked again")
+        raise AssertionError("the connection never worked again")
 
 
-async def test_a_stalled_line_blocks_the_sender_only_until_it_flows_again() -> None:
+async def test_a_stalled_connection_blocks_the_sender_only_until_it_flows_again() -> None:
     async with proxied(heartbeat=None, max_queue_bytes=2**28) as (_, proxy, user):
         proxy.stall()
         for n in range(30):
@@ -430,7 +430,7 @@ async def test_a_stalled_line_blocks_the_sender_only_until_it_flows_again() -> N
             assert "result" in await user.answer(m)
 
 
-async def test_a_stalled_line_can_be_closed_within_the_close_timeout() -> None:
+async def test_a_stalled_connection_can_be_closed_within_the_close_timeout() -> None:
     async with running() as server, FaultyProxy(server.port) as proxy:
         user = User(f"ws://127.0.0.1:{proxy.port}", heartbeat=None, close_timeout=0.2)
         await user.transport.start()
