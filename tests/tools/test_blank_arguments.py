@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.edits import EDITS, NOTE, TEMPLATE
 from support.tools import ToolHarness
 from support.vault import small_vault, vault_wire
 from vaultbridge.errors import InvalidArgument
@@ -31,33 +32,27 @@ FILES: dict[str, str | bytes] = {
     "All.base": "views: [{type: table, name: t}]",
     "p.png": b"\x89PNG",
     ".obsidian/templates.json": '{"folder": "T"}',
+    "Example.md": NOTE,
+    "T.md": TEMPLATE,
 }
 
 DIFF = "--- a\n+++ b\n@@ -1,2 +1,2 @@\n # Other\n-more words\n+less words\n"
-EDITS: dict[str, dict[str, Any]] = {
-    "append": {"name": "A", "content": "x"},
-    "prepend": {"name": "A", "content": "x"},
-    "insert": {"name": "A", "line": 6, "content": "x"},
+OPERATIONS: dict[str, dict[str, Any]] = {
+    **{op: {"name": "Example", **fields} for op, fields, _, _ in reversed(EDITS)},
     "replace_text": {"name": "A", "old": "text", "new": ""},
     "replace_section": {"name": "A", "heading": "H", "content": ""},
     "apply_diff": {"name": "B", "diff": DIFF},
     "write": {"name": "B", "content": ""},
     "set_property": {"name": "A", "property": "n", "value": None},
-    "remove_property": {"name": "A", "property": "n"},
-    "rename_property": {"name": "A", "property": "n", "to": "m"},
-    "add_tag": {"name": "A", "tag": "u"},
-    "remove_tag": {"name": "A", "tag": "t"},
     "rename_tag": {"name": "", "tag": "t", "to": "u"},
-    "set_task": {"name": "A", "line": 7},
-    "rename_heading": {"name": "A", "heading": "H", "to": "I"},
-    "rename_block": {"name": "A", "block": "b", "to": "c"},
-    "insert_template": {"name": "B", "template": "Plan"},
     "create": {"name": "N"},
     "move": {"name": "B", "to": "D"},
     "delete": {"name": "B"},
 }
+"""A call of every op; where an empty value is one, it is."""
+
 CALLS: list[tuple[str, dict[str, Any]]] = [
-    *(("edit_note", {"op": op, **EDITS[op]}) for op in EDIT_OPS),
+    *(("edit_note", {"op": op, **OPERATIONS[op]}) for op in EDIT_OPS),
     ("create_note", {"name": "N"}),
     ("create_note", {"name": "N", "content": ""}),
     ("read_note", {"name": "A"}),
@@ -149,11 +144,11 @@ def test_filling_in_every_other_argument_changes_nothing(
 
 @pytest.mark.parametrize("op", BATCH_OPS)
 def test_filling_in_every_other_argument_of_an_operation_changes_nothing(small: Small, op: str) -> None:
-    plain = outcome(small, "v0", "batch", {"operations": [{"op": op, **EDITS[op]}]})
+    plain = outcome(small, "v0", "batch", {"operations": [{"op": op, **OPERATIONS[op]}]})
     assert "success" in plain[0]
     for which in (0, 1):
         filled = {name: values[min(which, len(values) - 1)] for name, values in blanks_of(BatchItem).items()}
-        operation = {**filled, "op": op, **EDITS[op]}
+        operation = {**filled, "op": op, **OPERATIONS[op]}
         assert outcome(small, f"v{which + 1}", "batch", {"operations": [operation]}) == plain, filled
 
 
@@ -165,7 +160,7 @@ def test_any_mixture_of_blanks_is_as_if_left_out(small: Small, data: st.DataObje
     blanks = blanks_of(tool_named("edit_note").arguments)
     chosen = data.draw(st.sets(st.sampled_from(sorted(blanks))))
     filled = {name: data.draw(st.sampled_from(blanks[name])) for name in sorted(chosen)}
-    arguments = {"op": op, **EDITS[op], "dry_run": True}
+    arguments = {"op": op, **OPERATIONS[op], "dry_run": True}
     plain = harness.data("edit_note", **arguments)["diff"]
     assert harness.data("edit_note", **{**filled, **arguments})["diff"] == plain
 
