@@ -57,7 +57,7 @@ def test_a_child_that_dies_costs_a_warning_and_no_note(
     monkeypatch.setattr(build, "_start_child", start_and_kill_the_first)
     there, _ = read(root, 2)
     assert there == read(root, 0)[0]
-    assert "ended early" in caplog.text
+    assert "process that parses notes died" in caplog.text
 
 
 def test_stopping_early_ends_the_children(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:

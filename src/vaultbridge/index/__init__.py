@@ -1,1 +1,1 @@
-"""What the vault says, in SQLite: derived, deletable, always equal to a rebuilt one."""
+"""The index: a copy in SQLite of what the notes say. It can be deleted and always equals a rebuilt one."""

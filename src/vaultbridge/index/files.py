@@ -1,4 +1,4 @@
-"""What the index holds of single files: the parsed note, its text, and the whole content for comparison."""
+"""Reads single files from the index: the parsed note, its text, and a full dump for comparing two indexes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultbridge.vault.paths import VaultPath
 
 
 class IndexedFile(Struct, frozen=True):
-    """`hash` is empty for files whose content is not indexed and for notes not read yet."""
+    """`hash` is empty for files whose content is not indexed and for notes that were not read yet."""
 
     path: VaultPath
     kind: str
@@ -25,7 +25,7 @@ class IndexedFile(Struct, frozen=True):
 
 
 class IndexedNote(Struct, frozen=True):
-    """A note with where its links lead, in the order of `note.links`."""
+    """A note, and the file that each link leads to, in the order of `note.links`."""
 
     file: IndexedFile
     note: Note
@@ -42,7 +42,7 @@ def find_file(index: Index, path: VaultPath) -> IndexedFile | None:
 
 
 def list_files(index: Index, folder: VaultPath | None = None) -> list[IndexedFile]:
-    """Every file, or those beneath a folder, by path."""
+    """Returns all files, or those in a folder and its subfolders, by path."""
     with index.reading() as db:
         if not folder:
             rows = db.execute(f"SELECT {FILE_COLUMNS} FROM files ORDER BY path").fetchall()
@@ -54,7 +54,7 @@ def list_files(index: Index, folder: VaultPath | None = None) -> list[IndexedFil
 
 
 def read_text(index: Index, path: VaultPath) -> str | None:
-    """The text as last indexed, for searching; edits must read the file."""
+    """Returns the text as last indexed. Good enough for searching; an edit must read the file."""
     with index.reading() as db:
         row = db.execute(
             "SELECT text FROM texts WHERE id = (SELECT id FROM files WHERE path = ?)", (path,)
@@ -63,7 +63,7 @@ def read_text(index: Index, path: VaultPath) -> str | None:
 
 
 def iterate_notes(index: Index) -> Iterator[IndexedNote]:
-    """Every note and canvas by path, one at a time, all of one moment. Exhaust or close the iterator soon: it
+    """Yields every note and canvas by path, from one transaction. Exhaust or close the iterator soon: it
     holds a reading connection."""
     with index.reading() as db:
         paths = index.paths(db)
@@ -80,9 +80,8 @@ def file_from_row(row: tuple[Any, ...]) -> IndexedFile:
 
 
 def dump(index: Index) -> dict[str, Any]:
-    """All that the index says, in a form that two indexes of the same vault must agree on: no ids, no times.
-
-    For tests and for checking an index against a rebuilt one; it holds everything in memory."""
+    """Returns everything in the index in a form that is equal for two indexes of the same vault: no ids, no
+    times. It serves tests and the check against a rebuilt index, and holds everything in memory."""
     db = schema.connect(index.file, writer=True)
     try:
         db.execute("CREATE VIRTUAL TABLE temp.instances USING fts5vocab(main, words, instance)")
@@ -96,7 +95,7 @@ def dump(index: Index) -> dict[str, Any]:
         }
         for statement, part in _DUMPED:
             for id_, *values in db.execute(statement):
-                content[names[id_]].setdefault(part, []).append(_shown(part, values, names))
+                content[names[id_]].setdefault(part, []).append(_make_comparable(part, values, names))
         dumped = {path: content[path] for path in sorted(content)}
         # No path begins with a slash.
         dumped["/totals"] = db.execute("SELECT * FROM totals ORDER BY what, key, name").fetchall()
@@ -106,7 +105,7 @@ def dump(index: Index) -> dict[str, Any]:
         db.close()
 
 
-def _shown(part: str, values: list[Any], names: dict[int, str]) -> Any:
+def _make_comparable(part: str, values: list[Any], names: dict[int, str]) -> Any:
     if part == "note":
         return decode_note(values[0])
     if part == "links":

@@ -1,12 +1,13 @@
-"""Who may link where, for moves: asked without regard to what a caller may see.
+"""Answers which notes link to which: backlinks, outgoing and unresolved links, orphans, dead ends,
+neighbours.
 
-Who links to whom: backlinks, outgoing and unresolved links, orphans, dead ends, and neighbours for walks.
+`LinkGraph` answers for a caller. A note that `visible` hides does not exist there: it links to nothing, and a
+link to it looks unresolved. The index resolves links among all files. A link to a file that does not exist
+for the caller (`exists`) is resolved again among those that do; otherwise its being broken would reveal that
+a hidden file has that name. A note's links to itself count as links, but the note is still an orphan.
 
-Walks themselves (neighbourhood, shortest path) are `links.graph`'s. A note that `visible` hides does not
-exist here: it links to nothing, and a link to it looks unresolved. The index resolves links among all files;
-a link that leads to a file that does not `exists` for the caller is resolved again among those that do,
-because it would show by what it misses that a hidden file has its name. Links of a note to itself are told as
-links but make nobody less of an orphan.
+The functions at the end find sources for moves and ignore what a caller may see. Walks over the graph
+(neighbourhood, shortest path) are in `links.graph`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _COLUMNS: Final = "line, flags, raw, links.target, subpath"
 
 
 class Backlink(Struct, frozen=True):
-    """A link to the file that was asked for. `seq` is its place among the links of `source`."""
+    """A link to the requested file. `seq` is its position among the links of `source`."""
 
     source: VaultPath
     seq: int
@@ -47,7 +48,7 @@ class Backlink(Struct, frozen=True):
 
 
 class OutgoingLink(Struct, frozen=True):
-    """A link of a note. `resolved` is None when it names no file; `ambiguous`: others fit as well."""
+    """A link of a note. `resolved` is None when no file has the name; `ambiguous` when several do."""
 
     line: int
     raw: str
@@ -60,8 +61,8 @@ class OutgoingLink(Struct, frozen=True):
 
 
 class UnresolvedTarget(Struct, frozen=True):
-    """A name that links give and no file has, as first written; how many links and notes give it, and those
-    notes, or the first of them."""
+    """A link target without a file, as first written, with the number of links and notes that contain it and
+    some or all of those notes."""
 
     target: str
     count: int
@@ -70,18 +71,19 @@ class UnresolvedTarget(Struct, frozen=True):
 
 
 class LinkGraph:
-    """Questions about links. Each call is one reading transaction; see `Index.reading` for threads."""
+    """Queries about links. Each call is one reading transaction; any thread may call."""
 
     def __init__(
         self, index: Index, *, visible: Visible | None = None, exists: Visible | None = None
     ) -> None:
-        """`visible` is what belongs in the view, `exists` what the caller may know of at all; None: all."""
+        """`visible` says what belongs in the view, `exists` what the caller may know of at all; None means
+        everything."""
         self._index = index
         self._visible = visible
         self._exists = exists
 
     def backlinks(self, path: VaultPath) -> list[Backlink]:
-        """Every link to a file from other files and from itself, by source and line."""
+        """Returns every link to a file, also from itself, by source and line."""
         with self._index.reading() as db:
             rows = self._links_to(db, path)
         rows.sort(key=lambda row: (row[0], row[2], row[1]))
@@ -92,7 +94,7 @@ class LinkGraph:
         ]
 
     def outgoing(self, path: VaultPath) -> list[OutgoingLink]:
-        """Every link of a note, in the order of its text (property links first)."""
+        """Returns every link of a note in the order of its text (links in properties first)."""
         with self._index.reading() as db:
             rows = db.execute(
                 f"SELECT target_file.path, {_COLUMNS} FROM links"
@@ -104,20 +106,20 @@ class LinkGraph:
         for to, line, flags, raw, target, subpath in rows:
             ambiguous = bool(flags & AMBIGUOUS)
             if self._exists is not None and (ambiguous or (to is not None and not self._exists(to))):
-                to, ambiguous = self._resolved(target, path)
+                to, ambiguous = self._resolve(target, path)
             seen = VaultPath(to) if to is not None and self._sees(to) else None
             kind = decode_link_kind(flags)
             links.append(OutgoingLink(line, raw, target, subpath, bool(flags & EMBED), kind, seen, ambiguous))
         return links
 
-    def _resolved(self, target: str, source: str) -> tuple[str | None, bool]:
-        """The file that a link means to the caller, and whether others fit as well."""
+    def _resolve(self, target: str, source: str) -> tuple[str | None, bool]:
+        """Returns the file that a link leads to for the caller, and whether others match as well."""
         assert self._exists is not None
         found = resolve_among(target, source, self._index.table(), self._exists)
         return (found.path, bool(found.others)) if isinstance(found, Resolved) else (None, False)
 
     def _links_to(self, db: sqlite3.Connection, path: str) -> list[tuple[Any, ...]]:
-        """(source, seq, line, flags, raw, target, subpath) of each link that means a file to the caller."""
+        """Returns (source, seq, line, flags, raw, target, subpath) of each link to a file, for the caller."""
         rows = db.execute(
             f"SELECT source_file.path, seq, {_COLUMNS} FROM links"
             " JOIN files source_file ON source_file.id = links.source"
@@ -126,7 +128,7 @@ class LinkGraph:
         ).fetchall()
         if self._exists is None:
             return rows
-        # Those that lead to a hidden file of the same name.
+        # Links that lead to a hidden file of the same name lead here for the caller.
         key = name_key(file_name(path))
         naming = (
             f"SELECT there.path, source_file.path, seq, {_COLUMNS} FROM links"
@@ -136,14 +138,14 @@ class LinkGraph:
         )
         for row in db.execute(naming, (key, key, path)):
             to, source, target = row[0], row[1], row[6]
-            if not self._exists(to) and self._exists(source) and self._resolved(target, source)[0] == path:
+            if not self._exists(to) and self._exists(source) and self._resolve(target, source)[0] == path:
                 rows.append(row[1:])
         return rows
 
     def unresolved(
         self, *, limit: int = NO_LIMIT, offset: int = 0, sources: int = NO_LIMIT
     ) -> ListPage[UnresolvedTarget]:
-        """Names without a file, most wanted first, each with at most so many of its sources."""
+        """Returns targets without a file, most frequent first, each with at most `sources` of its notes."""
         with self._index.reading() as db:
             if self._visible is None and totals.are_current(db):
                 rows = tuple(
@@ -151,14 +153,14 @@ class LinkGraph:
                     for key, count, notes in totals.list_frequent(db, MISSING, "", limit=limit, offset=offset)
                 )
                 return ListPage(rows, totals.read_sum(db, MISSING).rows)
-            found = self._unresolved(db)
-        kept = take_page(found, limit=limit, offset=offset)
+            found = self._find_unresolved(db)
+        page = take_page(found, limit=limit, offset=offset)
         if sources != NO_LIMIT:
-            kept = [replace(one, sources=one.sources[:sources]) for one in kept]
-        return ListPage(tuple(kept), len(found))
+            page = [replace(one, sources=one.sources[:sources]) for one in page]
+        return ListPage(tuple(page), len(found))
 
-    def _unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
-        """All of them, by looking at every link."""
+    def _find_unresolved(self, db: sqlite3.Connection) -> list[UnresolvedTarget]:
+        """Finds all of them by reading every link."""
         paths = self._index.paths(db)
         hidden = hidden_ids(self._index, db, self._visible)
         query = "SELECT source, target, target_id FROM links ORDER BY source, seq"
@@ -166,7 +168,7 @@ class LinkGraph:
             (source, target)
             for source, target, to in db.execute(query)
             if source not in hidden
-            and (to is None or (to in hidden and not self._means_another(target, paths, source, to)))
+            and (to is None or (to in hidden and not self._leads_elsewhere(target, paths, source, to)))
         ]
         grouped: dict[str, tuple[str, list[str]]] = {}
         for source, target in sorted(rows, key=lambda row: paths[row[0]]):
@@ -178,31 +180,31 @@ class LinkGraph:
             found.append((-one.count, key, one))
         return [one for _, _, one in sorted(found, key=lambda item: item[:2])]
 
-    def _means_another(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
-        """Whether a link to a file that does not exist for the caller means another one to them."""
+    def _leads_elsewhere(self, target: str, paths: Mapping[int, str], source: int, to: int) -> bool:
+        """Whether a link to a file that does not exist for the caller leads to another one for them."""
         if self._exists is None or self._exists(paths[to]):
             return False
-        meant, _ = self._resolved(target, paths[source])
-        return meant is not None and self._sees(meant)
+        found, _ = self._resolve(target, paths[source])
+        return found is not None and self._sees(found)
 
     def unresolved_count(self) -> tuple[int, int]:
-        """How many links name no file, and how many names they give."""
+        """Returns how many links lead to no file, and how many different targets they have."""
         with self._index.reading() as db:
             if self._visible is None and totals.are_current(db):
                 stored = totals.read_sum(db, MISSING)
                 return stored.count, stored.rows
             if self._exists is not None:
-                found = self._unresolved(db)
+                found = self._find_unresolved(db)
                 return sum(one.count for one in found), len(found)
             counts = Counts()
             count_missing(db, counts, hidden=hidden_ids(self._index, db, self._visible))
         return sum(links for links, _ in counts.values()), len(counts)
 
     def unresolved_places(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[tuple[VaultPath, str]]:
-        """Each note that names something which is not there, and what: by name, most wanted first."""
+        """Returns each note with an unresolved link and its target, most frequent targets first."""
         with self._index.reading() as db:
             if self._visible is not None or not totals.are_current(db):
-                pairs = [(path, one.target) for one in self._unresolved(db) for path in one.sources]
+                pairs = [(path, one.target) for one in self._find_unresolved(db) for path in one.sources]
                 return ListPage(tuple(take_page(pairs, limit=limit, offset=offset)), len(pairs))
             total = totals.read_sum(db, MISSING).places
             rows: list[tuple[VaultPath, str]] = []
@@ -221,7 +223,7 @@ class LinkGraph:
     def orphans(
         self, *, attachments: bool = False, limit: int = NO_LIMIT, offset: int = 0
     ) -> ListPage[VaultPath]:
-        """Notes and canvases (and attachments, if asked) that no other file links to, by path."""
+        """Returns notes and canvases (and `attachments`) that no other file links to, by path."""
         with self._index.reading() as db:
             if self._visible is None and not attachments and totals.are_current(db):
                 return _marked(db, totals.ORPHAN, limit, offset)
@@ -230,7 +232,8 @@ class LinkGraph:
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def dead_ends(self, *, limit: int = NO_LIMIT, offset: int = 0) -> ListPage[VaultPath]:
-        """Notes and canvases without a link to anything but themselves; an unresolved link is one."""
+        """Returns notes and canvases that link to nothing but themselves; an unresolved link counts as
+        one."""
         with self._index.reading() as db:
             if self._visible is None and totals.are_current(db):
                 return _marked(db, totals.DEAD_END, limit, offset)
@@ -240,36 +243,37 @@ class LinkGraph:
         return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))
 
     def neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
-        """For `links.graph`: what a file links to, or what links to it, within one transaction."""
+        """Returns a function for `links.graph`: what a file links to, or what links to it, within one
+        transaction."""
         if self._exists is not None:
-            return self._neighbours_seen(db, incoming=incoming)
+            return self._visible_neighbours(db, incoming=incoming)
         here, there = ("target_id", "source") if incoming else ("source", "target_id")
         statement = (
             f"SELECT DISTINCT there.path FROM links JOIN files there ON there.id = links.{there}"
             f" WHERE links.{here} = (SELECT id FROM files WHERE path = ?) ORDER BY there.path"
         )
 
-        def look(path: str) -> Iterable[str]:
+        def find(path: str) -> Iterable[str]:
             rows = db.execute(statement, (path,)).fetchall()
             return [other for (other,) in rows if other != path and self._sees(other)]
 
-        return look
+        return find
 
-    def _neighbours_seen(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
-        def look(path: str) -> Iterable[str]:
+    def _visible_neighbours(self, db: sqlite3.Connection, *, incoming: bool) -> Neighbours:
+        def find(path: str) -> Iterable[str]:
             if incoming:
                 others = {row[0] for row in self._links_to(db, path)}
             else:
                 others = {link.resolved for link in self.outgoing(VaultPath(path)) if link.resolved}
             return sorted(other for other in others if other != path and self._sees(other))
 
-        return look
+        return find
 
     def _sees(self, path: str) -> bool:
         return self._visible is None or self._visible(path)
 
     def _edges(self, db: sqlite3.Connection) -> Iterable[tuple[int, int]]:
-        """(target, source) of resolved links between two different files, from visible ones."""
+        """Returns (target, source) of resolved links between two different files, from visible sources."""
         rows = db.execute(
             "SELECT DISTINCT target_id, source FROM links WHERE target_id IS NOT NULL AND target_id != source"
         )
@@ -278,20 +282,20 @@ class LinkGraph:
         paths = self._index.paths(db)
         seen = {id_ for id_, path in paths.items() if self._visible(path)}
         edges = [(to, source) for to, source in rows if source in seen]
-        return edges if self._exists is None else [*edges, *self._edges_past_hidden(db, paths, seen)]
+        return edges if self._exists is None else [*edges, *self._edges_around_hidden(db, paths, seen)]
 
-    def _edges_past_hidden(
+    def _edges_around_hidden(
         self, db: sqlite3.Connection, paths: Mapping[int, str], seen: set[int]
     ) -> Iterator[tuple[int, int]]:
-        """Of links that lead to a file that does not exist for the caller: what they mean to them."""
+        """Yields the edges of links to files that do not exist for the caller, as resolved for them."""
         assert self._exists is not None
         hidden = {id_ for id_, path in paths.items() if not self._exists(path)}
         ids = {path: id_ for id_, path in paths.items()}
         for target, source, to in db.execute("SELECT target, source, target_id FROM links"):
             if to in hidden and source in seen:
-                meant, _ = self._resolved(target, paths[source])
-                if meant is not None and ids[meant] != source:
-                    yield ids[meant], source
+                found, _ = self._resolve(target, paths[source])
+                if found is not None and ids[found] != source:
+                    yield ids[found], source
 
     def _others(self, db: sqlite3.Connection, ids: set[int], *, attachments: bool) -> list[VaultPath]:
         condition = "kind != 'base'" if attachments else f"state != {NAME_ONLY}"
@@ -307,7 +311,7 @@ def _marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> ListP
 def _target(
     db: sqlite3.Connection, key: str, count: int, notes: int, *, limit: int, offset: int = 0
 ) -> UnresolvedTarget:
-    """A target without a file as it is first written, with some of the notes that name it."""
+    """Reads a target without a file as it is first written, and some of the notes that contain it."""
     named = "FROM links JOIN files ON files.id = source WHERE missing = ?"
     first = db.execute(f"SELECT source, seq {named} ORDER BY path, seq LIMIT 1", (key,)).fetchone()
     (target,) = db.execute("SELECT target FROM links WHERE source = ? AND seq = ?", first).fetchone()
@@ -316,11 +320,11 @@ def _target(
 
 
 _IN_LIST: Final = 500
-"""Values in one SQL list, below SQLite's bound on variables."""
+"""Values in one SQL list, below SQLite's limit on variables."""
 
 
 def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:
-    """The notes and canvases with a link that one of these name keys may decide, in order."""
+    """Returns the notes and canvases with a link that one of these name keys may affect, by path."""
     wanted = list(keys)
     found: set[str] = set()
     with index.reading() as db:
@@ -338,7 +342,7 @@ def find_sources_by_name(index: Index, keys: Iterable[str]) -> list[VaultPath]:
 
 
 def find_sources(index: Index, paths: Iterable[str]) -> list[VaultPath]:
-    """The notes and canvases with a link to one of these files, in order."""
+    """Returns the notes and canvases with a link to one of these files, by path."""
     wanted = list(paths)
     found: set[str] = set()
     with index.reading() as db:
@@ -361,7 +365,7 @@ def list_paths_of_kind(index: Index, kind: str) -> list[VaultPath]:
 
 
 def find_notes_with_bases(index: Index) -> list[VaultPath]:
-    """The notes that may hold a ```base block, in order: a fence and the word stand in them."""
+    """Returns the notes that may contain a ```base block, by path: they have a fence and the word."""
     with index.reading() as db:
         rows = db.execute(
             "SELECT files.path FROM words JOIN files ON files.id = words.rowid JOIN texts USING (id)"

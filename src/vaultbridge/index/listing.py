@@ -1,7 +1,7 @@
-"""Lists over the whole vault: tags, properties, tasks, files by time.
+"""Lists tags, properties, tasks and recent files over the whole vault.
 
-Each function is one question in one reading transaction and leaves out what `visible` hides before it counts.
-Searching by words is `search`'s duty.
+Each function is one query in one reading transaction and leaves out what `visible` hides before it counts.
+Searching by words is left to `query.search`.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ NO_LIMIT: Final = -1
 """As a limit: no limit, as in SQL."""
 
 MAX_VALUES: Final = 20
-"""The most values told of one property, the most frequent first."""
+"""The most values listed for one property, most frequent first."""
 
 FEW_TASKS: Final = 2000
-"""Up to so many tasks are collected and sorted: some milliseconds."""
+"""Below this many tasks it is faster to collect and sort them all, which takes some milliseconds."""
 
 LIKE_CHARS: Final = 1000
-"""A longer text is not given to LIKE, which refuses patterns beyond 50,000 bytes."""
+"""Longer texts are not given to LIKE, which refuses patterns of more than 50,000 bytes."""
 
 _TASK: Final = "path, line, status, text, description, fields"
 _LIKE_SPECIAL: Final = re.compile(r"[%_\\]")
@@ -63,7 +63,7 @@ class ListPage(Struct, Generic[T], frozen=True):
 
 
 class TagCount(Struct, frozen=True):
-    """`notes` have the tag or one that lies under it; `occurrences` counts each place it is written."""
+    """`notes` counts notes with the tag or one nested under it, `occurrences` every place it is written."""
 
     name: str
     notes: int
@@ -71,7 +71,7 @@ class TagCount(Struct, frozen=True):
 
 
 class PropertySummary(Struct, frozen=True):
-    """`types` and `values` with the number of notes, the most frequent first."""
+    """`types` and `values` map to the number of notes, most frequent first."""
 
     name: str
     notes: int
@@ -87,7 +87,7 @@ class PropertyValue(Struct, frozen=True):
 
 
 class FoundTask(Struct, frozen=True):
-    """`fields` are the Tasks plugin's, as `markdown.model.Task` has them."""
+    """`fields` are those of the Tasks plugin, as in `markdown.model.Task`."""
 
     path: VaultPath
     line: int
@@ -114,7 +114,7 @@ class FileInfo(Struct, frozen=True):
 
 
 def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]:
-    """Every tag and every tag that others lie under, by name, under its most frequent spelling."""
+    """Returns every tag and parent tag by name, in its most frequent spelling."""
     with index.reading() as db:
         counts = read_counts(index, db, (TAG,), count_tags, visible)
     found: dict[str, list[tuple[int, int, str]]] = {}
@@ -133,7 +133,7 @@ def list_tags(index: Index, *, visible: Visible | None = None) -> list[TagCount]
 def list_notes_with_tag(
     index: Index, name: str, *, nested: bool = True, visible: Visible | None = None
 ) -> list[VaultPath]:
-    """The files with a tag (given with or without `#`), those with a tag under it too unless not `nested`."""
+    """Returns the files with a tag (given with or without `#`) or, if `nested`, a tag nested under it."""
     key = name_key(name.removeprefix("#").rstrip("/"))
     condition = "key = ? OR (key > ? AND key < ?)" if nested else "key = ?"
     values = (key, key + "/", key + "0") if nested else (key,)
@@ -147,7 +147,7 @@ def list_notes_with_tag(
 
 
 def list_properties(index: Index, *, visible: Visible | None = None) -> list[PropertySummary]:
-    """Every property name in use, by name, under its most frequent spelling."""
+    """Returns every property in use by name, in its most frequent spelling."""
     with index.reading() as db:
         if visible is None and totals.are_current(db):
             counts = totals.read(db, PROPERTY, PROPERTY_TYPE)
@@ -174,7 +174,7 @@ def list_properties(index: Index, *, visible: Visible | None = None) -> list[Pro
 def list_property_values(
     index: Index, name: str, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[PropertyValue]:
-    """What each file says under a property name, by path."""
+    """Returns the values of one property, by path."""
     key = name_key(name)
     statement = (
         "SELECT path, name, type, value FROM properties JOIN files ON files.id = file"
@@ -207,29 +207,29 @@ def list_tasks(
     limit: int = 100,
     offset: int = 0,
 ) -> TaskPage:
-    """Tasks, those that are due first, then by path and line.
+    """Returns tasks by due date, then by path and line; those without a due date come last.
 
-    `status` is any, open, done, or the one character between the brackets. `due_before` and `due_after` are
-    dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is one written in the task."""
+    `status` is any, open, done, or the single character between the brackets. `due_before` and `due_after`
+    are dates (`YYYY-MM-DD`) and leave out tasks without one. `tag` is a tag written in the task itself."""
     wanted, wanted_tag = fold_text(text), fold_text(tag.removeprefix("#"))
     conditions, values = _task_conditions(status, path_prefix, due_before, due_after)
     with index.reading() as db:
         if visible is None and not wanted and not wanted_tag:
-            whole = not path_prefix and not due_before and not due_after and totals.are_current(db)
-            counts = _stored_task_counts(db, status) if whole else _task_counts(db, conditions, values)
+            everywhere = not path_prefix and not due_before and not due_after and totals.are_current(db)
+            counts = _stored_task_counts(db, status) if everywhere else _task_counts(db, conditions, values)
             found = _task_page(db, conditions, values, counts, limit, offset)
             total = sum(counts)
         else:
-            fitting = _fitting_tasks(index, db, conditions, values, wanted, wanted_tag, visible)
-            found, total = _read_tasks(db, fitting[offset : offset + limit]), len(fitting)
+            matching = _find_tasks(index, db, conditions, values, wanted, wanted_tag, visible)
+            found, total = _read_tasks(db, matching[offset : offset + limit]), len(matching)
     page = tuple(
-        FoundTask(VaultPath(path), line, mark, whole, description, _decode_json(fields) if fields else {})
-        for path, line, mark, whole, description, fields in found
+        FoundTask(VaultPath(path), line, mark, content, description, _decode_json(fields) if fields else {})
+        for path, line, mark, content, description, fields in found
     )
     return TaskPage(page, total)
 
 
-def _fitting_tasks(
+def _find_tasks(
     index: Index,
     db: sqlite3.Connection,
     conditions: list[str],
@@ -238,9 +238,10 @@ def _fitting_tasks(
     wanted_tag: str,
     visible: Visible | None,
 ) -> list[tuple[int, int]]:
-    """File and number of the tasks that meet the conditions and hold the text and the tag, in order."""
+    """Returns file and number of the tasks that meet the conditions and contain the text and tag, in
+    order."""
     if wanted and len(wanted) <= LIKE_CHARS:
-        # SQLite folds the case of ASCII as we do; other texts are left to the look below.
+        # SQLite folds the case of ASCII as we do; other texts are compared below.
         conditions = [*conditions, f"(text LIKE ? ESCAPE '\\' OR {has_non_ascii('text')})"]
         values = [*values, f"%{_LIKE_SPECIAL.sub(_ESCAPED, wanted)}%"]
     if wanted_tag:
@@ -295,7 +296,7 @@ def _task_conditions(
 
 
 def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
-    """How many tasks of a status have a day, and how many have none."""
+    """Returns how many tasks of a status have a due date, and how many have none, from the totals."""
     dated = undated = 0
     for (_, mark, kind), (count, _) in totals.read(db, TASK).items():
         if (
@@ -308,7 +309,7 @@ def _stored_task_counts(db: sqlite3.Connection, status: str) -> tuple[int, int]:
 
 
 def _task_counts(db: sqlite3.Connection, conditions: list[str], values: list[str]) -> tuple[int, int]:
-    """The same, of those that meet the conditions."""
+    """Counts the same for the tasks that meet the conditions."""
     statement = f"SELECT count(due), count(*) FROM {_selected_tasks(conditions)}"
     (dated, total) = db.execute(statement, values).fetchone()
     return dated, total - dated
@@ -322,23 +323,23 @@ def _task_page(
     limit: int,
     offset: int,
 ) -> list[tuple[Any, ...]]:
-    """Those with a day by an index of the days, the others in the order of the paths: each stops at the end
-    of the page, where one sort of all tasks would read every one."""
+    """Reads dated tasks through the index on due dates, then the others in the order of their paths. Each
+    query stops at the end of the page, where one sort would have to read every task."""
     dated, undated = counts
     more = "".join(f" AND {condition}" for condition in conditions)
-    # The plus keeps SQLite from choosing the index of the statuses, after which it would have to sort.
-    by_day = more.replace("status", "+status")
+    # The plus keeps SQLite from using the index on the status, which would force it to sort.
+    by_due = more.replace("status", "+status")
     found: list[tuple[Any, ...]] = []
     if offset < dated:
         found = db.execute(
             f"SELECT {_TASK} FROM tasks CROSS JOIN files ON files.id = file"
-            f" WHERE due IS NOT NULL{by_day}"
+            f" WHERE due IS NOT NULL{by_due}"
             " ORDER BY due, path, seq LIMIT ? OFFSET ?",
             (*values, limit, offset),
         ).fetchall()
     left = limit - len(found)
     if left and undated:
-        # When there are few, finding them one by one among all notes takes longer than sorting them.
+        # Sorting a few tasks is faster than finding them one by one among all notes.
         order = "tasks CROSS JOIN files" if undated < FEW_TASKS else "files CROSS JOIN tasks"
         found += db.execute(
             f"SELECT {_TASK} FROM {order} ON files.id = file WHERE due IS NULL{more}"
@@ -362,11 +363,11 @@ def list_recent(
     kinds: tuple[str, ...] = ("note", "canvas"),
     visible: Visible | None = None,
 ) -> list[FileInfo]:
-    """The files changed last, the newest first."""
+    """Returns the files that were modified last, newest first."""
     marks = ", ".join("?" * len(kinds))
     found: list[FileInfo] = []
     with index.reading() as db:
-        # Not by the kind, of which there may be a hundred thousand: in the order that was asked for.
+        # The plus keeps SQLite from using the index on the kind, which may match 100,000 files.
         rows = db.execute(
             f"SELECT path, kind, size, mtime_ns FROM files WHERE +kind IN ({marks})"
             " ORDER BY mtime_ns DESC, path",
@@ -381,7 +382,7 @@ def list_recent(
 
 
 def has_non_ascii(column: str) -> str:
-    """An SQL condition: the text has characters whose other spellings SQLite does not know."""
+    """Returns an SQL condition: the text has non-ASCII characters, whose case SQLite cannot fold."""
     return f"length({column}) != length(CAST({column} AS BLOB))"
 
 
@@ -392,7 +393,7 @@ def read_counts(
     counter: Callable[..., None],
     visible: Visible | None,
 ) -> Counts:
-    """As stored, or counted now: for somebody who may not see all, and before the first build has ended."""
+    """Reads the stored counts, or counts now for a caller with a restricted view or during a first build."""
     if visible is None and totals.are_current(db):
         return totals.read(db, *whats)
     counts = Counts()

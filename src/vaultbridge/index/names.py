@@ -1,11 +1,11 @@
-"""Finding the file a person or an assistant means, however they name it.
+"""Finds the file that a person or an assistant means, however they name it.
 
-In order: the exact path, the path without `.md`, another case or Unicode form, what a wikilink of that text
-would find, an alias, the same words with other accents, dashes or underscores. The first step that finds
-something decides; more than one file at that step is told, not guessed. When none does, the closest names
-are offered.
+The steps, in order: the exact path, the path without `.md`, another case or Unicode form, what a wikilink
+with that text would find, an alias, the same words with other accents, dashes or underscores. The first step
+that finds something decides. If it finds several files, the answer lists them instead of guessing. If no step
+finds anything, the answer offers the most similar names.
 
-This is not how links resolve (`links.resolve`): aliases never resolve a link.
+Links resolve differently (`links.resolve`): an alias never resolves a link.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ How = Literal["path", "extension", "case", "link", "alias", "title"]
 Visible = Callable[[str], bool]
 
 CLOSEST: Final = 5
-"""Names offered when none fits: what a person can choose from at a glance."""
+"""Names offered when none matches: as many as a person can choose from at a glance."""
 
 CANDIDATES: Final = 60
-"""Names compared letter by letter, after a count of shared letter groups has chosen them."""
+"""Names compared letter by letter: those that share the most letter groups."""
 
 GRAM_HITS: Final = 2000
-"""Places of one group of letters that are counted: a more common one tells names apart badly anyway."""
+"""The most occurrences counted of one letter group: a more common group hardly tells names apart."""
 
 MIN_SIMILARITY: Final = 0.5
-"""Names less alike than this (0 to 1) are no help."""
+"""Names less similar than this (0 to 1) are not offered."""
 
 NAME_CHARS: Final = 400
-"""What is looked at of a name that was not found: longer ones are pasted text."""
+"""How much of a name is compared for similarity: anything longer is pasted text."""
 
 
 class NameMatch(Struct, frozen=True):
@@ -48,13 +48,13 @@ class NameMatch(Struct, frozen=True):
 
 
 class AmbiguousMatch(Struct, frozen=True):
-    """All fit equally well; sorted."""
+    """All candidates match equally well; sorted."""
 
     candidates: tuple[VaultPath, ...]
 
 
 class NotFound(Struct, frozen=True):
-    """`closest` are names a person may have meant, the most alike first."""
+    """`closest` are names that may have been meant, most similar first."""
 
     closest: tuple[VaultPath, ...]
 
@@ -63,15 +63,15 @@ LookupResult: TypeAlias = NameMatch | AmbiguousMatch | NotFound
 
 
 class NameLookup:
-    """Forgiving lookup over all files of an index, attachments included. Any thread may use it."""
+    """Lenient lookup over all files of an index, including attachments. Any thread may use it."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
-        self._likeness: _SimilarNames | None = None
+        self._similar: _SimilarNames | None = None
 
     def find(self, name: str, *, source: str = "", visible: Visible | None = None) -> LookupResult:
-        """The file meant by `name`. With a `source` note, a bare name prefers what lies near it, as a link
-        there would; without one, a name in several folders is told as such."""
+        """Finds the file that `name` means. With a `source` note, a bare name prefers files near it, as a
+        link there would; without one, a name found in several folders is ambiguous."""
         wanted = _strip_wrapping(name)
         with self._index.reading() as db:
             table = _VisibleTable(self._index.table(db), visible)
@@ -94,14 +94,14 @@ class NameLookup:
     def _closest(self, db: sqlite3.Connection, wanted: str, visible: Visible | None) -> tuple[VaultPath, ...]:
         (version,) = db.execute("SELECT value FROM meta WHERE name = 'files_version'").fetchone()
         (generation,) = db.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
-        likeness = self._likeness
-        if likeness is None or likeness.made_for != (version, generation):
-            likeness = self._likeness = _SimilarNames(db, (version, generation))
-        return likeness.closest(wanted[:NAME_CHARS], visible)
+        similar = self._similar
+        if similar is None or similar.version != (version, generation):
+            similar = self._similar = _SimilarNames(db, (version, generation))
+        return similar.closest(wanted[:NAME_CHARS], visible)
 
 
 def _strip_wrapping(name: str) -> str:
-    """The name without what people wrap around it: blanks, link brackets, a display text, a leading slash."""
+    """Removes what people wrap around a name: blanks, link brackets, a display text, a leading slash."""
     import unicodedata
 
     text = unicodedata.normalize("NFC", name.strip())
@@ -111,7 +111,7 @@ def _strip_wrapping(name: str) -> str:
 
 
 class _VisibleTable:
-    """The table of files as far as the caller may see it."""
+    """The table of files, limited to those the caller may see."""
 
     def __init__(self, table: FileTable, visible: Visible | None) -> None:
         self._table = table
@@ -134,7 +134,7 @@ class _VisibleTable:
             return []
         if source:
             return [found.path, *found.others]
-        # Without a place to stand, nothing makes one folder better than another.
+        # Without a source note, no folder is nearer than another.
         ending = name_key(file_name(found.path))
         link = name_key(target)
         fitting = [
@@ -152,7 +152,7 @@ def _find_by_alias(db: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
-    """Files whose name, or whose whole path, is made of the same words."""
+    """Finds files whose name or whole path consists of the same words."""
     asked = split_words(wanted)
     if asked and asked[-1] == "md":
         asked = asked[:-1]
@@ -172,19 +172,20 @@ def _find_by_title(db: sqlite3.Connection, wanted: str) -> list[str]:
 
 
 class _SimilarNames:
-    """All names and aliases as one folded text, to count shared groups of letters without a loop per name."""
+    """All names and aliases as one folded text, so that shared letter groups are counted without a loop over
+    the names."""
 
-    def __init__(self, db: sqlite3.Connection, made_for: tuple[int, int]) -> None:
-        self.made_for = made_for
+    def __init__(self, db: sqlite3.Connection, version: tuple[int, int]) -> None:
+        self.version = version
         rows = db.execute("SELECT path FROM files ORDER BY path").fetchall()
         aliases = db.execute(
             "SELECT name, path FROM aliases JOIN files ON files.id = aliases.file"
         ).fetchall()
         self._paths = [path for (path,) in rows] + [path for _, path in aliases]
-        shown = [path.rpartition(".")[0] or path for (path,) in rows] + [
+        names = [path.rpartition(".")[0] or path for (path,) in rows] + [
             name.replace("\n", " ") for name, _ in aliases
         ]
-        self._folded = fold_text("\n".join(shown))
+        self._folded = fold_text("\n".join(names))
         self._starts = [0]
         for line in self._folded.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
@@ -193,33 +194,33 @@ class _SimilarNames:
         import difflib
 
         folded = fold_text(wanted).removesuffix(".md")
-        counts = self._shared(folded)
+        counts = self._count_shared_groups(folded)
         matcher = difflib.SequenceMatcher(autojunk=False)
         matcher.set_seq2(folded)
         best: dict[str, float] = {}
-        looked_at = 0
+        compared = 0
         for line, _ in counts.most_common():
             path = self._paths[line]
             if visible is not None and not visible(path):
                 continue
-            looked_at += 1
-            if looked_at > CANDIDATES:
+            compared += 1
+            if compared > CANDIDATES:
                 break
             name = self._folded[self._starts[line] : self._starts[line + 1] - 1]
             forms = {name, name.rpartition("/")[2]}
-            likeness = 0.0
+            similarity = 0.0
             for form in forms:
                 matcher.set_seq1(form)
                 if matcher.real_quick_ratio() >= MIN_SIMILARITY:
-                    likeness = max(likeness, matcher.ratio())
-            if likeness >= max(MIN_SIMILARITY, best.get(path, 0.0)):
-                best[path] = likeness
+                    similarity = max(similarity, matcher.ratio())
+            if similarity >= max(MIN_SIMILARITY, best.get(path, 0.0)):
+                best[path] = similarity
         ordered = sorted(best, key=lambda path: (-best[path], len(path), path))
         return tuple(VaultPath(path) for path in ordered[:CLOSEST])
 
-    def _shared(self, folded: str) -> Counter[int]:
-        """How many groups of letters each name shares with the one asked for, short names first among
-        equals."""
+    def _count_shared_groups(self, folded: str) -> Counter[int]:
+        """Counts the letter groups that each name shares with the wanted one; of equal names the shorter
+        comes first."""
         width = 3 if len(folded) > 5 else 2 if len(folded) > 2 else 1
         counts: Counter[int] = Counter()
         for gram in {folded[at : at + width] for at in range(len(folded) - width + 1)}:
@@ -232,7 +233,7 @@ class _SimilarNames:
                 lines.add(line)
                 at = self._folded.find(gram, self._starts[line + 1])
             counts.update(lines)
-        # Long names share more by chance.
+        # Long names share more groups by chance.
         for line in counts:
             counts[line] = counts[line] * 1000 - (self._starts[line + 1] - self._starts[line])
         return counts

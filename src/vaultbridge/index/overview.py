@@ -1,7 +1,7 @@
-"""One page at a time of what a vault holds: files and folders in order, problems, doubles, conflict copies.
+"""Lists what a vault holds, a page at a time: files, folders, problems, duplicate names, conflict copies.
 
-What `visible` hides is left out before it is counted. Where everything may be seen the stored totals and the
-order of an index give a page without a look at the rest; where not, all paths are looked at.
+What `visible` hides is left out before it is counted. For a caller who may see everything, the stored totals
+and an SQL index give a page without reading the rest; for others all paths are read.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class FoundProblem(Struct, frozen=True):
 
 
 def count_by_kind(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
-    """How many files there are of each kind."""
+    """Counts the files of each kind."""
     with index.reading() as db:
         counts = read_counts(index, db, (FILE,), count_files, visible)
     return {name: count for (what, _, name), (count, _) in counts.items() if what == FILE}
 
 
 def count_by_folder(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
-    """Every folder with a file beneath it, "" for the top, with how many, by path."""
+    """Counts the files in each folder and its subfolders, by path; "" is the vault itself."""
     with index.reading() as db:
         counts = read_counts(index, db, (FOLDER,), count_files, visible)
     return {key: places for (what, key, _), (_, places) in sorted(counts.items()) if what == FOLDER}
@@ -61,13 +61,13 @@ def list_files(
     offset: int = 0,
     visible: Visible | None = None,
 ) -> ListPage[IndexedFile]:
-    """Files, or those beneath a folder, of one kind, and with a path beyond `after`, in order."""
+    """Lists files, optionally in a folder and its subfolders, of one kind, or with a path after `after`."""
     conditions, values = [], list[Any]()
     if folder:
         conditions.append("path > ? AND path < ?")
         values += [folder + "/", folder + "0"]
     if kind:
-        # Most files are notes: sorting all of them takes longer than leaving some others out on the way.
+        # Most files are notes: skipping the others on the way is faster than sorting all notes.
         conditions.append("+kind = ?" if kind == "note" and order != "path" else "kind = ?")
         values.append(kind)
     if after:
@@ -88,8 +88,8 @@ def list_files(
 def find_files(
     index: Index, pattern: str, fits: Visible, folder: str = "", *, visible: Visible | None = None
 ) -> list[IndexedFile]:
-    """The files that `fits` accepts, by path. `pattern` is the glob it was made of: what each fitting path
-    must contain is looked for first, by SQLite."""
+    """Returns the files that `fits` accepts, by path. `pattern` is the glob that `fits` was made from: its
+    longest literal part lets SQLite choose the candidates."""
     conditions, values = ["path > ? AND path < ?"] if folder else [], list[Any]()
     if folder:
         values += [folder + "/", folder + "0"]
@@ -104,7 +104,8 @@ def find_files(
 
 
 def list_shallow_paths(index: Index, folder: str, depth: int, *, visible: Visible | None = None) -> list[str]:
-    """The files at most `depth` levels below a folder, by path; `depth` becomes a pattern of that length."""
+    """Returns the files at most `depth` levels below a folder, by path. The length of the SQL pattern grows
+    with `depth`."""
     levels = depth + (folder.count("/") + 1 if folder else 0)
     condition = "path NOT GLOB ?"
     values: list[Any] = ["*" + "/*" * levels]
@@ -117,7 +118,7 @@ def list_shallow_paths(index: Index, folder: str, depth: int, *, visible: Visibl
 
 
 def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> dict[str, int]:
-    """How many problems there are of each code."""
+    """Counts the problems of each code."""
     with index.reading() as db:
         counts = read_counts(index, db, (PROBLEM,), count_problems, visible)
     return {key: count for (_, key, _), (count, _) in counts.items()}
@@ -126,7 +127,7 @@ def count_problems_by_code(index: Index, *, visible: Visible | None = None) -> d
 def list_problems(
     index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[FoundProblem]:
-    """What the parser complained about, by path and in each note's own order."""
+    """Lists what the parser found wrong, by path and in the order of each note."""
     statement = (
         "SELECT path, code, message, line FROM problems JOIN files ON files.id = file ORDER BY path, seq"
     )
@@ -143,7 +144,7 @@ def list_problems(
 def find_duplicates(
     index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[tuple[VaultPath, ...]]:
-    """Notes that share a name, so that a bare link to it is ambiguous; each group sorted."""
+    """Returns groups of notes that share a name, so that a bare link to it is ambiguous; each sorted."""
     with index.reading() as db:
         if visible is None and totals.are_current(db):
             marked = totals.list_marked(db, totals.DUPLICATE, limit, offset)
@@ -165,7 +166,7 @@ def _named(db: Any, key: str) -> tuple[VaultPath, ...]:
 def find_conflicts(
     index: Index, *, limit: int = NO_LIMIT, offset: int = 0, visible: Visible | None = None
 ) -> ListPage[tuple[VaultPath, Conflict]]:
-    """Copies that a cloud service made, by path."""
+    """Returns the conflict copies that a cloud service made, by path."""
     with index.reading() as db:
         if visible is None and totals.are_current(db):
             marked = totals.list_marked(db, totals.CONFLICT, limit, offset)
@@ -173,6 +174,6 @@ def find_conflicts(
             return ListPage(rows, totals.count_marked(db, totals.CONFLICT))
         paths = [path for path in sorted(index.paths(db).values()) if visible is None or visible(path)]
     beside = frozenset(paths)
-    looked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
-    found = [(path, conflict) for path, conflict in looked if conflict is not None]
+    checked = ((VaultPath(path), detect_conflict(VaultPath(path), beside)) for path in paths)
+    found = [(path, conflict) for path, conflict in checked if conflict is not None]
     return ListPage(tuple(take_page(found, limit=limit, offset=offset)), len(found))

@@ -1,17 +1,16 @@
-"""Running totals: counts and short lists over the whole vault, stored and exact, so that no answer walks it.
+"""Counts what a vault holds and stores the totals, so that no answer has to walk the whole vault.
 
-`totals` holds what `counts` counts. `marks` holds the names of what stands out: notes without backlinks or
-without links, conflict copies, note names that stand twice. Both change in the transaction that changes what
-they are made of, and only where the result differs: another paragraph in a note writes nothing here.
+The first half counts files by kind and folder, tags, properties, tasks, links and problems. One set of rules
+serves three uses: a single file, when it changes; everything, after a first build; and everything except
+hidden files, for a caller who may not see them.
 
-While a first build fills the other tables nothing is kept; its end counts everything once (`rebuild`). Until
-then, and for a caller who may not see everything, questions count for themselves.
+The second half keeps the stored results exact. The table `totals` holds the counts. The table `marks` lists
+what stands out: notes without backlinks or without links, conflict copies, note names used twice. Both change
+in the same transaction as the rows they are counted from, and only where the result differs: another
+paragraph in a note writes nothing here.
 
-Counting what the notes of a vault say: files by kind and folder, tags, properties, tasks, links, problems.
-
-One set of rules for three uses: the share of a single file, when it changes; everything, after a first build;
-and everything but some hidden files, for a caller who may not see all. Which counts are stored, and when they
-change, is `totals`' duty.
+During a first build nothing is stored; `rebuild` counts everything once at its end. Until then, and for a
+caller who may not see everything, queries count for themselves.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ PROBLEM: Final = "problem"
 DATED: Final = "dated"
 
 VALUE_CHARS: Final = 200
-"""The longest property value that is counted. Counts are for showing the most frequent values; a longer text
-hardly stands in two notes, and each would be stored twice more."""
+"""The longest property value that is counted. Counts serve to show the most frequent values; a longer text
+hardly ever occurs in two notes, and each would be stored twice more."""
 
 Count = tuple[str, str, str]
 """What is counted, its key, and its name.
@@ -64,7 +63,7 @@ _decode_json = msgspec.json.Decoder().decode
 
 
 class Counts(dict[Count, tuple[int, int]]):
-    """How often, and in how many places: the second number means what `Count` says of its kind."""
+    """Two numbers for each `Count`: how often, and in how many places (see the table above)."""
 
     def add(self, what: str, key: str, name: str, count: int = 1, places: int = 0) -> None:
         at = (what, key, name)
@@ -73,7 +72,7 @@ class Counts(dict[Count, tuple[int, int]]):
 
 
 def count_all(db: sqlite3.Connection) -> Counts:
-    """Of the whole vault."""
+    """Counts the whole vault."""
     counts = Counts()
     for counter in _COUNTERS:
         counter(db, counts)
@@ -81,7 +80,7 @@ def count_all(db: sqlite3.Connection) -> Counts:
 
 
 def count_file(db: sqlite3.Connection, file: int) -> Counts:
-    """The share of one file."""
+    """Counts what one file contributes."""
     counts = Counts()
     for counter in _COUNTERS:
         counter(db, counts, only=file)
@@ -110,7 +109,7 @@ def count_files(
 def count_tags(
     db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
 ) -> None:
-    """A note counts once for a tag and for each that it lies under, by the spelling that comes first."""
+    """Counts a note once for a tag and once for each parent tag, under the spelling that comes first."""
     holders: dict[str, set[int]] = {}
     for key, file, name, count in _rows(db, "key, file, name, count FROM tags", "file", only, order="key"):
         if file in hidden:
@@ -119,10 +118,10 @@ def count_tags(
         while at >= 0:
             at = key.find("/", at + 1)
             part = key if at < 0 else key[:at]
-            # Keys and names are of one length but for rare letters; then the key serves as name.
-            shown = name[: len(part)] if len(name) == len(key) else part
+            # Folding changes the length of a few rare letters; then the key serves as the name.
+            spelling = name[: len(part)] if len(name) == len(key) else part
             holding = holders.setdefault(part, set())
-            counts.add(TAG, part, shown, file not in holding, count)
+            counts.add(TAG, part, spelling, file not in holding, count)
             holding.add(file)
 
 
@@ -151,11 +150,11 @@ def count_tasks(
 def count_missing(
     db: sqlite3.Connection, counts: Counts, *, only: int | None = None, hidden: Collection[int] = NONE_HIDDEN
 ) -> None:
-    """Links that name no file. A hidden file does not exist, so a link to it is one of them."""
-    noted: set[tuple[str, int]] = set()
+    """Counts links to files that do not exist. For the caller, a hidden file does not exist."""
+    counted: set[tuple[str, int]] = set()
     for source, key in _missing(db, only, hidden):
-        counts.add(MISSING, "", key, 1, (key, source) not in noted)
-        noted.add((key, source))
+        counts.add(MISSING, "", key, 1, (key, source) not in counted)
+        counted.add((key, source))
 
 
 def _missing(db: sqlite3.Connection, only: int | None, hidden: Collection[int]) -> Iterator[tuple[int, str]]:
@@ -181,7 +180,7 @@ _COUNTERS: Final = (count_files, count_tags, count_properties, count_tasks, coun
 def _rows(
     db: sqlite3.Connection, columns: str, owner: str, only: int | None, *, order: str = ""
 ) -> Iterator[tuple[Any, ...]]:
-    """`columns` of a table, of all files or of the one that `owner` names."""
+    """Selects `columns` for all files, or for the one whose id is in the column `owner`."""
     ordered = f" ORDER BY {order}" if order else ""
     if only is None:
         return db.execute(f"SELECT {columns}{ordered}")
@@ -193,29 +192,29 @@ ORPHAN: Final = "orphan"
 DEAD_END: Final = "dead end"
 DUPLICATE: Final = "duplicate"
 CONFLICT: Final = "conflict"
-"""`marks.what`. The name is a path; for a duplicate it is the key that several notes have in common."""
+"""Values of `marks.what`. The name is a path; for a duplicate it is the key that several notes share."""
 
 SUM: Final = "sum"
-"""`totals.what` of the sums over SUMMED, by what is summed: its numbers under "", and how many rows it has
-under `rows`."""
+"""The value of `totals.what` for sums over SUMMED. The key says what is summed; the name "" has the sums and
+the name `rows` the number of rows."""
 
 _ROWS: Final = "rows"
 
 SUMMED: Final = frozenset({MISSING})
-"""What has as many rows as a vault has names, so that even adding up what is stored would take long."""
+"""Counts with as many rows as the vault has names: even adding up the stored ones would take too long."""
 
 _NUMBERED_FIRST: Final = " 1"
 """A file `Name 1` decides whether `Name 2` is a conflict copy: see `cloud.detect_conflict`."""
 
 
 def are_current(db: sqlite3.Connection) -> bool:
-    """Whether the totals are those of this moment: not before the end of a first build."""
+    """Whether the stored totals can be used: not before the end of a first build."""
     (state,) = db.execute("SELECT value FROM meta WHERE name = 'state'").fetchone()
     return bool(state == "ready")
 
 
 def rebuild(db: sqlite3.Connection) -> None:
-    """Count everything anew."""
+    """Count everything from scratch."""
     db.execute("DELETE FROM totals")
     db.execute("DELETE FROM marks")
     counts = count_all(db)
@@ -245,12 +244,12 @@ def rebuild(db: sqlite3.Connection) -> None:
     conflicts = ((path, detect_conflict(VaultPath(path), paths)) for path in sorted(paths))
     db.executemany(
         "INSERT INTO marks VALUES (?, ?, ?)",
-        ((CONFLICT, path, _encoded(found)) for path, found in conflicts if found is not None),
+        ((CONFLICT, path, _encode_conflict(found)) for path, found in conflicts if found is not None),
     )
 
 
 def read(db: sqlite3.Connection, *whats: str) -> Counts:
-    """Everything that is counted under these. Ask `are_current` first."""
+    """Returns all counts of these kinds. Call `are_current` first."""
     rows = db.execute(f"SELECT * FROM totals WHERE what IN ({', '.join('?' * len(whats))})", whats)
     return Counts({(what, key, name): (count, places) for what, key, name, count, places in rows})
 
@@ -258,7 +257,7 @@ def read(db: sqlite3.Connection, *whats: str) -> Counts:
 def list_frequent(
     db: sqlite3.Connection, what: str, key: str, *, limit: int = -1, offset: int = 0
 ) -> Iterator[tuple[str, int, int]]:
-    """Name, count and places of what one key has, the most frequent first. Ask `are_current` first."""
+    """Returns name, count and places of one key's rows, most frequent first. Call `are_current` first."""
     return db.execute(
         "SELECT name, count, places FROM totals WHERE what = ? AND key = ?"
         " ORDER BY count DESC, name LIMIT ? OFFSET ?",
@@ -273,20 +272,20 @@ class Sum(Struct, frozen=True):
 
 
 def read_sum(db: sqlite3.Connection, what: str) -> Sum:
-    """All that is counted under this, together; `what` is one of SUMMED. Ask `are_current` first."""
+    """Returns the sum over all rows of a kind in SUMMED. Call `are_current` first."""
     counts = read(db, SUM)
     rows, _ = counts.get((SUM, what, _ROWS), (0, 0))
     return Sum(rows, *counts.get((SUM, what, ""), (0, 0)))
 
 
 def list_marked(db: sqlite3.Connection, what: str, limit: int, offset: int) -> list[tuple[str, str]]:
-    """Name and what is noted of it, by name. Ask `are_current` first."""
+    """Returns names and details of the marks of one kind, by name. Call `are_current` first."""
     statement = "SELECT name, about FROM marks WHERE what = ? ORDER BY name LIMIT ? OFFSET ?"
     return db.execute(statement, (what, limit, offset)).fetchall()
 
 
 def count_marked(db: sqlite3.Connection, what: str) -> int:
-    """How many there are. Ask `are_current` first."""
+    """Counts the marks of one kind. Call `are_current` first."""
     (count,) = db.execute("SELECT count(*) FROM marks WHERE what = ?", (what,)).fetchone()
     return int(count)
 
@@ -295,12 +294,12 @@ def decode_conflict(about: str) -> Conflict:
     return json.decode(about, type=Conflict)
 
 
-def _encoded(conflict: Conflict) -> str:
+def _encode_conflict(conflict: Conflict) -> str:
     return json.encode(conflict).decode()
 
 
 class _File(Struct, frozen=True):
-    """What one file adds to the totals, and what its marks and those of others depend on."""
+    """What one file adds to the totals, and what its own marks and those of other files depend on."""
 
     path: str
     key: str
@@ -310,20 +309,20 @@ class _File(Struct, frozen=True):
 
 
 class Totals:
-    """The totals within one transaction. Tell it of each file before its rows change, and `flush` at the
-    end: what a file adds is then taken out as it was and put in as it is."""
+    """Updates the totals within one transaction. Call `touch` before a file's rows change and `flush` at the
+    end: it subtracts what each file added before and adds what it adds now."""
 
-    __slots__ = ("_before", "_db", "_kept")
+    __slots__ = ("_before", "_current", "_db")
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
-        self._kept = are_current(db)
+        self._current = are_current(db)
         self._before: dict[int, _File | None] = {}
 
     def touch(self, id_: int) -> None:
-        """The rows of this file, or of links in it, are about to change."""
-        if self._kept and id_ not in self._before:
-            self._before[id_] = self._look(id_)
+        """Record a file whose rows, or whose links' rows, are about to change."""
+        if self._current and id_ not in self._before:
+            self._before[id_] = self._read_file(id_)
 
     def flush(self) -> None:
         if not self._before:
@@ -331,9 +330,9 @@ class Totals:
         delta = Counts()
         moved: set[str] = set()
         names: set[str] = set()
-        concerned = set(self._before)
+        affected = set(self._before)
         for id_, before in self._before.items():
-            after = self._look(id_)
+            after = self._read_file(id_)
             for one, sign in ((before, -1), (after, 1)):
                 if one is not None:
                     for at, (count, places) in one.counts.items():
@@ -343,15 +342,15 @@ class Totals:
                 moved.update(path for path in (was, now) if path)
                 names.update(one.key for one in (before, after) if one is not None)
             targets = (one.targets if one else frozenset[int]() for one in (before, after))
-            concerned.update(next(targets) ^ next(targets))
+            affected.update(next(targets) ^ next(targets))
         self._before.clear()
-        self._sum(delta)
+        self._add_sums(delta)
         self._write(delta)
-        self._mark_links(concerned, moved)
+        self._mark_links(affected, moved)
         self._mark_names(names)
         self._mark_conflicts(moved)
 
-    def _look(self, id_: int) -> _File | None:
+    def _read_file(self, id_: int) -> _File | None:
         row = self._db.execute("SELECT path, key, kind FROM files WHERE id = ?", (id_,)).fetchone()
         if row is None:
             return None
@@ -362,8 +361,8 @@ class Totals:
         path, key, kind = row
         return _File(path, key, kind, count_file(self._db, id_), frozenset(to for (to,) in targets))
 
-    def _sum(self, delta: Counts) -> None:
-        """Add to the changes what they change in the sums."""
+    def _add_sums(self, delta: Counts) -> None:
+        """Add to the delta what it changes in the sums."""
         for at, amounts in list(delta.items()):
             if at[0] in SUMMED and amounts != (0, 0):
                 statement = "SELECT count, places FROM totals WHERE what = ? AND key = ? AND name = ?"
@@ -385,7 +384,7 @@ class Totals:
         )
 
     def _mark(self, what: str, name: str, about: str | None) -> None:
-        """`about` None: the mark no longer holds."""
+        """Set a mark, or remove it when `about` is None."""
         if about is None:
             self._db.execute("DELETE FROM marks WHERE what = ? AND name = ?", (what, name))
         else:
@@ -421,13 +420,13 @@ class Totals:
 
     def _mark_conflicts(self, moved: Iterable[str]) -> None:
         beside = _Paths(self._db)
-        concerned = {path for changed in moved for path in (changed, *self._copies(changed))}
-        for path in concerned:
+        affected = {path for changed in moved for path in (changed, *self._copies(changed))}
+        for path in affected:
             found = detect_conflict(VaultPath(path), beside) if path in beside else None
-            self._mark(CONFLICT, path, None if found is None else _encoded(found))
+            self._mark(CONFLICT, path, None if found is None else _encode_conflict(found))
 
     def _copies(self, path: str) -> Iterator[str]:
-        """Files whose names say that they may be copies of this one: it, a blank or a hyphen, and more."""
+        """Returns files that may be copies of this one: its name, then a blank or a hyphen, then more."""
         folder, slash, name = path.rpartition("/")
         stem = name.rpartition(".")[0] or name
         for base in {stem, stem.removesuffix(_NUMBERED_FIRST)}:
@@ -441,7 +440,7 @@ class Totals:
 
 
 class _Paths:
-    """The vault's paths, for `in`."""
+    """Answers `path in paths` from the database."""
 
     __slots__ = ("_db",)
 

@@ -1,7 +1,7 @@
-"""What one file puts into the index: from bytes to rows, without touching the index.
+"""Turns the bytes of one file into rows for the index, without touching the index. No I/O, no clock.
 
-Runs in the worker processes of a first build and in the process itself for a few files; both must give the
-same, or an incremental index would not equal a rebuilt one. No I/O, no clock.
+This runs in the child processes of a first build, and in the process itself for a few files. Both must give
+the same rows, or an updated index would not equal a rebuilt one.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _KIND_SHIFT: Final = 1
 _KINDS: Final[tuple[LinkKind, ...]] = ("wiki", "markdown", "property", "canvas")
 
 PROPERTY_JSON_CHARS: Final = 64 * 1024
-"""A longer property value is kept as null for queries (the note itself still has it)."""
+"""Longer property values are null to queries (the note itself still has them)."""
 
 PROPERTY_DEPTH: Final = 64
-"""Deeper values of a property that must be made storable are left out: it is done by recursion."""
+"""Deeper values are left out when a property must be made storable, which is done by recursion."""
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _DATETIME: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?")
@@ -53,8 +53,9 @@ _encode_json = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Rows(Struct, array_like=True):
-    """Everything of one file, ready to insert. `body` is None when the full-text table can take `text` as it
-    is; `text` is None when the content is not kept (too large, not downloaded)."""
+    """The rows of one file, ready to insert. `body` is None when the full-text table can take `text` as it
+    is;
+    `text` is None when the content is not stored (too large, not downloaded)."""
 
     hash: str
     text: str | None
@@ -70,7 +71,7 @@ class Rows(Struct, array_like=True):
 
 
 def encode_note(note: Note) -> bytes:
-    """As MessagePack without the fields' names: less than half the size."""
+    """Encodes a note as MessagePack without field names, which takes less than half the space."""
     properties = None if note.properties is None else astuple(note.properties)
     lists = (note.headings, note.tags, note.links, note.tasks, note.blocks, note.callouts, note.footnotes)
     return _encode(
@@ -114,9 +115,9 @@ def decode_link_kind(flags: int) -> LinkKind:
 
 
 def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
-    """The rows of a note or canvas."""
+    """Parses a note or canvas into rows."""
     if len(data) > NOTE_PARSE_BYTES:
-        message = f"The file has {len(data)} bytes; content above {NOTE_PARSE_BYTES} is not searched."
+        message = f"The file has {len(data)} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return build_rows(Note(problems=(Problem("too-large", message),)), None, hash_)
     decoded = decode(data)
     text = replace_surrogates(decoded.text)
@@ -124,7 +125,7 @@ def parse_rows(kind: str, data: bytes, hash_: str) -> Rows:
         from vaultbridge.canvas.parse import parse_canvas
 
         note = parse_canvas(text)
-        return build_rows(_with_problems(note, decoded.problems), _readable_json(text), hash_)
+        return build_rows(_with_problems(note, decoded.problems), _decode_escapes(text), hash_)
     else:
         from vaultbridge.markdown.parse import parse
 
@@ -136,11 +137,11 @@ def _with_problems(note: Note, problems: tuple[Problem, ...]) -> Note:
     return msgspec.structs.replace(note, problems=(*problems, *note.problems)) if problems else note
 
 
-def _readable_json(text: str) -> str:
-    """A canvas as it is searched: line for line the file, with the escapes in its strings read, so that
-    words are words. A line end within a card's text becomes a blank, which keeps the lines' numbers."""
+def _decode_escapes(text: str) -> str:
+    """Returns a canvas in the form that is searched: the file line by line, with the escapes in its strings
+    decoded so that words are words. A line end within a card becomes a blank, so line numbers stay right."""
 
-    def read(match: re.Match[str]) -> str:
+    def decode_escape(match: re.Match[str]) -> str:
         if match[1]:
             codes = match[0].replace("\\u", " ").split()
             units = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
@@ -151,7 +152,7 @@ def _readable_json(text: str) -> str:
             )
         return match[0][1] if match[0][1] in '"\\/' else " "
 
-    return _JSON_ESCAPE.sub(read, text)
+    return _JSON_ESCAPE.sub(decode_escape, text)
 
 
 _JSON_ESCAPE: Final = re.compile(r"((?:\\u[0-9a-fA-F]{4})+)|\\[^u\r\n]")
@@ -161,15 +162,15 @@ def build_rows(note: Note, text: str | None, hash_: str) -> Rows:
     try:
         return _build_rows(note, text, hash_)
     except (OverflowError, UnicodeEncodeError, TypeError, RecursionError):
-        # YAML can say more than MessagePack and SQLite can hold: huge numbers, lone surrogates by escapes.
-        return _build_rows(_storable_note(note), text, hash_)
+        # YAML can express what MessagePack and SQLite cannot store: huge numbers, escaped lone surrogates.
+        return _build_rows(_make_note_make_storable(note), text, hash_)
 
 
-def _storable_note(note: Note) -> Note:
+def _make_note_make_storable(note: Note) -> Note:
     properties = note.properties
     if properties is not None:
         values = {
-            replace_surrogates(str(name)): _storable(value) for name, value in properties.values.items()
+            replace_surrogates(str(name)): _make_storable(value) for name, value in properties.values.items()
         }
         properties = msgspec.structs.replace(properties, values=values)
     aliases = tuple(map(replace_surrogates, note.aliases))
@@ -188,18 +189,20 @@ def _storable_note(note: Note) -> Note:
     return msgspec.structs.replace(note, properties=properties, aliases=aliases, tags=tags, links=links)
 
 
-def _storable(value: Any, depth: int = 0) -> Any:
+def _make_storable(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 63:
-        # Obsidian's numbers are JavaScript's.
+        # Obsidian's numbers are those of JavaScript.
         return float(value) if value.bit_length() < 1024 else None
     if depth >= PROPERTY_DEPTH:
         return None
     if isinstance(value, list):
-        return [_storable(item, depth + 1) for item in value]
+        return [_make_storable(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {replace_surrogates(str(name)): _storable(item, depth + 1) for name, item in value.items()}
+        return {
+            replace_surrogates(str(name)): _make_storable(item, depth + 1) for name, item in value.items()
+        }
     return value if isinstance(value, bool | int | float | None) else str(value)
 
 
@@ -224,14 +227,14 @@ def _build_rows(note: Note, text: str | None, hash_: str) -> Rows:
 
 
 def join_heads(note: Note) -> str:
-    """The words that weigh more than the body's: headings, tags and aliases."""
+    """Returns the words that rank higher than those in the body: headings, tags and aliases."""
     return separate_words(
         "\n".join([*(h.text for h in note.headings), *(tag.name for tag in note.tags), *note.aliases]),
     )
 
 
 def collect_terms(rows: Rows, path: str) -> set[str]:
-    """The words that these rows put into the full-text table."""
+    """Returns the words that these rows put into the full-text table."""
     found = set(WORD.findall(separate_words(path)))
     found.update(WORD.findall(rows.heads))
     if rows.text is not None:
@@ -247,7 +250,7 @@ def _link_row(link: Link) -> tuple[int, int, str, str, str, str | None, str | No
 
 
 def _tag_rows(note: Note) -> list[tuple[str, str, int]]:
-    """One row a tag; the name is the first that the note writes."""
+    """Returns one row per tag, under the spelling that comes first in the note."""
     counts: dict[str, list[Any]] = {}
     for tag in note.tags:
         seen = counts.setdefault(name_key(tag.name), [tag.name, 0])
@@ -256,7 +259,7 @@ def _tag_rows(note: Note) -> list[tuple[str, str, int]]:
 
 
 def property_type(value: object) -> str:
-    """The type as Obsidian's property types name it; `null` and `object` are ours."""
+    """Returns the name of Obsidian's property type; `null` and `object` are our additions."""
     if value is None:
         return "null"
     if isinstance(value, bool):

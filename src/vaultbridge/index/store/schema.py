@@ -1,11 +1,11 @@
-"""The tables of the index, and opening a connection to them.
+"""Defines the tables of the index and opens connections to them.
 
-The file is a copy of what the notes say, so there are no migrations: a file of another version, of another
-program or in pieces is thrown away. Duties of others: which rows to write (`write`), when (`sync`).
+The file is a copy of what the notes say, so there are no migrations: a file of another version or another
+program, or a damaged one, is deleted. Which rows to write is decided in `write`, and when in `sync`.
 
-What a note says is kept twice on purpose. `notes` holds the whole parsed note as one blob, cheap to give
-back; the other tables hold only what a query must find without opening notes. A file's `id` is never
-shown outside and never compared between two indexes.
+What a note says is stored twice on purpose. `notes` holds the whole parsed note as one blob, which is cheap
+to return; the other tables hold only what a query must find without opening notes. A file's `id` never leaves
+the index and is never compared between two indexes.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Final
 
 APPLICATION_ID: Final = 0x56425249
-"""Marks the file as ours ("VBRI"): a foreign SQLite file in its place is not read."""
+"""Marks the file as ours ("VBRI"): another program's SQLite file in its place is not read."""
 
 SCHEMA_VERSION: Final = 5
-"""Raised whenever a table, the folding of text or what the parser says changes: then indexes are rebuilt."""
+"""Raise it whenever a table, the folding of text or the parser's output changes: indexes are then rebuilt."""
 
 INDEX_FILE: Final = "index.sqlite3"
 
 BUSY_MILLISECONDS: Final = 10_000
-"""How long a writer waits for another process's transaction. The longest, a batch of a first build, takes
+"""How long a writer waits for another process's transaction. The longest one, a batch of a first build, takes
 about a second."""
 
 READER_CACHE_KIB: Final = 1024
@@ -33,10 +33,10 @@ WRITER_CACHE_KIB: Final = 8192
 queries on 10,000 notes are no faster above 1 MiB)."""
 
 PAGE_BYTES: Final = 8192
-"""Two notes of the usual size fit a page; in pages of 4096 bytes the second would go to overflow pages."""
+"""Two notes of the usual size fit into a page; with 4096 bytes the second would need overflow pages."""
 
 WAL_BYTES: Final = 32 * 1024 * 1024
-"""What is left of the write-ahead file after a checkpoint: a first build makes it grow."""
+"""The largest write-ahead file left after a checkpoint: a first build makes it grow."""
 
 PENDING: Final = 0
 INDEXED: Final = 1
@@ -108,12 +108,12 @@ CREATE TABLE marks (
 CREATE TABLE terms (id INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE words USING fts5(path, heads, body, content='', tokenize='ascii');
 """
-"""`trusted` is 0 while a file's time stamp is too young to prove that its content did not change.
-`links.key` and `exact_key` are the candidate keys of the link's target, `links.flags` see `rows`;
-`links.missing` is the whole target's key, of links that name no file.
-`terms` is every word ever put into `words`, only ever added to, so that a reader can load what is new; one
-that no note holds any more finds nothing. `totals` and `marks` follow from the other tables: see the module
-`totals`. `words` stores no text: rows leave it by naming what they held."""
+"""`files.trusted` is 0 while a file's timestamp is too young to prove that its content did not change.
+`links.key` and `exact_key` are the candidate keys of a link's target; for `links.flags` see `rows`;
+`links.missing` is the key of the whole target, for links to no file.
+`terms` holds every word that was ever in `words`. Words are only added, so that a reader can load what is
+new; one that no note contains any more finds nothing. `totals` and `marks` follow from the other tables: see
+the module `totals`. `words` stores no text: to delete a row, one names what it contained."""
 
 SECONDARY: Final = {
     "files_key": "CREATE INDEX files_key ON files (key)",
@@ -131,7 +131,7 @@ SECONDARY: Final = {
     "totals_frequent": "CREATE INDEX totals_frequent ON totals (what, key, count DESC, name)",
     "properties_file": "CREATE INDEX properties_file ON properties (file)",
 }
-"""Made after a first build has filled the tables: sorting once is faster than inserting in disorder."""
+"""Created after a first build has filled the tables: sorting once is faster than inserting in disorder."""
 
 _EXPECTED: Final = frozenset(
     ("meta", "files", "texts", "notes", "links", "tags", "aliases", "properties", "tasks", "problems")
@@ -146,11 +146,11 @@ _START_META: Final = {"state": "empty", "done": 0, "total": 0, "checked_ns": 0, 
 
 
 class UnusableIndex(Exception):
-    """The file cannot serve; why is for the log. Stays within the index."""
+    """The file is unusable; the text, which is for the log, says why. Never leaves the index."""
 
 
 def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
-    """A connection in autocommit mode, to be used by one thread at a time."""
+    """Opens a connection in autocommit mode, for one thread at a time."""
     db = sqlite3.connect(
         file,
         isolation_level=None,
@@ -162,7 +162,7 @@ def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
         db.execute(f"PRAGMA cache_size = -{WRITER_CACHE_KIB if writer else READER_CACHE_KIB}")
         db.execute("PRAGMA temp_store = MEMORY")
         if writer:
-            # Derived data: a power cut may cost the last commits, never the file's order.
+            # Derived data: a power cut may lose the last commits but never corrupts the file.
             db.execute("PRAGMA synchronous = NORMAL")
             db.execute(f"PRAGMA journal_size_limit = {WAL_BYTES}")
         else:
@@ -174,7 +174,7 @@ def connect(file: Path, *, writer: bool) -> sqlite3.Connection:
 
 
 def create(file: Path) -> None:
-    """Make the tables in a new file."""
+    """Create the tables in a new file."""
     db = connect(file, writer=True)
     try:
         db.execute(f"PRAGMA page_size = {PAGE_BYTES}")
@@ -193,22 +193,22 @@ def create(file: Path) -> None:
 
 
 def check(file: Path) -> None:
-    """Raises `UnusableIndex` unless the file is an index of this version whose tables can be read."""
+    """Raises `UnusableIndex` unless the file is an index of this version with readable tables."""
     try:
         db = connect(file, writer=True)
         try:
             (application,) = db.execute("PRAGMA application_id").fetchone()
             (version,) = db.execute("PRAGMA user_version").fetchone()
             if application != APPLICATION_ID:
-                raise UnusableIndex("it was made by another program")
+                raise UnusableIndex("another program made it")
             if version != SCHEMA_VERSION:
-                raise UnusableIndex(f"it has version {version}, this program makes {SCHEMA_VERSION}")
+                raise UnusableIndex(f"it has version {version} and this program needs {SCHEMA_VERSION}")
             tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if lacking := _EXPECTED - tables:
-                raise UnusableIndex(f"it lacks {', '.join(sorted(lacking))}")
+                raise UnusableIndex(f"tables are missing: {', '.join(sorted(lacking))}")
             known = {name for (name,) in db.execute("SELECT name FROM meta")}
             if missing := {*_START_META, *_COUNTERS} - known:
-                raise UnusableIndex(f"it does not say its {', '.join(sorted(missing))}")
+                raise UnusableIndex(f"values are missing: {', '.join(sorted(missing))}")
             db.execute("SELECT id FROM files LIMIT 1").fetchall()
             db.execute("SELECT rowid FROM words WHERE words MATCH 'a' LIMIT 1").fetchall()
         finally:
@@ -222,6 +222,6 @@ def check(file: Path) -> None:
 
 
 def remove(file: Path) -> None:
-    """Take the file and what SQLite keeps beside it away."""
+    """Delete the file and the files that SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         file.with_name(file.name + suffix).unlink(missing_ok=True)

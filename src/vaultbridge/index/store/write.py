@@ -1,7 +1,7 @@
-"""Putting a file's rows into the index and taking them out, and keeping links resolved.
+"""Inserts and removes a file's rows, and keeps links resolved.
 
-All functions work within the caller's transaction. Links are resolved again only through their candidate
-keys (`links.resolve.candidate_keys`): when files with these names come or go, only those links can change.
+All functions work within the caller's transaction. When files are added or removed, only links with a
+candidate key (`links.resolve.candidate_keys`) of such a name can change, so only those are resolved again.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from vaultbridge.links.resolve import FileTable, Resolved, file_name, name_key, 
 from vaultbridge.vault.walk import FileEntry
 
 SEARCHED_KINDS: Final = ("note", "canvas")
-"""Kinds of files whose content is indexed: what Obsidian's search covers. Others are found by name."""
+"""Kinds of files whose content is indexed: those that Obsidian searches. Others are found by name."""
 
 _IN_LIST: Final = 500
-"""Values in one SQL list, below SQLite's bound on variables."""
+"""Values in one SQL list, below SQLite's limit on variables."""
 
 FileValues = tuple[int, str, str, str, int, int, int, int, int, str]
 
@@ -51,7 +51,7 @@ def next_file_id(db: sqlite3.Connection) -> int:
 
 
 def update_stat(db: sqlite3.Connection, id_: int, entry: FileEntry, *, trusted: bool) -> None:
-    """The file was touched, its content is as it was."""
+    """Store a new stat for a file whose content did not change."""
     db.execute(
         "UPDATE files SET size = ?, mtime_ns = ?, ino = ?, trusted = ?, kind = ? WHERE id = ?",
         (entry.size, entry.mtime_ns, entry.ino, trusted, entry.kind, id_),
@@ -69,7 +69,7 @@ def insert_content(
     ids: FileIds,
     totals: Totals,
 ) -> None:
-    """The content of a file that has none in the index yet, its links resolved by `table`."""
+    """Insert the content of a file that has none in the index yet, with its links resolved by `table`."""
     path = entry.path
     totals.touch(id_)
     db.execute(
@@ -126,19 +126,19 @@ def _resolved_row(
     found = resolve(target, path, table)
     if isinstance(found, Resolved):
         ambiguous = AMBIGUOUS if found.others else 0
-        to = ids.of(found.path)
+        to = ids.get(found.path)
         missing = name_key(target) if to is None else None
         return id_, seq, line, flags | ambiguous, raw, target, subpath, key, exact, to, missing
     return id_, seq, line, flags, raw, target, subpath, key, exact, None, name_key(target)
 
 
 def remove_content(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
-    """Everything that the content of a file put into the index; the file's own row stays."""
+    """Remove everything that the content of a file put into the index; the file's own row stays."""
     totals.touch(id_)
     row = db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
     if row is not None:
         text_row = db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
-        # `words` keeps no copy: what is taken out must be exactly what was put in.
+        # `words` has no copy of the text: what is deleted must be exactly what was inserted.
         db.execute(
             "INSERT INTO words (words, rowid, path, heads, body) VALUES ('delete', ?, ?, ?, ?)",
             (
@@ -165,13 +165,13 @@ _REMOVALS: Final = (
 
 
 def remove_file(db: sqlite3.Connection, id_: int, path: str, totals: Totals) -> None:
-    """A file that is gone. Links to it must be resolved again by the caller, through its name key."""
+    """Remove a file. The caller must then call `update_links` with its name key."""
     remove_content(db, id_, path, totals)
     db.execute("DELETE FROM files WHERE id = ?", (id_,))
 
 
 def has_same_problem(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -> bool:
-    """Whether the index already has just this for a file without content: the same problem as before."""
+    """Whether a file without content has the same problem in the index already."""
     if hash_ or rows.hash:
         return False
     row = db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()
@@ -179,7 +179,7 @@ def has_same_problem(db: sqlite3.Connection, id_: int, hash_: str, rows: Rows) -
 
 
 class TermWriter:
-    """Adds words to the dictionary, and remembers those of one change: most words come again and again."""
+    """Adds words to the dictionary and caches those of one change, because most words repeat."""
 
     __slots__ = ("_seen",)
 
@@ -194,15 +194,15 @@ class TermWriter:
 
 
 CACHED_TERMS: Final = 200_000
-"""About 20 MB during a first build, and nearly all words of a vault of 100,000 notes; others go to SQLite,
-which finds that it has them."""
+"""About 20 MB during a first build, and nearly all words of a vault of 100,000 notes. Other words go to
+SQLite, which ignores those it has."""
 
 
 def update_links(
     db: sqlite3.Connection, keys: Sequence[str], table: FileTable, ids: FileIds, totals: Totals
 ) -> int:
-    """Resolve every link that one of these name keys may decide; gives how many changed."""
-    concerned: dict[tuple[int, int], tuple[str, str, int, int | None]] = {}
+    """Resolve again every link that one of these name keys may affect; returns how many changed."""
+    affected: dict[tuple[int, int], tuple[str, str, int, int | None]] = {}
     for start in range(0, len(keys), _IN_LIST):
         part = keys[start : start + _IN_LIST]
         marks = ", ".join("?" * len(part))
@@ -212,11 +212,11 @@ def update_links(
                 f" JOIN files ON files.id = source WHERE links.{column} IN ({marks})",
                 part,
             ):
-                concerned[source, seq] = (path, target, flags, target_id)
+                affected[source, seq] = (path, target, flags, target_id)
     changed: list[tuple[int, int | None, str | None, int, int]] = []
-    for (source, seq), (path, target, flags, target_id) in concerned.items():
+    for (source, seq), (path, target, flags, target_id) in affected.items():
         found = resolve(target, path, table)
-        after = ids.of(found.path) if isinstance(found, Resolved) else None
+        after = ids.get(found.path) if isinstance(found, Resolved) else None
         ambiguous = AMBIGUOUS if isinstance(found, Resolved) and found.others else 0
         if after != target_id or flags & AMBIGUOUS != ambiguous:
             totals.touch(source)
@@ -229,21 +229,22 @@ def update_links(
 
 
 def begin_bulk(db: sqlite3.Connection) -> None:
-    """Before a first build: without secondary indexes, and with the full-text table writing large pieces."""
+    """Prepare for a first build: drop the secondary indexes and let the full-text table write large
+    segments."""
     for name in SECONDARY:
         db.execute(f"DROP INDEX IF EXISTS {name}")
     db.execute(f"PRAGMA wal_autocheckpoint = {BULK_WAL_PAGES}")
-    _words_option(db, "automerge", 0)
-    _words_option(db, "crisismerge", 64)
-    _words_option(db, "hashsize", BULK_HASH_BYTES)
+    _set_words_option(db, "automerge", 0)
+    _set_words_option(db, "crisismerge", 64)
+    _set_words_option(db, "hashsize", BULK_HASH_BYTES)
 
 
 def end_bulk(db: sqlite3.Connection) -> None:
-    """After it, and whenever a file was just made: as it stays, with all totals counted."""
+    """Finish a first build: create the secondary indexes, collect the words and count all totals."""
     db.execute("PRAGMA wal_autocheckpoint = 1000")
-    _words_option(db, "automerge", 4)
-    _words_option(db, "crisismerge", 16)
-    _words_option(db, "hashsize", 1024 * 1024)
+    _set_words_option(db, "automerge", 4)
+    _set_words_option(db, "crisismerge", 16)
+    _set_words_option(db, "hashsize", 1024 * 1024)
     for name, statement in SECONDARY.items():
         db.execute(f"DROP INDEX IF EXISTS {name}")
         db.execute(statement)
@@ -254,20 +255,21 @@ def end_bulk(db: sqlite3.Connection) -> None:
 
 
 BULK_WAL_PAGES: Final = 16_000
-"""128 MiB of write-ahead file during a first build before SQLite copies it into place and waits for the disk:
-with its 1000 pages a build of 10,000 notes takes twice as long, waiting."""
+"""128 MiB of write-ahead file during a first build before SQLite checkpoints it and waits for the disk. With
+its default of 1000 pages a build of 10,000 notes takes twice as long."""
 
 BULK_HASH_BYTES: Final = 16 * 1024 * 1024
-"""What the full-text table gathers in memory during a first build before it writes a segment. Measured on
-10,000 notes: 0.6 s with 16 MiB against 1.4 s with SQLite's 1 MiB; 64 MiB gains nothing."""
+"""What the full-text table collects in memory during a first build before it writes a segment. Measured on
+10,000 notes: 0.6 s with 16 MiB, 1.4 s with SQLite's default of 1 MiB; 64 MiB is no faster."""
 
 
-def _words_option(db: sqlite3.Connection, name: str, value: int) -> None:
+def _set_words_option(db: sqlite3.Connection, name: str, value: int) -> None:
     db.execute("INSERT INTO words (words, rank) VALUES (?, ?)", (name, value))
 
 
 class FileIds:
-    """Path to id within one transaction: looked up once, or given as a whole by a first build."""
+    """Maps paths to ids within one transaction; each is looked up once, unless a first build passes them
+    all."""
 
     __slots__ = ("_db", "_known")
 
@@ -275,7 +277,7 @@ class FileIds:
         self._db = db
         self._known = {} if known is None else known
 
-    def of(self, path: str) -> int | None:
+    def get(self, path: str) -> int | None:
         id_ = self._known.get(path)
         if id_ is None:
             row = self._db.execute("SELECT id FROM files WHERE path = ?", (path,)).fetchone()

@@ -1,1 +1,1 @@
-"""Bringing the index up to date with the disk."""
+"""Brings the index up to date with the disk: scan, compare, parse, write."""

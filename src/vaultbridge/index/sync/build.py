@@ -1,14 +1,13 @@
-"""Many files to rows, on all cores: children parse, the caller writes.
+"""Reads and parses files into rows: a few in this process, many in child processes on all cores.
 
-Memory is bounded: at most two chunks per child are under way, and chunks are bounded in bytes. A child
-that dies (a note that crashes an extension module, the system's memory guard) costs a log line: its chunk is
-done in this process.
-
-Reading and parsing files into rows, in this process or in a child that does nothing else.
-
-The child speaks length-prefixed MessagePack on its own standard input and output: a chunk of files in,
+A child reads and writes length-prefixed MessagePack on its standard input and output: a chunk of files in,
 their rows out. It is started as a plain program, not through multiprocessing: nothing of the parent's main
-module is run again, no threads are forked, and it ends by itself when the parent goes.
+module runs again, no threads are forked, and it ends by itself when the parent is gone. Writing the rows is
+left to the caller.
+
+Memory is bounded: a child has at most two chunks at a time, and chunks are bounded in bytes. When a child
+dies (a note crashes an extension module, the system runs out of memory), a warning is logged and its chunks
+are parsed in this process.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.read import FileContent, read_place
 
 _HEADER: Final = 8
-"""Bytes of a message's length: more than any chunk needs, and simple to read."""
+"""Bytes for the length of a message: more than any chunk needs, and simple to read."""
 
 
 class FileJob(Struct, array_like=True, frozen=True):
-    """One file to read. `known_hash` is what the index has: equal content is told, not parsed."""
+    """One file to read. `known_hash` is the one in the index: content with that hash is not parsed."""
 
     id: int
     path: str
@@ -53,8 +52,8 @@ class FileJob(Struct, array_like=True, frozen=True):
 
 
 class Chunk(Struct, array_like=True, frozen=True):
-    """Jobs of one vault. The folder goes with each chunk so that a child keeps no state. A first build
-    gathers the words from the full-text table at its end and wants no `terms`."""
+    """Jobs of one vault. Each chunk names the folder so that a child has no state. A first build collects the
+    words from the full-text table at its end and needs no `terms`."""
 
     folder: str
     allow_outside_links: bool
@@ -63,7 +62,7 @@ class Chunk(Struct, array_like=True, frozen=True):
 
 
 class FileResult(Struct, array_like=True):
-    """`rows` is None when the content is what the index has, or the file is gone (`gone`)."""
+    """`rows` is None when the content is already in the index, or when the file is gone."""
 
     id: int
     path: str
@@ -73,7 +72,7 @@ class FileResult(Struct, array_like=True):
 
 
 class ChunkResult(Struct, array_like=True):
-    """`terms` are the words of all the chunk's rows together, in no order."""
+    """`terms` are the words of all rows of the chunk together, in no order."""
 
     results: list[FileResult]
     terms: list[str]
@@ -85,9 +84,9 @@ _decode_result = msgspec.msgpack.Decoder(ChunkResult).decode
 
 
 class _FileReader:
-    """Where files lie. A folder's real path is looked at once a chunk, not once a file: it is most of the
-    cost of finding a small note. Whatever is not plainly in its place is left to `Root.resolve`; and what has
-    become a link since is not followed by `read_place`."""
+    """Reads files. A folder's real path is resolved once per chunk, not once per file, because that is most
+    of the cost of opening a small note. Anything but an ordinary file in an ordinary folder goes through
+    `Root.locate`, and `read_place` does not follow a path that has become a link since."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
@@ -95,8 +94,9 @@ class _FileReader:
         self._plain: dict[str, bool] = {}
 
     def read(self, path: str) -> FileContent | None:
-        """None for a link to another file of the vault: that file is searched under its own path. Under the
-        link's, its text would outlive the link, and be found by somebody who may not see that file."""
+        """Returns None for a link to another file of the vault: that file is indexed under its own path.
+        Under the link's path its text would outlive the link, and callers who may not see the file would find
+        it."""
         folder = path.rpartition("/")[0]
         plain = self._plain.get(folder)
         if plain is None:
@@ -113,7 +113,7 @@ class _FileReader:
 
 
 def _is_ordinary(place: str) -> bool:
-    """A file, not a link to one, and stored under just this name."""
+    """Whether this is a regular file and not a link to one."""
     try:
         return stat.S_ISREG(os.lstat(place).st_mode)
     except OSError:
@@ -124,7 +124,7 @@ def run_chunk(chunk: Chunk) -> ChunkResult:
     try:
         places = _FileReader(Root(chunk.folder, allow_outside_links=chunk.allow_outside_links))
     except VaultNotFound:
-        # Whether the files went, or the vault with all of them, is for the writer of the rows to judge.
+        # Whether only the files are gone or the whole vault is decided by the writer of the rows.
         return ChunkResult([FileResult(job.id, job.path, None, None, gone=True) for job in chunk.jobs], [])
     terms: set[str] = set()
     results: list[FileResult] = []
@@ -139,10 +139,10 @@ def run_chunk(chunk: Chunk) -> ChunkResult:
 def _run_job(places: _FileReader, job: FileJob) -> FileResult:
     if job.placeholder:
         return _report_unread(
-            job, "placeholder", "The file is not downloaded: its content lies with the cloud service."
+            job, "placeholder", "The file is not downloaded: its content is only in the cloud."
         )
     if job.size > NOTE_PARSE_BYTES:
-        message = f"The file has {job.size} bytes; content above {NOTE_PARSE_BYTES} is not searched."
+        message = f"The file has {job.size} bytes; files above {NOTE_PARSE_BYTES} are not searched."
         return _report_unread(job, "too-large", message)
     try:
         content = places.read(job.path)
@@ -158,7 +158,7 @@ def _run_job(places: _FileReader, job: FileJob) -> FileResult:
 
 
 def _report_unread(job: FileJob, code: str, message: str) -> FileResult:
-    """A file that is there, with a problem in place of content."""
+    """Returns rows with a problem in place of content, for a file that exists."""
     problem = msgspec.convert({"code": code, "message": message}, Problem)
     return FileResult(job.id, job.path, build_rows(Note(problems=(problem,)), None, ""), None)
 
@@ -170,7 +170,7 @@ def send(pipe: BinaryIO, message: Chunk | ChunkResult) -> None:
 
 
 def receive(pipe: BinaryIO) -> bytes | None:
-    """The next message; None at the end of the pipe."""
+    """Reads the next message; None at the end of the pipe."""
     header = pipe.read(_HEADER)
     if len(header) < _HEADER:
         return None
@@ -185,41 +185,38 @@ def receive_result(pipe: BinaryIO) -> ChunkResult | None:
 
 
 def serve() -> None:
-    """The child's whole life. Chunks are taken in by a thread of their own, so that the parent never waits to
-    give one while we wait to give an answer: the two would wait for ever."""
+    """The main loop of a child. A thread of its own receives the chunks, so that the parent can always send
+    one while we send a result; otherwise the two could wait for each other for ever."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     waiting: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
-    def take_in() -> None:
+    def receive_all() -> None:
         data: bytes | None = b""
         while data is not None:
             data = receive(source)
             waiting.put(data)
 
-    threading.Thread(target=take_in, daemon=True).start()
+    threading.Thread(target=receive_all, daemon=True).start()
     while (data := waiting.get()) is not None:
         send(sink, run_chunk(_decode_chunk(data)))
 
 
-if __name__ == "__main__":
-    serve()
-
 PARALLEL_FILES: Final = 600
-"""Fewer files than this are parsed here: starting children takes as long as parsing about that many."""
+"""Fewer files than this are parsed in this process: starting children takes as long as parsing that many."""
 
 CHUNK_FILES: Final = 100
 CHUNK_BYTES: Final = 1024 * 1024
-"""What one message to a child asks for: enough to make the message's cost small, little enough that
-all children end at about the same time."""
+"""The size of one message to a child: large enough to make the cost of a message small, and small enough that
+all children finish at about the same time."""
 
 CHILDREN: Final = 8
-"""The most children: beyond that the one writer is what is waited for."""
+"""The most children: with more, everything waits for the one writer."""
 
 CHUNKS_PER_CHILD: Final = 2
-"""Chunks that a child has been given: one to work on and one to go on with."""
+"""Chunks that a child has at a time: one in progress and the next one."""
 
 CHILD_END_SECONDS: Final = 5.0
-"""How long a child that has nothing more to read may take to go before it is killed."""
+"""How long a child may take to exit after its input was closed, before it is killed."""
 
 log = logging.getLogger(__name__)
 
@@ -227,7 +224,7 @@ log = logging.getLogger(__name__)
 def parse_files(
     root: Root, jobs: list[FileJob], *, terms: bool = True, children: int | None = None
 ) -> Generator[ChunkResult, None, None]:
-    """The rows of all files, in any order, and their words if `terms`. Close the generator to stop early."""
+    """Yields the rows of all files in any order, and their words if `terms`. Close it to stop early."""
     chunks = list(_chunks(root, jobs, terms=terms))
     if children is None:
         children = min(count_cores(), CHILDREN, len(chunks)) if len(jobs) >= PARALLEL_FILES else 0
@@ -258,14 +255,14 @@ def _chunks(root: Root, jobs: Iterable[FileJob], *, terms: bool) -> Iterator[Chu
 
 
 class _Children:
-    """The children of one build and the threads that speak with them, one each."""
+    """The children of one build, each with a thread that talks to it."""
 
     def __init__(self, chunks: list[Chunk], count: int) -> None:
         self.todo: queue.SimpleQueue[Chunk] = queue.SimpleQueue()
         for chunk in chunks:
             self.todo.put(chunk)
         self.left = len(chunks)
-        # A result waits here until the writer takes it; a child that is ahead waits in turn.
+        # Results wait here for the writer; when the queue is full, the children wait too.
         self.done: queue.Queue[ChunkResult | BaseException] = queue.Queue(maxsize=count)
         self.count = count
         self.stopping = threading.Event()
@@ -292,35 +289,35 @@ class _Children:
                     thread.join(0.01)
 
     def _serve(self) -> None:
-        """One child's work. The next chunk is sent before the answer to the last is read, so that the child
-        never waits for us; chunks under way when it dies are done here."""
+        """Drive one child. The next chunk is sent before the result of the last is read, so that the child
+        never waits for us. When it dies, its chunks are parsed here."""
         child: subprocess.Popen[bytes] | None = None
-        under_way: deque[Chunk] = deque()
+        pending: deque[Chunk] = deque()
         try:
             while not self.stopping.is_set():
-                while len(under_way) < CHUNKS_PER_CHILD and (chunk := self._next()) is not None:
+                while len(pending) < CHUNKS_PER_CHILD and (chunk := self._next()) is not None:
                     child = child or _start_child()
-                    under_way.append(chunk)
+                    pending.append(chunk)
                     _send(child, chunk)
-                if not under_way:
+                if not pending:
                     return
                 assert child is not None
                 result = _receive(child)
                 if result is None:
-                    log.warning("A process that parses notes ended early; its notes are parsed here.")
+                    log.warning("A process that parses notes died; its notes are parsed in this process.")
                     _end_child(child, unfinished=True)
                     child = None
-                    for chunk in under_way:
+                    for chunk in pending:
                         self.done.put(run_chunk(chunk))
-                    under_way.clear()
+                    pending.clear()
                 else:
-                    under_way.popleft()
+                    pending.popleft()
                     self.done.put(result)
         except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for the results
             self.done.put(error)
         finally:
             if child is not None:
-                _end_child(child, unfinished=bool(under_way))
+                _end_child(child, unfinished=bool(pending))
 
     def _next(self) -> Chunk | None:
         try:
@@ -330,7 +327,7 @@ class _Children:
 
 
 def _start_child() -> subprocess.Popen[bytes]:
-    # The child finds the package where this process found it, however that was started.
+    # The child imports the package from where this process did, however it was started.
     setup = f"import sys; sys.path[:] = {sys.path!r}; from vaultbridge.index.sync.build import serve; serve()"
     return subprocess.Popen(
         [sys.executable, "-S", "-c", setup],
@@ -341,14 +338,14 @@ def _start_child() -> subprocess.Popen[bytes]:
 
 
 def _send(child: subprocess.Popen[bytes], chunk: Chunk) -> None:
-    """A child that is gone is noticed when its answer is read."""
+    """Send a chunk. A dead child is noticed when its result is read."""
     assert child.stdin is not None
     with suppress(OSError):
         send(child.stdin, chunk)  # type: ignore[arg-type]
 
 
 def _receive(child: subprocess.Popen[bytes]) -> ChunkResult | None:
-    """None when the child is gone."""
+    """Reads one result; None when the child is dead."""
     assert child.stdout is not None
     try:
         return receive_result(child.stdout)  # type: ignore[arg-type]
@@ -357,8 +354,8 @@ def _receive(child: subprocess.Popen[bytes]) -> ChunkResult | None:
 
 
 def _end_child(child: subprocess.Popen[bytes], *, unfinished: bool) -> None:
-    """A child with chunks under way is stopped at once: it only reads, and it may be waiting to give an
-    answer that nobody will take."""
+    """End a child. One with unfinished chunks is killed at once: it changes nothing, and it may be waiting to
+    send a result that nobody will read."""
     assert child.stdin is not None and child.stdout is not None
     if unfinished:
         child.kill()

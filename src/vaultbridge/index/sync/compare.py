@@ -1,8 +1,8 @@
-"""What has changed on disk since the index last looked: by stat alone, nothing is read.
+"""Finds what has changed on disk since the last comparison, by stat alone. Reads no content.
 
-A folder that cannot be listed says nothing about the files beneath it: their rows stay. A file whose
-timestamp was still racy (`system.is_racy`) when it was read may have been written again within the same
-tick of the clock, so its content is compared by hash the next time.
+A folder that cannot be listed says nothing about the files in it: their rows stay. A file whose timestamp was
+still racy (`system.is_racy`) when it was read may have been written again within the same tick of the clock,
+so the next comparison reads it and compares its hash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vaultbridge.vault.walk import FileEntry, Found, Unreadable, kind_of, walk
 
 
 class StoredFile(Struct, frozen=True, array_like=True, gc=False):
-    """A row of `files` as it was compared."""
+    """A row of `files`. `trusted` is 0 when an equal stat does not prove equal content."""
 
     id: int
     path: str
@@ -39,7 +39,7 @@ class StoredFile(Struct, frozen=True, array_like=True, gc=False):
     state: int
     hash: str
 
-    def same_stamp(self, entry: FileEntry) -> bool:
+    def same_stat(self, entry: FileEntry) -> bool:
         return self.mtime_ns == entry.mtime_ns and self.size == entry.size and self.ino == entry.ino
 
 
@@ -47,16 +47,16 @@ STORED_COLUMNS: Final = "id, path, kind, size, mtime_ns, ino, trusted, state, ha
 
 
 class Snapshot(Struct):
-    """A look at the disk: the files that are there, the places that could not be looked at, and temporary
-    files of ours that a writer may have left."""
+    """What a scan of the disk found: files, places that could not be read, and temporary files that one of
+    our writers may have left behind."""
 
     entries: dict[str, FileEntry] = field(default_factory=dict)
     unreadable: list[Unreadable] = field(default_factory=list)
     leftovers: list[str] = field(default_factory=list)
     unusable_names: list[str] = field(default_factory=list)
-    """Files, and folders with all that is in them, whose names no vault path can hold."""
+    """Files and whole folders whose names no vault path can hold."""
 
-    def take(self, found: Iterable[Found]) -> None:
+    def add(self, found: Iterable[Found]) -> None:
         for one in found:
             if isinstance(one, FileEntry):
                 self.entries[one.path] = one
@@ -65,19 +65,19 @@ class Snapshot(Struct):
             elif one.why == "leftover":
                 self.leftovers.append(one.path)
             elif one.why == "bad-name" and (one.path.endswith("/") or kind_of(one.path) != "other"):
-                # Others, such as the icons that macOS puts into folders, are nobody's notes.
+                # Other kinds, such as the icon files of macOS folders, are not notes.
                 self.unusable_names.append(one.path)
 
-    def unknown(self, path: str) -> bool:
-        """Whether a path that was not seen may still exist."""
+    def may_hold(self, path: str) -> bool:
+        """Whether a path that was not found may exist all the same, in a place that could not be read."""
         return any(
             not one.path or path == one.path or path.startswith(one.path + "/") for one in self.unreadable
         )
 
 
 class Difference(Struct):
-    """`added` and `changed` have to be read (`changed` with the row they replace), `restamped` are files
-    without indexed content that look different, `gone` are rows without a file."""
+    """`added` and `changed` have to be read (`changed` with the row they replace). `restamped` are files
+    without indexed content whose stat differs. `gone` are rows without a file."""
 
     added: list[FileEntry] = field(default_factory=list)
     changed: list[tuple[StoredFile, FileEntry]] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Difference(Struct):
         return bool(self.added or self.changed or self.restamped or self.gone)
 
     def jobs(self, first_id: int) -> list[FileJob]:
-        """What has to be read. New files get ids from `first_id` on, in the order of `added`."""
+        """Returns what has to be read. New files get ids from `first_id` on, in the order of `added`."""
         new = [_job(first_id + at, entry) for at, entry in enumerate(self.added) if is_searched(entry.kind)]
         return new + [_job(row.id, entry, row.hash) for row, entry in self.changed]
 
@@ -102,7 +102,7 @@ def read_rows(db: sqlite3.Connection) -> Iterator[StoredFile]:
 
 
 def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]:
-    """The row of a file, or the rows beneath a folder."""
+    """Reads the row of a file, or the rows of all files in a folder."""
     rows = db.execute(
         f"SELECT {STORED_COLUMNS} FROM files WHERE path = ? OR (path > ? AND path < ?)",
         (path, path + "/", path + "0"),
@@ -111,18 +111,18 @@ def read_rows_beneath(db: sqlite3.Connection, path: str) -> Iterator[StoredFile]
 
 
 def compare(rows: Iterable[StoredFile], seen: Snapshot) -> Difference:
-    """`rows` are all that the look was about. Files that have a row are taken out of `seen.entries`."""
+    """Compares the rows of everything that was scanned with the scan. Consumes `seen.entries`."""
     difference = Difference()
     entries = seen.entries
     for row in rows:
         entry = entries.pop(row.path, None)
         if entry is None:
-            if not seen.unreadable or not seen.unknown(row.path):
+            if not seen.unreadable or not seen.may_hold(row.path):
                 difference.gone.append(row)
         elif is_searched(entry.kind):
-            if not row.trusted or row.state == PENDING or not row.same_stamp(entry):
+            if not row.trusted or row.state == PENDING or not row.same_stat(entry):
                 difference.changed.append((row, entry))
-        elif not row.same_stamp(entry):
+        elif not row.same_stat(entry):
             difference.restamped.append((row, entry))
     difference.added = sorted(entries.values(), key=lambda entry: entry.path)
     return difference
@@ -130,12 +130,12 @@ def compare(rows: Iterable[StoredFile], seen: Snapshot) -> Difference:
 
 def scan_vault(root: Root) -> Snapshot:
     seen = Snapshot()
-    seen.take(walk(root))
+    seen.add(walk(root))
     return seen
 
 
 def scan_path(root: Root, path: VaultPath) -> Snapshot:
-    """A look at one path, be it a file, a folder or nothing any more."""
+    """Scans one path, whether it is a file, a folder or no longer there."""
     seen = Snapshot()
     if not path:
         return scan_vault(root)
@@ -155,16 +155,16 @@ def scan_path(root: Root, path: VaultPath) -> Snapshot:
         return seen
     if stat.S_ISDIR(status.st_mode):
         if not place.is_symlink() or not root.contains(real_path(place)):
-            seen.take(walk(root, path))
+            seen.add(walk(root, path))
     elif stat.S_ISREG(status.st_mode):
-        hollow = is_placeholder(status, str(place))
+        placeholder = is_placeholder(status, str(place))
         ino = status.st_ino if os.name != "nt" else 0
         kind = kind_of(place.name)
-        seen.entries[path] = FileEntry(path, status.st_size, status.st_mtime_ns, ino, kind, hollow)
+        seen.entries[path] = FileEntry(path, status.st_size, status.st_mtime_ns, ino, kind, placeholder)
     return seen
 
 
 def _behind_loop(root: Root, folder: str) -> bool:
-    """Whether a folder is reached by a link back into the vault, which a walk does not follow."""
+    """Whether a folder is reached through a link back into the vault, which a walk does not follow."""
     real = real_path(folder)
     return real != folder and root.contains(real)

@@ -1,12 +1,12 @@
-"""Bringing the index up to date with the disk: all of it, or just some paths.
+"""Brings the index up to date with the disk: all of it, or just some paths.
 
-Cost grows with the change: everything is compared by stat, only what differs is read, only what was read
-is written, and only links that a come or gone name may decide are resolved again. Small changes are one
-transaction, so that a rename never shows a moment without the file; large ones are committed in batches, so
-that readers see what is there already.
+The cost grows with the change: everything is compared by stat, only files that differ are read, only what was
+read is written, and only links that an added or removed name may affect are resolved again. A small change is
+one transaction, so that during a move no reader sees the vault without the file. A large one is committed in
+batches, so that readers see the first notes early.
 
-Another process may write rows of the same files at the same time. Rows are compared again inside the
-transaction: whoever read the newer file wins, and a later look settles the rest.
+Another process may write rows of the same files at the same time. So rows are compared again inside the
+transaction: whoever read the newer file wins, and the next comparison corrects the rest.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from vaultbridge.vault.paths import Root, VaultPath
 from vaultbridge.vault.walk import FileEntry, Unreadable
 
 BATCH_FILES: Final = 2000
-"""Notes in one transaction of a large change: about 6 MB of text and under a second of work, after which
-readers see them. Smaller ones cost the full-text table more pieces to merge (measured: 500 is a third
+"""Notes in one transaction of a large change: about 6 MB of text and less than a second of work, after which
+readers see them. Smaller batches leave the full-text table more segments to merge (measured: 500 is a third
 slower)."""
 
 log = logging.getLogger(__name__)
@@ -46,13 +46,13 @@ Cancelled = Callable[[], bool]
 
 
 UNUSABLE_NAMES: Final = 100
-"""Names that cannot be used which the index remembers: more than anybody is shown at once."""
+"""The most unusable names that the index stores: more than any answer shows."""
 
 
 class SyncReport(Struct, frozen=True):
-    """What a look at the disk changed in the index. `leftovers` are temporary files of ours that were seen;
-    `unusable_names` are names that no vault path can hold, escaped;
-    `cancelled` says that it is unfinished."""
+    """What a comparison with the disk changed in the index. `leftovers` are temporary files of ours that were
+    found, `unusable_names` are names that no vault path can hold, escaped, and `cancelled` says that the work
+    is unfinished."""
 
     added: int = 0
     changed: int = 0
@@ -67,7 +67,7 @@ class SyncReport(Struct, frozen=True):
 
 
 class Synchroniser:
-    """Keeps one vault's index. Not for two threads at once; each call blocks until it is done."""
+    """Updates one vault's index. Only one thread at a time may use it; each call blocks until it is done."""
 
     def __init__(
         self,
@@ -85,9 +85,10 @@ class Synchroniser:
         self._batch_files = batch_files
 
     def full(self, progress: Progress | None = None, cancel: Cancelled | None = None) -> SyncReport:
-        """Compare the whole vault. `progress(done, total)` counts notes; `cancel()` is asked between
-        batches: what is in by then stays, and the next call goes on from there. Raises `VaultNotFound` or
-        `EngineFailure` when the vault's folder itself cannot be looked at; then nothing has changed."""
+        """Compare the whole vault. `progress(done, total)` counts notes. When `cancel()`, which is called
+        between batches, returns True, committed batches stay and the next call continues from there. Raises
+        `VaultNotFound` or `EngineFailure` when the vault's folder itself cannot be read; then nothing has
+        changed."""
         started = self._clock()
         seen = compare.scan_vault(self.root)
         for one in seen.unreadable:
@@ -100,13 +101,13 @@ class Synchroniser:
         report = self._apply(difference, seen, started, progress, cancel, fresh=status.state != "ready")
         if not report.cancelled:
             if status.state == "ready":
-                self._note_time(started, seen)
+                self._store_time(started, seen)
             else:
                 self._finish(started, seen)
         return report
 
     def paths(self, changed: Iterable[VaultPath]) -> SyncReport:
-        """Look at these files and folders, whether they are new, changed or gone."""
+        """Compare these files and folders, whether they are new, changed or gone."""
         started = self._clock()
         difference = compare.Difference()
         unreadable: list[Unreadable] = []
@@ -121,18 +122,18 @@ class Synchroniser:
                 rows |= {row.path: row for row in beneath}
         everything = compare.Snapshot(entries, unreadable)
         difference = compare.compare(rows.values(), everything)
-        # An index that was never built stays so: its keeper builds it, with these files among the rest.
+        # An index that was never built stays so: its leader builds it, with these files among the rest.
         return self._apply(difference, everything, started, None, None, fresh=False)
 
-    def _note_time(self, started: int, seen: compare.Snapshot) -> None:
+    def _store_time(self, started: int, seen: compare.Snapshot) -> None:
         try:
             with self.index.writing(silently=True) as db:
                 write_meta(db, checked_ns=started, unusable_names=_encode_unusable_names(seen))
         except EngineFailure as error:
             if error.details.get("index_rebuilt"):
                 raise
-            # A disk without room: what was compared is right all the same, only not when that was.
-            log.warning("The time of a comparison was not noted: %s", error)
+            # The disk is full: the comparison is right all the same, only its time is not stored.
+            log.warning("The time of a comparison could not be stored: %s", error)
 
     def _finish(self, started: int, seen: compare.Snapshot) -> None:
         with self.index.writing() as db:
@@ -171,11 +172,11 @@ class Synchroniser:
         if len(jobs) <= self._batch_files and not fresh:
             results = list(parse_files(self.root, jobs, children=self._children))
             with self.index.writing() as db:
-                change.files(db, fresh=False)
-                sum(change.contents(db, iter(results)))
+                change.write_files(db, fresh=False)
+                sum(change.write_contents(db, iter(results)))
             return change.report(seen)
         with self.index.writing() as db:
-            change.files(db, fresh=fresh)
+            change.write_files(db, fresh=fresh)
             if fresh:
                 (searchable,) = db.execute(
                     "SELECT count(*) FROM files WHERE state != ?", (NAME_ONLY,)
@@ -185,9 +186,9 @@ class Synchroniser:
         cancelled = False
         with closing(parse_files(self.root, jobs, terms=not fresh, children=self._children)) as parsed:
             while done < len(jobs) and not cancelled:
-                # Written as it comes, so that the children need not wait for a whole batch to be written.
+                # Written as results arrive, so that the children need not wait for a whole batch.
                 with self.index.writing() as db:
-                    for count in change.contents(db, _take_results(parsed, self._batch_files)):
+                    for count in change.write_contents(db, _take_results(parsed, self._batch_files)):
                         done += count
                 if progress is not None:
                     progress(done, len(jobs))
@@ -196,13 +197,13 @@ class Synchroniser:
 
 
 def _encode_unusable_names(seen: compare.Snapshot) -> str:
-    """How many names there are that no path can hold, and the first of them, for the index's own table."""
+    """Returns the number of unusable names and the first of them, as JSON for the table `meta`."""
     names = sorted(seen.unusable_names)[:UNUSABLE_NAMES]
     return msgspec.json.encode([len(seen.unusable_names), *names]).decode()
 
 
 def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkResult]:
-    """The next results, until they hold so many files."""
+    """Yields the next results until they hold this many files."""
     for result in results:
         yield result
         files -= len(result.results)
@@ -211,7 +212,7 @@ def _take_results(results: Iterator[ChunkResult], files: int) -> Iterator[ChunkR
 
 
 class _Change:
-    """One difference being written, over one or several transactions."""
+    """Writes one difference, in one or several transactions."""
 
     def __init__(self, root: Root, index: Index, difference: compare.Difference, started: int) -> None:
         self.root = root
@@ -238,30 +239,30 @@ class _Change:
             cancelled=cancelled,
         )
 
-    def trusted(self, mtime_ns: int) -> bool:
+    def may_trust(self, mtime_ns: int) -> bool:
         return not is_racy(mtime_ns, self.started)
 
-    def files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
-        """The files that came and went, and the links that this decides."""
+    def write_files(self, db: sqlite3.Connection, *, fresh: bool) -> None:
+        """Write the added and removed files, and update the links that this affects."""
         table = self.index.table(db)
         empty = not len(table)
         if fresh:
             write.begin_bulk(db)
         if self.difference.gone or self.difference.added:
-            # Others hold the shared one. A change of text alone needs no copy of every name in the vault.
+            # The table is shared. A change of text alone needs no copy of every name in the vault.
             table = table.copy()
         totals = Totals(db)
         gone = self._remove_gone(db, table, totals)
         added = self._add_new(db, table, totals, empty=empty)
         for row, entry in self.difference.restamped:
             write.update_stat(db, row.id, entry, trusted=True)
-        self._keep(db, table, came_or_went=bool(gone or added))
+        self._publish_table(db, table, changed=bool(gone or added))
         if not empty:
             self._resolve(db, table, [*gone, *added], totals)
         totals.flush()
 
-    def _keep(self, db: sqlite3.Connection, table: FileTable, *, came_or_went: bool) -> None:
-        if came_or_went:
+    def _publish_table(self, db: sqlite3.Connection, table: FileTable, *, changed: bool) -> None:
+        if changed:
             add_meta(db, files_version=1)
         self.version = read_meta(db, "files_version")
         self.index.cache_table(self.version, table)
@@ -277,7 +278,7 @@ class _Change:
         gone: list[str] = []
         for row in self.difference.gone:
             now = _read_row(db, row.path)
-            # Another process has seen the file come back: its row is younger than our look.
+            # Another process has found the file back again: its row is newer than our scan.
             if now is None or (now.mtime_ns, now.ino, now.hash) != (row.mtime_ns, row.ino, row.hash):
                 continue
             write.remove_file(db, now.id, now.path, totals)
@@ -307,8 +308,8 @@ class _Change:
         if write.is_searched(kind):
             add_meta(db, total=amount, done=amount)
 
-    def contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
-        """Write what was read in place of what the index had; gives the number of files of each chunk."""
+    def write_contents(self, db: sqlite3.Connection, chunks: Iterator[ChunkResult]) -> Iterator[int]:
+        """Replace the content in the index with what was read; yields the number of files in each chunk."""
         table = self.index.table(db)
         ids = write.FileIds(db, self.known if read_meta(db, "files_version") == self.version else None)
         totals = Totals(db)
@@ -326,22 +327,22 @@ class _Change:
                     self._count(db, row.kind, -1 if row.state == INDEXED else 0)
                     continue
                 fresh += row.state == PENDING
-                self._content(db, row, result, table, ids, totals)
+                self._write_content(db, row, result, table, ids, totals)
             yield len(chunk.results)
         add_meta(db, done=fresh)
         if vanished:
-            # With the vault? Then none of this may stand.
+            # If the whole vault is gone, this raises and nothing is committed.
             self.root.check()
             self.removed += len(vanished)
             table = table.copy()
             for path in vanished:
                 table.remove(path)
                 self.known.pop(path, None)
-            self._keep(db, table, came_or_went=True)
+            self._publish_table(db, table, changed=True)
             self._resolve(db, table, vanished, totals)
         totals.flush()
 
-    def _content(
+    def _write_content(
         self,
         db: sqlite3.Connection,
         row: compare.StoredFile,
@@ -358,9 +359,9 @@ class _Change:
         if result.signature is not None:
             signature = result.signature
             entry = FileEntry(entry.path, signature.size, signature.mtime_ns, signature.ino, entry.kind)
-        # Content that could not be read is tried again at every look.
+        # Content that could not be read is tried again at every comparison.
         unread = result.signature is None and not entry.placeholder and entry.size <= NOTE_PARSE_BYTES
-        trusted = self.trusted(mtime_ns) and not unread
+        trusted = self.may_trust(mtime_ns) and not unread
         if result.rows is None or write.has_same_problem(db, row.id, row.hash, result.rows):
             write.update_stat(db, row.id, entry, trusted=trusted)
             return
