@@ -332,4 +332,4 @@ def test_a_change_stays_done_when_old_ones_cannot_be_forgotten(
     done = do(transactor, WriteFile(P("n.md"), b"x"))
     assert transactor.journal.entry(done).state == "done"
     assert (folder / "n.md").read_bytes() == b"x"
-    assert "could not be forgotten" in caplog.text
+    assert "could not be deleted" in caplog.text

@@ -417,7 +417,7 @@ def test_undo_of_a_batch_is_whole_or_not_at_all(
 def test_a_change_is_undone_once_and_an_undoing_can_be_undone(transactor: Transactor, folder: Path) -> None:
     do(transactor, WriteFile(P("n.md"), b"x"))
     undone = transactor.undo(1, actor="test")
-    with pytest.raises(EditRefused, match=f"undone already, by change {undone.id}"):
+    with pytest.raises(EditRefused, match=f"already been undone by change {undone.id}"):
         transactor.undo(1, actor="test")
     transactor.undo(undone.id, actor="test")
     assert (folder / "n.md").read_bytes() == b"x"
@@ -505,7 +505,7 @@ def test_a_name_taken_in_the_last_moment_is_not_replaced(
             (folder / "new.md").write_bytes(b"theirs")
 
     transactor = Transactor(root, cache, trash=trash, checkpoint=interfere)
-    with pytest.raises(EditRefused, match="meanwhile"):
+    with pytest.raises(EditRefused, match="by another program during the change"):
         do(transactor, WriteFile(P("a.md"), b"new"), step)
     assert snapshot() == {"a.md": b"a", "b.md": b"b", "new.md": b"theirs"}
     transactor.close()
@@ -764,7 +764,7 @@ def test_a_folder_replaced_by_a_link_out_of_the_vault_in_the_last_moment_is_not_
             (folder / "F").symlink_to(outside)
 
     transactor = Transactor(root, cache, trash=trash, checkpoint=swap)
-    with pytest.raises(EditRefused, match="was replaced by another one meanwhile"):
+    with pytest.raises(EditRefused, match="was replaced by another one during the change"):
         do(transactor, step)
     transactor.close()
     assert {place.name: place.read_bytes() for place in outside.iterdir()} == {"n.md": b"old"}

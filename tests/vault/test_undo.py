@@ -95,7 +95,7 @@ def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step
 def test_what_did_not_happen_or_was_undone_cannot_be_undone() -> None:
     with pytest.raises(EditRefused, match="rolled back"):
         invert(entry(state="rolled-back"), content, force=True)
-    with pytest.raises(EditRefused, match="undone already, by change 9"):
+    with pytest.raises(EditRefused, match="already been undone by change 9"):
         invert(entry(undone_by=9), content, force=True)
 
 

@@ -1,1 +1,1 @@
-"""Every way to change a vault: steps, plan, journal, transaction, recovery, trash."""
+"""Every way to change a vault: steps, plan, execution, journal, transaction, recovery, trash."""

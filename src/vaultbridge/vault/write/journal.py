@@ -1,8 +1,8 @@
-"""What was done to the vault, and what is needed to undo it: a database in the cache folder.
+"""The journal: what was done to the vault, and what is needed to undo it, in a database in the cache folder.
 
-A transaction is written here, with the content before and after, before the first file changes; `state`
-tells how it ended. This module stores and tells; it never touches a note. Content is held once however
-many changes refer to it, compressed.
+A transaction is recorded with the content before and after, before the first file changes; `state` says how
+it ended. This module never touches a note. Content is stored compressed, and once, however many changes refer
+to it.
 """
 
 from __future__ import annotations
@@ -38,32 +38,33 @@ if TYPE_CHECKING:
     import sqlite3
 
 JOURNAL_BYTES: Final = 256 * MIB
-"""The most compressed content kept: years of edits to notes, and still small beside a vault's attachments."""
+"""The most compressed content stored: years of edits to notes, and still small beside a vault's
+attachments."""
 
 JOURNAL_ENTRIES: Final = 20_000
-"""The most transactions kept: some hundred a day for the whole age below."""
+"""The most transactions stored: some two hundred a day for the whole period below."""
 
 JOURNAL_SECONDS: Final = 90 * 86400.0
-"""The age after which a change can no longer be undone: a season, as file histories commonly keep."""
+"""The age after which a change can no longer be undone: three months, as is common for file histories."""
 
 GAP_SECONDS: Final = 7 * 86400.0
-"""The most that the time between two changes counts towards a change's age. A clock that was set wrong, ahead
-or back, must not end the history: whatever it says, at most this passes."""
+"""The most that the time between two changes adds to a change's age. A clock that is set wrong must not end
+the history: whatever it says, at most this much time passes."""
 
 FORGET_AT_ONCE: Final = 500
-"""How many changes are forgotten in one go: some milliseconds; the rest follows the next time."""
+"""How many changes are deleted at once, which takes some milliseconds; the rest follows the next time."""
 
 VACUUM_PAGES: Final = 200
-"""How many pages are given back to the file system at a time."""
+"""How many free pages are returned to the file system at a time."""
 
 PRUNE_EVERY: Final = 64
-"""After how many transactions the bounds are enforced: often enough that none is passed by much."""
+"""After how many transactions the limits are enforced: often enough that none is exceeded by much."""
 
 PRUNE_STRIDE: Final = 10
-"""How many of the oldest transactions are forgotten at a time while the size is above its bound."""
+"""How many of the oldest transactions are deleted at a time while the size is above its limit."""
 
 HISTORY_LIMIT: Final = 1000
-"""The most entries one look at the history returns."""
+"""The most entries that one query of the history returns."""
 
 State = Literal["pending", "applying", "done", "rolled-back"]
 """`pending`: recorded, no file of the vault has changed yet; `applying`: files are being changed."""
@@ -75,9 +76,9 @@ _staged = msgspec.msgpack.Decoder(dict[int, int])
 
 
 class JournalEntry(Struct, frozen=True):
-    """One transaction. `kept` are files left as a person had changed them when it was rolled back. `staged`
-    holds, by the position of each writing act, the number of the file that was staged for it. `to_undo` is
-    the position of the last act that a rolling back has yet to undo, None before one began."""
+    """One transaction. `kept` are files that someone had changed and that rolling back therefore left alone.
+    `staged` holds, by the position of each writing act, the inode of its staged file. `to_undo` is the
+    position of the last act that a rollback still has to undo, None before a rollback starts."""
 
     id: int
     state: State
@@ -93,16 +94,17 @@ class JournalEntry(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[VaultPath, ...]:
-        """Each path it concerned, once, in order."""
+        """Each path that it changed, once, in order."""
         return tuple(dict.fromkeys(path for act in self.acts for path in affected_paths(act)))
 
 
 Departure: TypeAlias = tuple[int, int, Moved | Trashed | Removed]
-"""A transaction's id, the position of an act in it, and that act, by which a file left its path."""
+"""An act by which a file left its path: the transaction's id, the position of the act in it, and the act."""
 
 
 class Versions(Struct, frozen=True):
-    """A file's content before and after one act; None where there was no file or none is held."""
+    """A file's content before and after one act; None where there was no file or its content is not
+    stored."""
 
     path: VaultPath
     before: bytes | None
@@ -144,12 +146,12 @@ class Journal:
         label: str,
         undo_of: int | None = None,
     ) -> int:
-        """Records what is about to happen and gives its id. `contents` holds each image's bytes. A process
-        that dies now leaves the record; that it outlives a power cut is `start_applying`'s promise."""
-        rows = [(digest, *_packed(data)) for digest, data in contents.items()]
+        """Records what is about to happen and returns its id. `contents` holds the bytes of each image. The
+        record survives the death of this process; after `start_applying` it survives a power cut too."""
+        rows = [(digest, *_compress(data)) for digest, data in contents.items()]
 
         def record(file: sqlite3.Connection) -> int:
-            # Before the first note changes, `start_applying` makes this durable together with what it adds.
+            # `start_applying` makes this durable, together with what it adds, before the first note changes.
             with transaction(file, durable=False) as db:
                 cursor = db.execute(
                     "INSERT INTO transactions (state, at, actor, label, undo_of, acts)"
@@ -176,12 +178,12 @@ class Journal:
             )
 
     def mark_to_undo(self, number: int, position: int) -> None:
-        """Records, durably, how far a rolling back has come."""
+        """Records, durably, how far a rollback has come."""
         with self._file.changing() as db:
             db.execute("UPDATE transactions SET to_undo = ? WHERE id = ?", (position, number))
 
     def finish(self, number: int, *, state: State, kept: Iterable[str] = (), at: float) -> None:
-        """Records how a transaction ended; for an undoing, marks what it undid."""
+        """Records how a transaction ended. If it undid another one, that one is marked as undone."""
         with self._file.changing() as db:
             db.execute(
                 "UPDATE transactions SET state = ?, kept = ? WHERE id = ?", (state, "\n".join(kept), number)
@@ -195,18 +197,19 @@ class Journal:
             try:
                 self.prune(now=at)
             except EngineFailure as error:
-                # The change is done, and a journal that is too long is no reason to take it back.
-                log.warning("Old changes could not be forgotten: %s", error)
+                # The change is done, and a journal that is too long is no reason to undo it.
+                log.warning("Old changes could not be deleted from the journal: %s", error)
 
     def pending(self) -> tuple[JournalEntry, ...]:
-        """Transactions that began and did not end: under the writer's lock, those of dead processes."""
+        """Transactions that did not end: when the caller holds the writer's lock, those of dead processes."""
         return self._select("state IN ('pending', 'applying') ORDER BY id DESC", ())
 
     def history(
         self, path: VaultPath | None = None, *, limit: int = 50, before: int | None = None
     ) -> tuple[JournalEntry, ...]:
-        """What was done, newest first: to the whole vault, or to one file, followed back through its
-        renames. `before` is the id to go on from."""
+        """The changes to the whole vault or to one file, newest first. A file is followed back through its
+        moves.
+        `before` is the id to continue from."""
         if not 1 <= limit <= HISTORY_LIMIT:
             raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit")
         bound = before if before is not None else 2**62
@@ -228,13 +231,13 @@ class Journal:
                     found.append(entry)
                 older = trace_name_back(entry, key)
                 if older != key:
-                    # A rename ends one name's story; the next page goes on with the older name.
+                    # Before a move, the file had another name: the next page continues with that.
                     key = older
                     break
         return tuple(found)
 
     def wrote_last(self, path: VaultPath, hash_: str) -> bool:
-        """Whether the newest change that is held of a file gave it the content of this hash."""
+        """Whether the newest recorded change of a file gave it the content with this hash."""
         for entry in self.history(path, limit=1):
             for act in reversed(entry.acts):
                 if isinstance(act, Written) and act.path == path:
@@ -242,14 +245,14 @@ class Journal:
         return False
 
     def departures(self, *, after: int) -> tuple[int, tuple[Departure, ...]]:
-        """Every act of a later transaction than `after` by which a file left its path, oldest first, and the
-        id of the last transaction that was looked at."""
+        """The acts by which a file left its path in transactions later than `after`, oldest first, and the id
+        of the last transaction that was examined."""
         (last,) = self._file.ask(
             lambda db: db.execute(
                 "SELECT coalesce(max(id), 0) FROM transactions WHERE state = 'done'"
             ).fetchone()
         )
-        # The tags of such acts stand in the text of their transaction: most need not be decoded.
+        # The tags of such acts are in the encoded text, so most transactions need not be decoded.
         tags = " OR ".join(f"instr(acts, CAST('{tag}' AS BLOB)) > 0" for tag in ("move", "trash", "remove"))
         found = self._select(f"id > ? AND id <= ? AND state = 'done' AND ({tags}) ORDER BY id", (after, last))
         return last, tuple(
@@ -260,14 +263,15 @@ class Journal:
         )
 
     def entry(self, number: int) -> JournalEntry:
-        """Raises `InvalidArgument` for an id that is unknown, or too old to be kept."""
+        """Raises `InvalidArgument` for an id that is unknown or was deleted for its age."""
         found = self._select("id = ?", (number,))
         if not found:
             raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
         return found[0]
 
     def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
-        """The content before and after, for each file that a transaction wrote, removed or trashed."""
+        """The content before and after of each file that a transaction wrote, removed, trashed or
+        restored."""
         shown: list[Versions] = []
         for act in entry.acts:
             if isinstance(act, Written):
@@ -283,18 +287,18 @@ class Journal:
         return tuple(shown)
 
     def content(self, image: ContentImage) -> bytes:
-        """Raises `EngineFailure` when the journal was damaged."""
+        """Raises `EngineFailure` when the journal is damaged."""
         row = self._file.ask(
             lambda db: db.execute("SELECT data FROM contents WHERE digest = ?", (image.digest,)).fetchone()
         )
         if row is not None:
-            data = _unpacked(row[0])
+            data = _decompress(row[0])
             if data is not None and content_hash(data) == image.hash:
                 return data
         raise EngineFailure("The journal no longer holds the content that this needs.")
 
     def prune(self, *, now: float) -> None:
-        """Forgets the oldest transactions beyond the bounds, never one that is under way."""
+        """Deletes the oldest transactions beyond the limits, never one that is under way."""
         with self._file.changing() as db:
             newest = db.execute("SELECT coalesce(max(id), 0) FROM transactions").fetchone()[0]
             _forget(db, max(newest - JOURNAL_ENTRIES, _last_too_old(db, now)), FORGET_AT_ONCE)
@@ -317,7 +321,7 @@ class Journal:
 
 def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
     db.execute("UPDATE transactions SET undone_by = ? WHERE id = ?", (by, original))
-    # Undoing an undoing brings the first change back, which may then be undone again.
+    # Undoing an undo brings the first change back, which can then be undone again.
     db.execute(
         "UPDATE transactions SET undone_by = NULL WHERE id = (SELECT undo_of FROM transactions WHERE id = ?)",
         (original,),
@@ -325,8 +329,8 @@ def _mark_undone(db: sqlite3.Connection, original: int, by: int) -> None:
 
 
 def _last_too_old(db: sqlite3.Connection, now: float) -> int:
-    """The newest transaction that is older than the bound, by the journal's own time: the time between two
-    transactions counts, but no more of it than `GAP_SECONDS`, and a clock that went back counts nothing."""
+    """The newest transaction that is older than the limit, by the journal's own time: the time between two
+    transactions counts, but at most `GAP_SECONDS` of it, and a clock that went back counts as no time."""
     age, later = 0.0, now
     for number, at in db.execute("SELECT id, at FROM transactions INDEXED BY times ORDER BY id DESC"):
         age += min(max(later - at, 0.0), GAP_SECONDS)
@@ -337,7 +341,8 @@ def _last_too_old(db: sqlite3.Connection, now: float) -> int:
 
 
 def _forget(db: sqlite3.Connection, last: int, most: int) -> int:
-    """Forgets up to `most` transactions up to number `last`, and what only they used. Gives how many."""
+    """Deletes up to `most` transactions with ids up to `last`, and content that only they used. Returns how
+    many."""
     ended = (
         "SELECT id FROM transactions WHERE state IN ('done', 'rolled-back') AND id <= ? ORDER BY id LIMIT ?"
     )
@@ -376,7 +381,7 @@ def _with_folders(key: str) -> list[str]:
 
 
 def affects(entry: JournalEntry, key: str) -> bool:
-    """Whether a transaction did something to this file, or moved or trashed a folder around it."""
+    """Whether a transaction changed this file, or moved or trashed a folder that contained it."""
     for act in entry.acts:
         if any(name_key(path) == key for path in affected_paths(act)):
             return True
@@ -389,7 +394,7 @@ def affects(entry: JournalEntry, key: str) -> bool:
 
 
 def trace_name_back(entry: JournalEntry, key: str) -> str:
-    """The name under which what is called `key` after a transaction was known before it."""
+    """The name that a file called `key` after a transaction had before it."""
     for act in reversed(entry.acts):
         if isinstance(act, Moved):
             target = name_key(act.target)
@@ -400,14 +405,14 @@ def trace_name_back(entry: JournalEntry, key: str) -> str:
     return key
 
 
-def _packed(data: bytes) -> tuple[int, bytes]:
-    """The first byte tells how the rest is held."""
+def _compress(data: bytes) -> tuple[int, bytes]:
+    """The size and the stored form. Its first byte says how the rest is encoded."""
     small = zlib.compress(data, 1)
     held = b"z" + small if len(small) < len(data) else b"r" + data
     return len(held), held
 
 
-def _unpacked(held: bytes) -> bytes | None:
+def _decompress(held: bytes) -> bytes | None:
     if held[:1] == b"r":
         return held[1:]
     try:

@@ -1,7 +1,7 @@
-"""The vault as it will be while a plan is carried out: the disk, with the planned steps laid over it.
+"""The vault as it will be while a plan is executed: the disk, with the planned steps on top of it.
 
-A plan asks what lies at a path when a step's turn comes; earlier steps may have moved, made or removed it.
-Reads names from the disk, no content, and changes nothing.
+A plan asks what will be at a path when a step runs; earlier steps may have moved, made or removed it. The
+overlay reads names from the disk but no content, and changes nothing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from vaultbridge.vault.paths import Root, VaultPath, folder_of, is_under, join, 
 
 
 class OverlayEntry:
-    """What a path will hold. `place` is where it will be then; `disk` where its content lies now, None when
-    there is none or an earlier step is going to write it (then `data` holds it, and `writer` is the position
-    of that act). `real` is where `disk` leads, known once its content was read."""
+    """What will be at a path. `place` is where it will be on disk. `disk` is where its content is now; it is
+    None when there is none, or when an earlier step will write it (then `data` holds it and `writer` is the
+    position of that act). `real` is where `disk` leads when links are followed, known once the content was
+    read."""
 
     __slots__ = ("data", "disk", "kind", "mode", "place", "real", "signature", "writer")
 
@@ -36,16 +37,16 @@ class OverlayEntry:
 
 
 class Overlay:
-    __slots__ = ("_root", "_spelled", "_spots")
+    __slots__ = ("_entries", "_root", "_spelled")
 
     def __init__(self, root: Root) -> None:
         self._root = root
-        self._spots: dict[str, OverlayEntry] = {}
+        self._entries: dict[str, OverlayEntry] = {}
         self._spelled: dict[str, VaultPath] = {}
 
     def _key(self, path: VaultPath) -> str:
-        """Spellings that differ in case are one path, as for the app; but a disk may hold a file for each,
-        and then each is its own."""
+        """Spellings that differ only in case are one path, as in Obsidian; but when the disk holds a file for
+        each spelling, each is a path of its own."""
         key = name_key(path)
         first = self._spelled.setdefault(key, path)
         if first == path or not (self._root.is_stored_as(first) and self._root.is_stored_as(path)):
@@ -55,16 +56,16 @@ class Overlay:
 
     def at(self, path: VaultPath) -> OverlayEntry:
         """Raises `PermissionDenied` when the path leads out of the vault."""
-        known = self._spots.get(self._key(path))
+        known = self._entries.get(self._key(path))
         if known is not None:
             return known
         above, rest = self._known_above(path)
         if above is None:
             return _on_disk(self._root.place(path))
         if above.kind != "folder" or above.disk is None:
-            # Beneath something that is gone by then, or a folder that is still to be made: nothing is there.
+            # Under something that will be gone, or in a folder that does not exist yet: nothing is there.
             return OverlayEntry(above.place / rest, "none")
-        # Beneath a folder that will have been moved: look where it lies now.
+        # In a folder that will have been moved: look where it is now.
         origin = self._root.path_of(above.disk)
         assert origin is not None
         found = _on_disk(self._root.place(VaultPath(f"{origin}/{rest}")))
@@ -74,51 +75,51 @@ class Overlay:
     def _known_above(self, path: VaultPath) -> tuple[OverlayEntry | None, str]:
         folder = folder_of(path)
         while folder:
-            known = self._spots.get(self._key(folder))
+            known = self._entries.get(self._key(folder))
             if known is not None:
                 return known, path[len(folder) + 1 :]
             folder = folder_of(folder)
         return None, path
 
     def is_empty_folder(self, path: VaultPath) -> bool:
-        """Whether a folder will hold nothing at all, hidden files counted."""
-        spot = self.at(path)
-        if spot.kind != "folder":
+        """Whether a folder will hold nothing at all, not even a hidden file."""
+        entry = self.at(path)
+        if entry.kind != "folder":
             return False
         key = self._key(path)
-        if any(is_under(other, key) and inner.kind != "none" for other, inner in self._spots.items()):
+        if any(is_under(other, key) and inner.kind != "none" for other, inner in self._entries.items()):
             return False
-        if spot.disk is None:
+        if entry.disk is None:
             return True
-        with os.scandir(spot.disk) as listing:
+        with os.scandir(entry.disk) as listing:
             names = [normalize_name(item.name) for item in listing]
         return not any(
             name is None or name.startswith(".") or self.at(join(path, name)).kind != "none" for name in names
         )
 
-    def put(self, path: VaultPath, spot: OverlayEntry) -> None:
-        self._spots[self._key(path)] = spot
+    def put(self, path: VaultPath, entry: OverlayEntry) -> None:
+        self._entries[self._key(path)] = entry
 
     def vacate(self, path: VaultPath) -> None:
-        """Nothing is at the path from now on, nor beneath it."""
+        """Nothing is at the path, or under it, from now on."""
         place = self.at(path).place
         key = self._key(path)
-        for inner in [other for other in self._spots if is_under(other, key)]:
-            del self._spots[inner]
-        self._spots[key] = OverlayEntry(place, "none")
+        for inner in [other for other in self._entries if is_under(other, key)]:
+            del self._entries[inner]
+        self._entries[key] = OverlayEntry(place, "none")
 
     def move(self, source: VaultPath, target: VaultPath, place: Path) -> None:
-        """What is at `source`, with all beneath it, is at `target` from now on, on disk at `place`."""
-        spot = self.at(source)
-        old, old_key, new_key = spot.place, self._key(source), self._key(target)
-        carried = {key: inner for key, inner in self._spots.items() if is_under(key, old_key)}
+        """What is at `source`, with everything under it, is at `target` from now on, on disk at `place`."""
+        entry = self.at(source)
+        old, old_key, new_key = entry.place, self._key(source), self._key(target)
+        carried = {key: inner for key, inner in self._entries.items() if is_under(key, old_key)}
         self.vacate(source)
         for key, inner in carried.items():
             if inner.place.is_relative_to(old):
                 inner.place = place / inner.place.relative_to(old)
-            self._spots[new_key + key[len(old_key) :]] = inner
-        spot.place = place
-        self._spots[new_key] = spot
+            self._entries[new_key + key[len(old_key) :]] = inner
+        entry.place = place
+        self._entries[new_key] = entry
 
 
 def _on_disk(place: Path) -> OverlayEntry:

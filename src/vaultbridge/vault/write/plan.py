@@ -1,6 +1,6 @@
-"""From steps to acts: every expectation checked, every place settled, every content held, nothing changed.
+"""Turns steps into acts: checks every expectation, chooses every place and collects all content.
 
-A later step sees what the earlier ones will have done (`overlay.py`). Planning reads the disk; only
+A later step sees what the earlier ones will have done (`overlay.py`). Planning only reads the disk;
 `transaction.py` changes it.
 """
 
@@ -57,30 +57,30 @@ from vaultbridge.vault.write.steps import (
 from vaultbridge.vault.write.trash import Trash
 
 TRANSACTION_STEPS: Final = 20_000
-"""The most steps in one transaction: a rename that touches every note of a large vault fits."""
+"""The most steps in one transaction: enough for a move that changes links in every note of a large vault."""
 
 TRANSACTION_BYTES: Final = 256 * MIB
 """The most content, before and after together, that one transaction may put into the journal."""
 
 MOVE_HASH_BYTES: Final = 4 * MIB
-"""Up to this size a moved file is hashed, so that undoing the move notices an edit; above it, its stat
-serves: hashing a folder of films would take minutes."""
+"""Up to this size a moved file is hashed, so that undoing the move notices an edit. For a larger one its stat
+has to do: hashing a folder of films would take minutes."""
 
 TRASH_IMAGE_BYTES: Final = MIB
-"""Up to this size the journal keeps a trashed file's content as well."""
+"""Up to this size the journal also stores the content of a trashed file."""
 
 _DEFAULT_MODE: Final = 0o644
 
 
 Approve = Callable[[VaultPath, Path], None]
-"""Called with each path whose file a plan reads, and the place without links where that file lies. Raises
-when whoever asked for the path may not have what it leads to."""
+"""Called with each path whose file a plan reads and with the real place of that file, all links followed.
+Raises when the caller may not have the file that the path leads to."""
 
 
 class Plan:
-    """The acts of one transaction, the contents they refer to, and what was seen of each file on disk.
+    """The acts of one transaction, the contents they refer to, and the state of each file as it was read.
 
-    `recall` gives content that the journal already holds, for bringing back what is no longer in a trash.
+    `recall` returns content that the journal holds, to restore what is no longer in the trash.
     """
 
     def __init__(
@@ -95,26 +95,29 @@ class Plan:
         self.acts: list[Act] = []
         self.contents: dict[bytes, bytes] = {}
         self.seen: dict[int, FileStat] = {}
-        """By an act's position: the stat of the file that it replaces or removes, as its content was read."""
+        """By the position of an act: the stat of the file that it replaces or removes, from when it was
+        read."""
         self.models: dict[int, Path] = {}
-        """By a writing act's position: the file, where it lies now, whose attributes the new one takes."""
+        """By the position of a writing act: the present place of the file whose attributes the new one
+        gets."""
         self.identities: dict[int, tuple[int, int]] = {}
-        """By the position of an act that moves or trashes: which file or folder on disk that is."""
-        self.grounds: dict[Path, tuple[int, int]] = {}
-        """The folders in which something is done, but for those that the plan itself makes or moves: which
-        ones they are. A link that takes the place of one before we write would lead us elsewhere."""
+        """By the position of an act that moves or trashes: the identity of that file or folder."""
+        self.folder_identities: dict[Path, tuple[int, int]] = {}
+        """The identities of the folders in which something changes, except those that the plan itself makes
+        or moves. A link that replaced one of them before we write would lead us elsewhere."""
         self.notices: list[str] = []
         self._root = root
-        self._bins = trash
+        self._trash_places = trash
         self._now = now
         self._recall = recall
         self._approve = approve
         self._bytes = 0
         self._vault = Overlay(root)
-        self._binned: set[Path] = set()
+        self._chosen_bins: set[Path] = set()
 
     def add(self, steps: Iterable[Step]) -> None:
-        """Raises whatever a step's expectation or the vault's state demands; then the plan is of no use."""
+        """Raises when a step's expectation is not met or the vault does not allow it; discard the plan
+        then."""
         for number, step in enumerate(steps):
             if number >= TRANSACTION_STEPS:
                 raise InvalidArgument(
@@ -134,15 +137,15 @@ class Plan:
                 case RemoveFile():
                     self._remove(step)
                 case MakeFolder():
-                    self._need_folder(step.path, step.stored_name)
+                    self._ensure_folder(step.path, step.stored_name)
                 case RemoveFolder():
                     self._remove_folder(step)
                 case RestoreFile():
                     self._restore(step.trashed)
-        self._settle_temporaries()
-        self._remember_grounds()
+        self._place_temporaries()
+        self._record_folders()
 
-    def _remember_grounds(self) -> None:
+    def _record_folders(self) -> None:
         moving = [
             place
             for act in self.acts
@@ -154,12 +157,12 @@ class Plan:
         }:
             if not any(folder == place or folder.is_relative_to(place) for place in moving):
                 with contextlib.suppress(FileNotFoundError):
-                    self.grounds[folder] = file_identity(folder.stat())
+                    self.folder_identities[folder] = file_identity(folder.stat())
 
-    def _settle_temporaries(self) -> None:
-        """New content is staged in the folder it is meant for or, while that is still to be made, in the
-        nearest one above; but not in a folder that is going to leave its place. So with what is removed,
-        which lies there until the end."""
+    def _place_temporaries(self) -> None:
+        """Chooses where new content is staged: in its own folder or, when that does not exist yet, in the
+        nearest one above it, but never in a folder that is about to be moved. A removed file waits for the
+        end of the transaction in such a place too."""
         leaving = [
             Path(act.place)
             for act in self.acts
@@ -180,23 +183,23 @@ class Plan:
             raise EditRefused(
                 f"{step.path} would have {len(step.data)} bytes; at most {NOTE_WRITE_BYTES} are written."
             )
-        spot = self._vault.at(step.path)
-        before = self._check(spot, step.path, step.expected)
-        after = self._hold(step.data)
+        entry = self._vault.at(step.path)
+        before = self._check(entry, step.path, step.expected)
+        after = self._add_content(step.data)
         if before is not None and before.digest == after.digest:
             return
         if before is None:
-            self._need_folder(folder_of(step.path))
-            spot = self._vault.at(step.path)
-            place = spot.place.with_name(step.stored_name) if step.stored_name else spot.place
+            self._ensure_folder(folder_of(step.path))
+            entry = self._vault.at(step.path)
+            place = entry.place.with_name(step.stored_name) if step.stored_name else entry.place
         else:
-            place = self._real_place(spot)
-        if spot.disk is not None:
-            model = spot.real or spot.disk
+            place = self._real_place(entry)
+        if entry.disk is not None:
+            model = entry.real or entry.disk
             check_writable(model, step.path)
             self.models[len(self.acts)] = model
-        self._remember_stat(spot)
-        mode = step.mode if before is None else spot.mode
+        self._record_stat(entry)
+        mode = step.mode if before is None else entry.mode
         written = OverlayEntry(place, "file")
         written.data, written.mode, written.writer = step.data, mode, len(self.acts)
         self.acts.append(Written(step.path, str(place), before, after, mode, ""))
@@ -205,33 +208,33 @@ class Plan:
     def _remove(self, step: RemoveFile) -> None:
         if step.missing_ok and self._vault.at(step.path).kind == "none":
             return
-        spot = self._file(step.path)
-        before = self._check(spot, step.path, step.expected)
+        entry = self._file(step.path)
+        before = self._check(entry, step.path, step.expected)
         assert before is not None
-        self._remember_stat(spot)
-        self.acts.append(Removed(step.path, str(spot.place), before, spot.mode or _DEFAULT_MODE))
+        self._record_stat(entry)
+        self.acts.append(Removed(step.path, str(entry.place), before, entry.mode or _DEFAULT_MODE))
         self._vault.vacate(step.path)
 
     def _move(self, step: MoveFile) -> None:
-        spot = self._file(step.source)
-        target = self._target(step.source, step.target, spot, step.stored_name)
-        if target == spot.place:
+        entry = self._file(step.source)
+        target = self._target(step.source, step.target, entry, step.stored_name)
+        if target == entry.place:
             return
-        status = spot.disk.lstat() if spot.disk is not None else None
-        self._remember_identity(status)
+        status = entry.disk.lstat() if entry.disk is not None else None
+        self._record_identity(status)
         known = ""
         if step.expected is not None or status is None or status.st_size <= MOVE_HASH_BYTES:
-            image = self._look(spot, step.source, step.expected, hold=False)
+            image = self._check_if_readable(entry, step.source, step.expected, store=False)
             known = image.hash if image else ""
         self.acts.append(
             Moved(
-                *(step.source, step.target, str(spot.place), str(target)),
+                *(step.source, step.target, str(entry.place), str(target)),
                 folder=False,
                 hash=known,
                 size=status.st_size if status else 0,
                 mtime_ns=status.st_mtime_ns if status else 0,
                 ino=status.st_ino if status else 0,
-                written_by=spot.writer,
+                written_by=entry.writer,
             )
         )
         self._vault.move(step.source, step.target, target)
@@ -239,67 +242,69 @@ class Plan:
     def _move_folder(self, step: MoveFolder) -> None:
         if is_under(name_key(step.target), name_key(step.source)):
             raise EditRefused(f"{step.source} cannot be moved into itself.")
-        spot = self._vault.at(step.source)
-        if spot.kind == "none":
+        entry = self._vault.at(step.source)
+        if entry.kind == "none":
             raise NoteNotFound(step.source, what="folder")
-        if spot.kind == "file":
+        if entry.kind == "file":
             raise EditRefused(f"{step.source} is a file, not a folder.")
-        target = self._target(step.source, step.target, spot, step.stored_name)
-        if target != spot.place:
-            status = spot.disk.lstat() if spot.disk is not None else None
-            self._remember_identity(status)
+        target = self._target(step.source, step.target, entry, step.stored_name)
+        if target != entry.place:
+            status = entry.disk.lstat() if entry.disk is not None else None
+            self._record_identity(status)
             ino = status.st_ino if status else 0
             self.acts.append(
-                Moved(step.source, step.target, str(spot.place), str(target), folder=True, ino=ino)
+                Moved(step.source, step.target, str(entry.place), str(target), folder=True, ino=ino)
             )
             self._vault.move(step.source, step.target, target)
 
-    def _target(self, source: VaultPath, target: VaultPath, spot: OverlayEntry, stored_name: str) -> Path:
-        """Where a move leads: a free place, or another spelling of the name it has."""
+    def _target(self, source: VaultPath, target: VaultPath, entry: OverlayEntry, stored_name: str) -> Path:
+        """The place that a move leads to: a free one, or another spelling of the present name."""
         name = stored_name or name_of(target)
         if name_key(source) == name_key(target):
-            return spot.place.with_name(name)
-        self._need_folder(folder_of(target))
+            return entry.place.with_name(name)
+        self._ensure_folder(folder_of(target))
         there = self._vault.at(target)
         if there.kind != "none":
             raise EditRefused(f"{target} already exists.", hint="Choose another name.")
         return there.place.with_name(name)
 
     def _trash(self, step: TrashFile) -> None:
-        spot = self._vault.at(step.path)
-        if spot.kind == "none":
+        entry = self._vault.at(step.path)
+        if entry.kind == "none":
             raise NoteNotFound(step.path, what="file or folder")
-        linked = spot.disk is not None and spot.disk.is_symlink()
-        folder = spot.kind == "folder" and not linked
+        linked = entry.disk is not None and entry.disk.is_symlink()
+        folder = entry.kind == "folder" and not linked
         image: ContentImage | None = None
-        if spot.kind == "file" and not linked:
-            small = spot.disk is None or spot.disk.lstat().st_size <= TRASH_IMAGE_BYTES
+        if entry.kind == "file" and not linked:
+            small = entry.disk is None or entry.disk.lstat().st_size <= TRASH_IMAGE_BYTES
             if small or step.expected is not None:
-                image = self._look(spot, step.path, step.expected, hold=small)
+                image = self._check_if_readable(entry, step.path, step.expected, store=small)
                 image = image if small else None
         system = step.option == "system"
-        chosen = self._bins.choose(self._root, spot.place, system=system, now=self._now, taken=self._binned)
-        self._binned.add(chosen.place)
+        chosen = self._trash_places.choose(
+            self._root, entry.place, system=system, now=self._now, taken=self._chosen_bins
+        )
+        self._chosen_bins.add(chosen.place)
         if image is not None:
-            self._remember_stat(spot)
-        self._remember_identity(spot.disk.lstat() if spot.disk is not None else None)
+            self._record_stat(entry)
+        self._record_identity(entry.disk.lstat() if entry.disk is not None else None)
         if chosen.fallback:
             self.notices.append(chosen.fallback)
         info = str(chosen.info_place) if chosen.info_place else ""
         self.acts.append(
             Trashed(
-                *(step.path, str(spot.place), step.option, str(chosen.place), info, chosen.info_text),
+                *(step.path, str(entry.place), step.option, str(chosen.place), info, chosen.info_text),
                 folder=folder,
                 image=image,
-                mode=spot.mode or _DEFAULT_MODE,
+                mode=entry.mode or _DEFAULT_MODE,
             )
         )
         self._vault.vacate(step.path)
 
     def _restore(self, trashed: Trashed) -> None:
         if self._vault.at(trashed.path).kind != "none":
-            raise EditRefused(f"{trashed.path} exists again, so it cannot be brought back from the trash.")
-        self._need_folder(folder_of(trashed.path))
+            raise EditRefused(f"{trashed.path} exists again, so it cannot be restored from the trash.")
+        self._ensure_folder(folder_of(trashed.path))
         place = Path(trashed.place)
         if os.path.lexists(trashed.bin_place):
             self.acts.append(Restored(trashed))
@@ -312,14 +317,14 @@ class Plan:
         else:
             raise EditRefused(f"{trashed.path} is no longer in the trash.")
 
-    def _need_folder(self, path: VaultPath, stored_name: str = "") -> None:
+    def _ensure_folder(self, path: VaultPath, stored_name: str = "") -> None:
         if not path:
             return
-        spot = self._vault.at(path)
-        if spot.kind == "file":
+        entry = self._vault.at(path)
+        if entry.kind == "file":
             raise EditRefused(f"{path} is a file, not a folder.")
-        if spot.kind == "none":
-            self._need_folder(folder_of(path))
+        if entry.kind == "none":
+            self._ensure_folder(folder_of(path))
             place = self._vault.at(path).place
             if stored_name:
                 place = place.with_name(stored_name)
@@ -327,17 +332,17 @@ class Plan:
             self._vault.put(path, OverlayEntry(place, "folder"))
 
     def _remove_folder(self, step: RemoveFolder) -> None:
-        """The deepest first; a folder goes when nothing will be left in it."""
+        """Deepest first. A folder is removed when nothing will be left in it."""
         if not step.path:
             raise EditRefused("The vault itself cannot be removed.")
-        spot = self._vault.at(step.path)
-        if spot.kind != "folder":
+        entry = self._vault.at(step.path)
+        if entry.kind != "folder":
             return
         folders = [step.path]
-        if step.deep and spot.disk is not None:
-            for place, names, _ in os.walk(spot.disk):
+        if step.deep and entry.disk is not None:
+            for place, names, _ in os.walk(entry.disk):
                 names[:] = [name for name in names if not name.startswith(".")]
-                inner = Path(place).relative_to(spot.disk)
+                inner = Path(place).relative_to(entry.disk)
                 folders += [join(step.path, (inner / name).as_posix()) for name in names]
         for path in sorted(folders, key=lambda path: -path.count("/")):
             if self._vault.is_empty_folder(path):
@@ -345,74 +350,76 @@ class Plan:
                 self._vault.vacate(path)
 
     def _file(self, path: VaultPath) -> OverlayEntry:
-        spot = self._vault.at(path)
-        if spot.kind == "none":
+        entry = self._vault.at(path)
+        if entry.kind == "none":
             raise NoteNotFound(path)
-        if spot.kind == "folder":
+        if entry.kind == "folder":
             raise EditRefused(f"{path} is a folder, not a file.")
-        return spot
+        return entry
 
-    def _real_place(self, spot: OverlayEntry) -> Path:
-        """A note that is a link is written through to the file it leads to."""
-        if spot.disk is None or spot.real is None:
-            return spot.place
-        # A moved file is written where it will be, but not a link to another file.
-        return spot.real if spot.disk == spot.place or spot.disk.is_symlink() else spot.place
+    def _real_place(self, entry: OverlayEntry) -> Path:
+        """Writing to a note that is a link changes the file that it leads to."""
+        if entry.disk is None or entry.real is None:
+            return entry.place
+        # A moved file is written at its new place; a moved link still leads to the same file.
+        return entry.real if entry.disk == entry.place or entry.disk.is_symlink() else entry.place
 
-    def _remember_identity(self, status: os.stat_result | None) -> None:
-        """Of what the act that is added next moves away; None for what this plan is going to write."""
+    def _record_identity(self, status: os.stat_result | None) -> None:
+        """For the act that is added next, which moves this away. None for a file that this plan will
+        write."""
         if status is not None:
             self.identities[len(self.acts)] = file_identity(status)
 
-    def _remember_stat(self, spot: OverlayEntry) -> None:
-        if spot.signature is not None and spot.disk == spot.place:
-            self.seen[len(self.acts)] = spot.signature
+    def _record_stat(self, entry: OverlayEntry) -> None:
+        if entry.signature is not None and entry.disk == entry.place:
+            self.seen[len(self.acts)] = entry.signature
 
     def _check(
-        self, spot: OverlayEntry, path: VaultPath, expected: Expected, *, hold: bool = True
+        self, entry: OverlayEntry, path: VaultPath, expected: Expected, *, store: bool = True
     ) -> ContentImage | None:
-        """The content there is, as an image, or None for none. Raises when the caller expected another."""
-        if spot.kind == "none":
+        """The present content as an image; None when there is no file. Raises when the caller expected
+        another."""
+        if entry.kind == "none":
             if isinstance(expected, str):
                 raise StaleWrite(path, expected=expected, current="")
             return None
         if isinstance(expected, Absent):
             raise EditRefused(f"{path} already exists.", hint="Choose another name, or edit that one.")
-        if spot.kind == "folder":
+        if entry.kind == "folder":
             raise EditRefused(f"{path} is a folder, not a file.")
-        if spot.data is None:
-            assert spot.disk is not None
-            if spot.real is None:
-                spot.real = self._root.real_place(spot.disk, path)
+        if entry.data is None:
+            assert entry.disk is not None
+            if entry.real is None:
+                entry.real = self._root.real_place(entry.disk, path)
                 if self._approve is not None:
-                    self._approve(path, spot.real)
-            content = read_place(spot.real, path, limit=NOTE_READ_BYTES)
-            spot.data, spot.mode, spot.signature = content.data, content.mode, content.signature
-        image = self._hold(spot.data) if hold else make_image(spot.data)
+                    self._approve(path, entry.real)
+            content = read_place(entry.real, path, limit=NOTE_READ_BYTES)
+            entry.data, entry.mode, entry.signature = content.data, content.mode, content.signature
+        image = self._add_content(entry.data) if store else make_image(entry.data)
         if isinstance(expected, str) and expected != image.hash:
             raise StaleWrite(path, expected=expected, current=image.hash)
         return image
 
-    def _look(
-        self, spot: OverlayEntry, path: VaultPath, expected: Expected, *, hold: bool
+    def _check_if_readable(
+        self, entry: OverlayEntry, path: VaultPath, expected: Expected, *, store: bool
     ) -> ContentImage | None:
-        """Like `_check`, for what does not need the content: a file that cannot be read, such as one that is
-        not downloaded, may still be moved and trashed, unless the caller expects something of it."""
+        """Like `_check`, for acts that do not need the content: a file that cannot be read, such as one that
+        is not downloaded, can still be moved and trashed, unless the caller expects a certain content."""
         try:
-            return self._check(spot, path, expected, hold=hold)
+            return self._check(entry, path, expected, store=store)
         except (EngineFailure, PermissionDenied):
             if expected is not None:
                 raise
             return None
 
-    def _hold(self, data: bytes) -> ContentImage:
+    def _add_content(self, data: bytes) -> ContentImage:
         image = make_image(data)
         if image.digest not in self.contents:
             self._bytes += len(data)
             if self._bytes > TRANSACTION_BYTES:
                 raise EngineFailure(
-                    f"One transaction may hold {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
-                    hint="Do it in several parts.",
+                    f"One change may hold {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
+                    hint="Split it into several changes.",
                 )
             self.contents[image.digest] = data
         return image

@@ -1,12 +1,10 @@
-"""What undoes a recorded transaction, as steps. Looks at the disk only to tell whether a moved file that is
-too large to hash has changed.
+"""Undoes transactions: rolls back an interrupted one, and turns a finished one into the steps that undo it.
 
-Back to how it was: acts undone in reverse, whatever point they had reached.
-
-What a dead process had done is told from the disk alone, by the identity of files, never by content alone:
-two notes may have the same text. Acts happen one after the other, so one that left its mark proves all
-before it. A file that is neither as the transaction found it nor as it left it was changed by somebody
-since: it stays as it is and is reported.
+Rolling back undoes acts in reverse, whatever point they had reached. What a dead process had done shows on
+the disk, by the identity of files and never by content alone: two notes may have the same text. Acts happen
+one after the other, so an act that left its mark proves that all before it happened. A file that is neither
+as the transaction found it nor as it left it has been changed by someone since; it stays as it is and is
+reported.
 """
 
 from __future__ import annotations
@@ -66,10 +64,10 @@ log = logging.getLogger(__name__)
 
 
 def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
-    """The position of the last act that had happened, -1 for none; `staged` as the journal holds it."""
+    """The position of the last act that had happened, -1 for none. `staged` comes from the journal."""
     last = max((number for number in range(len(acts)) if has_happened(acts, number, staged)), default=-1)
-    # Removing and folders leave no mark of their own. All before them has happened, so what they were to
-    # take away or make was still, or not yet, there: its absence or presence tells.
+    # Removals and changes of folders leave no mark of their own. Everything before them has happened, so
+    # whether the file or folder is there shows whether they have happened too.
     for act in acts[last + 1 :]:
         match act:
             case Removed() | FolderRemoved() if not beneath.exists(act.place):
@@ -82,18 +80,18 @@ def find_last_done(acts: Sequence[Act], staged: Mapping[int, int]) -> int:
 
 
 def has_happened(acts: Sequence[Act], number: int, staged: Mapping[int, int]) -> bool:
-    """Whether an act left a mark that nothing else can have left. False proves nothing."""
+    """Whether an act left a mark that nothing else could have left. False proves nothing."""
     act = acts[number]
     match act:
         case Written():
-            return number in staged and _number_at(act.place) == staged[number]
+            return number in staged and _inode_at(act.place) == staged[number]
         case Removed(temporary=aside) if aside:
             return beneath.exists(aside)
         case Moved():
             ino = staged.get(act.written_by, 0) if act.written_by >= 0 else act.ino
-            if ino == 0 or _number_at(act.target_place) != ino:
+            if ino == 0 or _inode_at(act.target_place) != ino:
                 return False
-            return not _only_spelling(act) or _spelled_so(Path(act.target_place))
+            return not _changes_only_spelling(act) or _is_spelled(Path(act.target_place))
         case Trashed():
             return beneath.exists(act.bin_place)
         case Restored():
@@ -109,38 +107,39 @@ def roll_back(
     undone: Callable[[int], None],
     staged: Mapping[int, int],
 ) -> tuple[str, ...]:
-    """Undoes the acts up to position `last` and clears away what the others had prepared. Gives the vault
-    paths that were left as somebody had changed them.
+    """Undoes the acts up to position `last` and discards what the others had prepared. Returns the vault
+    paths of files that someone had changed and that were therefore left alone.
 
-    `undone` is told each position as soon as it is back, and must remember it durably: undoing the same act
-    twice in a row does no harm, but doing so after an earlier one could mistake one file for another. Raises
-    `OSError` when the disk refuses; then it is to be run again from there.
+    `undone` is called with each position that has been undone and must record it durably: undoing the same
+    act twice in a row does no harm, but undoing it again after an earlier one could mistake one file for
+    another. Raises `OSError` when the disk refuses; run it again from that position then.
     """
     kept: list[str] = []
     folders: set[Path] = set()
     for number in range(len(acts) - 1, -1, -1):
         act = acts[number]
         if number > last:
-            if not _clear_away(act, staged.get(number, 0), kept):
-                kept.append(_path_of(act))
+            if not _discard_prepared(act, staged.get(number, 0), kept):
+                kept.append(_affected_path(act))
             continue
         folders |= affected_folders(act)
         if not _undo(act, content, staged.get(number, 0), kept):
-            kept.append(_path_of(act))
+            kept.append(_affected_path(act))
         undone(number)
     for folder in folders:
         sync_folder(folder)
     return tuple(dict.fromkeys(kept))
 
 
-def _path_of(act: Act) -> str:
+def _affected_path(act: Act) -> str:
     return act.trashed.path if isinstance(act, Restored) else act.path
 
 
-def _clear_away(act: Act, staged: int, kept: list[str]) -> bool:
-    """What an act that did not happen had laid out for itself. False when that was another program's text."""
+def _discard_prepared(act: Act, staged: int, kept: list[str]) -> bool:
+    """Discards what an act that did not happen had prepared. Returns False when it was another program's
+    text."""
     if isinstance(act, Written | Removed) and act.temporary:
-        return _clear_temporary(act, staged, kept)
+        return _discard_temporary(act, staged, kept)
     if isinstance(act, Trashed) and act.info_place and not beneath.exists(act.bin_place):
         info = Path(act.info_place)
         if _is_ours(info, act.info_text):
@@ -148,21 +147,21 @@ def _clear_away(act: Act, staged: int, kept: list[str]) -> bool:
     return True
 
 
-def _clear_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bool:
-    """Takes away what was staged, or what was displaced and is no longer needed. Displaced text that the
-    journal does not hold was saved by another program meanwhile: it is never taken away, but becomes a
-    conflict copy beside the note, which is added to `kept`. False then. `staged` is the staged file's number,
-    0 while it is unfinished."""
-    # Looked at first: a file system that is read-only refuses even to remove what is not there.
+def _discard_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bool:
+    """Removes a staged file, or a displaced one that is no longer needed. Displaced text that the journal
+    does not hold was saved by another program during the change: it is never removed but becomes a conflict
+    copy beside the note, whose path is added to `kept`, and False is returned. `staged` is the inode of the
+    staged file, 0 while that is unfinished."""
+    # Checked first: a read-only file system refuses even to remove a file that does not exist.
     if not act.temporary or not beneath.exists(act.temporary):
         return True
     temporary = Path(act.temporary)
     images = (act.before, act.after) if isinstance(act, Written) else (act.before,)
     unfinished = isinstance(act, Written) and not staged
     if not unfinished:
-        # Also our own text stood in the note's place for a moment, and somebody may have opened it there.
-        _await_writers(temporary)
-    if unfinished or _hash_at(temporary, act.path) in {image.hash for image in images if image is not None}:
+        # Our own text too was in the note's place for a moment, and a program may have opened it there.
+        _wait_for_writers(temporary)
+    if unfinished or _read_hash(temporary, act.path) in {image.hash for image in images if image is not None}:
         beneath.remove(temporary, missing_ok=True)
         return True
     copy = set_aside(temporary, Path(act.place))
@@ -171,8 +170,8 @@ def _clear_temporary(act: Written | Removed, staged: int, kept: list[str]) -> bo
     return False
 
 
-def _await_writers(place: Path) -> None:
-    """Waits until no program has the file open to write, `BUSY_SECONDS` at most."""
+def _wait_for_writers(place: Path) -> None:
+    """Waits until no program has the file open for writing, `BUSY_SECONDS` at most."""
     with contextlib.suppress(OSError):
         handle = beneath.open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         try:
@@ -184,7 +183,7 @@ def _await_writers(place: Path) -> None:
 
 
 def affected_folders(act: Act) -> set[Path]:
-    """The folders whose lists of names an act changes."""
+    """The folders in which an act adds, changes or removes a name."""
     if isinstance(act, Moved):
         return {Path(act.place).parent, Path(act.target_place).parent}
     trashed = act.trashed if isinstance(act, Restored) else act
@@ -194,13 +193,13 @@ def affected_folders(act: Act) -> set[Path]:
 
 
 def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
-    """False when somebody's later change was kept."""
+    """Returns False when a later change by someone else was left alone."""
     match act:
         case Written():
             return _undo_write(act, content, staged, kept)
         case Removed():
             if beneath.exists(act.place):
-                return _clear_temporary(act, staged, kept)
+                return _discard_temporary(act, staged, kept)
             if act.temporary and beneath.exists(act.temporary):
                 beneath.make_folder(Path(act.place).parent)
                 beneath.rename_new(Path(act.temporary), Path(act.place))
@@ -224,12 +223,12 @@ def _undo(act: Act, content: Callable[[ContentImage], bytes], staged: int, kept:
 
 def _undo_write(act: Written, content: Callable[[ContentImage], bytes], staged: int, kept: list[str]) -> bool:
     place = Path(act.place)
-    now = _hash_at(place, act.path)
+    now = _read_hash(place, act.path)
     if act.before is not None and now == act.after.hash and beneath.exists(act.temporary):
-        # What it displaced, whatever another program has written to it since.
+        # The displaced file comes back, whatever another program has written to it since.
         swap(Path(act.temporary), place)
-        return _clear_temporary(act, staged, kept)
-    if not _clear_temporary(act, staged, kept):
+        return _discard_temporary(act, staged, kept)
+    if not _discard_temporary(act, staged, kept):
         return False
     if now == (act.before.hash if act.before else ""):
         return True
@@ -253,32 +252,33 @@ def _write_new(place: Path, data: bytes, mode: int) -> None:
 
 def _undo_move(act: Moved) -> bool:
     source, target = Path(act.place), Path(act.target_place)
-    if _only_spelling(act):
-        there, back = _spelled_so(target), _spelled_so(source)
+    if _changes_only_spelling(act):
+        there, back = _is_spelled(target), _is_spelled(source)
     else:
         there, back = beneath.exists(target), beneath.exists(source)
     if back or not there:
-        # Moved back already, by a recovery that died; or somebody made or deleted one of the two.
+        # A recovery that died had moved it back already, or someone made or deleted one of the two.
         return back and not there
     beneath.make_folder(source.parent)
     beneath.rename_new(target, source)
     return True
 
 
-def _only_spelling(act: Moved) -> bool:
-    """A file system that ignores case finds both names then, so the folder's list of names has to decide."""
+def _changes_only_spelling(act: Moved) -> bool:
+    """If so, a file system that ignores case finds both names, and the folder's list of names has to
+    decide."""
     return Path(act.place).parent == Path(act.target_place).parent and name_key(act.path) == name_key(
         act.target
     )
 
 
-def _spelled_so(place: Path) -> bool:
+def _is_spelled(place: Path) -> bool:
     if not place.parent.is_dir():
         return False
     return any(item.name == place.name for item in place.parent.iterdir())
 
 
-def _number_at(place: str) -> int:
+def _inode_at(place: str) -> int:
     try:
         return beneath.status(place).st_ino
     except OSError:
@@ -289,7 +289,7 @@ def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
     place, bin_place = Path(act.place), Path(act.bin_place)
     info = Path(act.info_place) if act.info_place else None
     if beneath.exists(place):
-        # Brought back already, by a recovery that died; or somebody made it anew, and both stay.
+        # A recovery that died had restored it already; or someone made a new one, and both stay.
         return not beneath.exists(bin_place)
     if beneath.exists(bin_place):
         restore(place, bin_place, info)
@@ -301,7 +301,7 @@ def _undo_trash(act: Trashed, content: Callable[[ContentImage], bytes]) -> bool:
 
 
 def _is_ours(info: Path, text: str) -> bool:
-    """Another program may have taken the same name in the trash between our choice and our turn."""
+    """Another program may have taken the name in the trash between our choice and our use of it."""
     try:
         return info.read_text(encoding="ascii") == text
     except (OSError, UnicodeDecodeError):
@@ -321,8 +321,8 @@ def _undo_restore(act: Trashed) -> bool:
     return True
 
 
-def _hash_at(place: Path, path: str) -> str:
-    """The hash of what is there; empty for nothing. Something unreadable is nobody's before or after."""
+def _read_hash(place: Path, path: str) -> str:
+    """The hash of the file; empty when there is none. An unreadable file is no known version."""
     if not beneath.exists(place):
         return ""
     try:
@@ -332,16 +332,16 @@ def _hash_at(place: Path, path: str) -> str:
 
 
 def invert(entry: JournalEntry, content: Callable[[ContentImage], bytes], *, force: bool) -> tuple[Step, ...]:
-    """Raises `EditRefused` when the transaction did not end well or was undone already. With `force`
-    nothing is expected of the files, and what is no longer there needs no undoing."""
+    """The steps that undo a transaction. Raises `EditRefused` when it was rolled back or undone already. With
+    `force` the files may have any content, and a file that is gone need not be undone."""
     if entry.state != "done":
         raise EditRefused(f"Change {entry.id} was rolled back, so there is nothing to undo.")
     if entry.undone_by is not None:
-        raise EditRefused(f"Change {entry.id} was undone already, by change {entry.undone_by}.")
-    return tuple(_inverse(act, content, force=force) for act in reversed(entry.acts))
+        raise EditRefused(f"Change {entry.id} has already been undone by change {entry.undone_by}.")
+    return tuple(_invert(act, content, force=force) for act in reversed(entry.acts))
 
 
-def _inverse(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) -> Step:
+def _invert(act: Act, content: Callable[[ContentImage], bytes], *, force: bool) -> Step:
     match act:
         case Written(before=None):
             return RemoveFile(act.path, None if force else act.after.hash, missing_ok=force)
@@ -356,7 +356,7 @@ def _inverse(act: Act, content: Callable[[ContentImage], bytes], *, force: bool)
             return MoveFolder(act.target, act.path, stored_name=Path(act.place).name)
         case Moved():
             if not force and not act.hash:
-                _check_unchanged(act)
+                _check_not_edited(act)
             expected_hash = None if force or not act.hash else act.hash
             return MoveFile(act.target, act.path, expected_hash, stored_name=Path(act.place).name)
         case Trashed():
@@ -369,7 +369,7 @@ def _inverse(act: Act, content: Callable[[ContentImage], bytes], *, force: bool)
             return MakeFolder(act.path, stored_name=Path(act.place).name)
 
 
-def _check_unchanged(act: Moved) -> None:
+def _check_not_edited(act: Moved) -> None:
     try:
         status = beneath.status(act.target_place)
     except FileNotFoundError:

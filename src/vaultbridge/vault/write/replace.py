@@ -1,8 +1,8 @@
-"""One file replaced atomically: stage beside it, make it durable, look once more, swap.
+"""The smallest operations of replacing a file atomically: stage the new one beside it, make it durable, swap.
 
-The smallest acts only. Their order, their record and their undoing are `transaction.py`'s. A place given
-here came from `Root` and has no link in it; one that comes into it later is not followed. Known and accepted:
-a replaced file is a new file to the system, so a hard link to the old one keeps the old content.
+`transaction.py` decides their order, records them and undoes them. A place that is passed in comes from
+`Root` and has no link in it; a link that appears in it later is not followed. Known and accepted: a replaced
+file is a new file to the system, so a hard link to the old one keeps the old content.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from vaultbridge.vault.paths import Root
 from vaultbridge.vault.walk import TEMPORARY_PREFIX, TEMPORARY_SUFFIX
 
 LEFTOVER_SECONDS: Final = 3600.0
-"""How old a temporary file must be before it counts as left by a dead writer that no journal remembers:
-far longer than any write, also one of another machine on the same synchronised folder."""
+"""How old a temporary file must be before we assume that a dead writer left it and that no journal knows of
+it: far longer than any write takes, even on another machine that shares the folder."""
 
 CONFLICT_NAMES: Final = 1000
-"""How many names are tried for a conflict copy: two in one second are already a wonder."""
+"""How many names are tried for a conflict copy: even two in one second are very unlikely."""
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 _FORBIDDEN: Final = (errno.EACCES, errno.EPERM)
 
 
 def temporary_name() -> str:
-    """A name that no note can have, that the walk never lists, and that nobody else chooses."""
+    """A name that no note can have, that the walk never lists as a file, and that nobody else chooses."""
     return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}{TEMPORARY_SUFFIX}"
 
 
 def stage(temporary: Path, data: bytes, *, like: Path | None, mode: int | None = None) -> int:
-    """Writes `data` durably to a new file, and gives that file's number. The file gets the mode, owner and
-    extended attributes of `like` when there is one (owner and attributes as far as the system lets us), else
-    `mode`, else the user's default."""
+    """Writes `data` durably to a new file and returns its inode. The file gets the mode, owner and extended
+    attributes of `like` if given (owner and attributes as far as the system allows), else `mode`, else the
+    user's default."""
     return make_durable(start_staging(temporary, data, like=like, mode=mode))
 
 
 def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int | None) -> int:
-    """The first half of `stage`: the new file, open and written, for `make_durable`. Of many files each is
-    begun before the first is made durable, so that the disk writes them together."""
+    """The first half of `stage`: writes the new file and returns it open, for `make_durable`. When there are
+    many files, all are started before the first is made durable, so that the disk writes them together."""
     private = like is not None or mode is not None
     handle = beneath.create_file(temporary, 0o600 if private else 0o666)
     try:
@@ -57,7 +57,7 @@ def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int 
         elif mode is not None and hasattr(os, "fchmod"):
             os.fchmod(handle, mode)
         if hasattr(os, "posix_fadvise"):
-            # As a side effect Linux begins to write the file to the disk, and does not wait for it.
+            # As a side effect, Linux starts to write the file to the disk without waiting for it.
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
     except BaseException:
         os.close(handle)
@@ -68,7 +68,7 @@ def start_staging(temporary: Path, data: bytes, *, like: Path | None, mode: int 
 
 
 def make_durable(handle: int) -> int:
-    """The second half of `stage`: closes the file, and gives its number."""
+    """The second half of `stage`: syncs and closes the file, and returns its inode."""
     try:
         os.fsync(handle)
         return os.fstat(handle).st_ino
@@ -97,8 +97,8 @@ def _keep_attributes(handle: int, like: Path) -> None:
 
 
 def publish_new(temporary: Path, place: Path) -> None:
-    """Gives a staged file its name. Raises `FileExistsError` when somebody took the name meanwhile: a hard
-    link, unlike a rename, never replaces."""
+    """Gives a staged file its name. Raises `FileExistsError` when the name has been taken meanwhile: a hard
+    link, unlike a rename, never replaces a file."""
     if os.name == "nt":
         temporary.rename(place)
         return
@@ -109,22 +109,22 @@ def publish_new(temporary: Path, place: Path) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EROFS, errno.EACCES, errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             raise
-        # A file system without hard links: the check and the rename leave a small gap there.
+        # A file system without hard links: here a small gap remains between the check and the rename.
         beneath.rename_new(temporary, place)
         return
     beneath.remove(temporary)
 
 
 def publish_over(temporary: Path, place: Path) -> None:
-    """A staged file in place of the one that is there, which is gone then."""
+    """Replaces the file at `place` with a staged one; the old file is gone then."""
     beneath.rename_over(temporary, place)
 
 
 def swap(temporary: Path, place: Path) -> bool:
-    """A staged file in place of the one that is there, which lies at `temporary` then, so that it can be
-    looked at once more and put back. False when it is gone instead: on a file system that neither exchanges
-    names nor has hard links. One without exchange leaves a gap in which a new file of another program is
-    replaced."""
+    """Exchanges a staged file with the one at `place`, which is at `temporary` then, so that it can be
+    checked once more and put back. Returns False when the old file is gone instead, on a file system that can
+    neither exchange names nor make hard links. On one that cannot exchange names, a file that another program
+    creates in between is overwritten."""
     if beneath.exchange(temporary, place):
         return True
     aside = place.with_name(temporary_name())
@@ -139,7 +139,8 @@ def swap(temporary: Path, place: Path) -> bool:
 
 
 def set_aside(temporary: Path, place: Path) -> Path:
-    """Text that nobody asked to lose and that has no name any more, as a conflict copy beside the note."""
+    """Saves text that has lost its name, and that nobody asked to delete, as a conflict copy beside the
+    note."""
     when = time.strftime("%Y-%m-%d %H%M%S")
     for number in range(1, CONFLICT_NAMES):
         more = f" {number}" if number > 1 else ""
@@ -151,7 +152,7 @@ def set_aside(temporary: Path, place: Path) -> Path:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes names made, changed or removed in a folder durable, where the system has that notion."""
+    """Makes the names in a folder durable, where the system can do that."""
     if os.name == "nt":
         return
     try:
@@ -168,23 +169,23 @@ def sync_folder(folder: Path) -> None:
 
 
 def check_writable(place: Path, path: str) -> None:
-    """Raises `PermissionDenied` for a file that is read-only. A swap would succeed all the same, because
-    only its folder counts for the system; but whoever made it read-only meant it."""
+    """Raises `PermissionDenied` for a file that is read-only. A swap would still succeed, because the system
+    asks only about the folder, but the owner made the file read-only on purpose."""
     status = beneath.status(place)
     if not status.st_mode & 0o222 or not os.access(place, os.W_OK):
         raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.")
 
 
 def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool:
-    """Takes away a temporary file that the walk reported as a leftover, when it is old enough that no live
-    writer can own it. True when it is gone."""
+    """Removes a temporary file that the walk reported as a leftover, if it is so old that no live writer can
+    own it. Returns whether it was removed."""
     folder, _, name = shown.rpartition("/")
     if not (name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)):
         return False
     place = root.folder.joinpath(*folder.split("/"), name) if folder else root.folder / name
     try:
         status = beneath.status(place)
-        # What a swap has just displaced lies there too, with the time of its last save: its status is newer.
+        # A file that a swap has just displaced keeps the time of its last save, but its status is new.
         changed = max(status.st_mtime, status.st_ctime)
         if stat.S_ISREG(status.st_mode) and (now or time.time()) - changed > LEFTOVER_SECONDS:
             beneath.remove(place)
@@ -195,7 +196,7 @@ def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool
 
 
 def to_vault_error(error: OSError, path: str) -> VaultbridgeError:
-    """What the file system refused, in words for the caller."""
+    """The error of the file system as an error for the caller."""
     if error.errno in _FORBIDDEN:
         return PermissionDenied(f"{path} may not be changed by this user.", hint="Nothing was changed.")
     if error.errno == errno.EROFS:

@@ -1,7 +1,7 @@
-"""What may be done to files, as values: what a caller asks for (steps) and what is recorded (acts).
+"""Changes to files as values: what a caller asks for (steps) and what is recorded and done (acts).
 
-A step names vault paths and what the caller expects there. An act is a step after it was checked: it names
-exact places on disk and holds what is needed to undo it. Nothing here touches a disk.
+A step names vault paths and what the caller expects there. An act is a step that was checked: it names exact
+places on disk and holds what is needed to undo it. Nothing here touches a disk.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ class Absent(Struct, frozen=True):
 ABSENT: Final = Absent()
 
 Expected: TypeAlias = str | Absent | None
-"""A content hash, nothing there, or no expectation at all."""
+"""A content hash, `ABSENT` for no file, or None for no expectation."""
 
 
 class WriteFile(Struct, frozen=True):
-    """The whole content of a file, new or old. `mode` and `stored_name` serve the undoing of a removal."""
+    """Writes the whole content of a new or existing file. `mode` and `stored_name` are for undoing a
+    removal."""
 
     path: VaultPath
     data: bytes
@@ -36,7 +37,7 @@ class WriteFile(Struct, frozen=True):
 
 
 class MoveFile(Struct, frozen=True):
-    """A file under another path, which must be free (another spelling of its own name is)."""
+    """Moves a file to a path that must be free; another spelling of its own name counts as free."""
 
     source: VaultPath
     target: VaultPath
@@ -45,7 +46,7 @@ class MoveFile(Struct, frozen=True):
 
 
 class MoveFolder(Struct, frozen=True):
-    """A folder with all it holds, hidden files included, under another path, which must be free."""
+    """Moves a folder with everything in it, hidden files included, to a path that must be free."""
 
     source: VaultPath
     target: VaultPath
@@ -53,8 +54,8 @@ class MoveFolder(Struct, frozen=True):
 
 
 class TrashFile(Struct, frozen=True):
-    """A file, or a folder with all it holds, to the trash. With the option "none" a file is removed for good
-    (the journal still holds it); a folder has to be trashed or emptied."""
+    """Moves a file, or a folder with everything in it, to the trash. With the option "none" a file is removed
+    for good (the journal still holds it); a folder has to be trashed or emptied."""
 
     path: VaultPath
     option: TrashOption
@@ -62,7 +63,7 @@ class TrashFile(Struct, frozen=True):
 
 
 class RemoveFile(Struct, frozen=True):
-    """A file gone for good; only the journal holds it then. With `missing_ok` it may be gone already."""
+    """Removes a file for good; only the journal holds it then. With `missing_ok` it may be gone already."""
 
     path: VaultPath
     expected: str | None = None
@@ -70,22 +71,22 @@ class RemoveFile(Struct, frozen=True):
 
 
 class MakeFolder(Struct, frozen=True):
-    """A folder, with those above it; nothing happens when it is there."""
+    """Makes a folder and those above it; does nothing when it exists."""
 
     path: VaultPath
     stored_name: str = ""
 
 
 class RemoveFolder(Struct, frozen=True):
-    """A folder and, when `deep`, the empty folders in it. What still holds something stays: no error,
-    nothing lost."""
+    """Removes a folder and, when `deep`, the empty folders in it. A folder that is not empty stays, and that
+    is no error."""
 
     path: VaultPath
     deep: bool = True
 
 
 class RestoreFile(Struct, frozen=True):
-    """What a `Trashed` act put away, back to its path. Only the undoing of one makes it."""
+    """Restores from the trash what a `Trashed` act put there. Only undoing such an act creates this step."""
 
     trashed: Trashed
 
@@ -96,7 +97,7 @@ Step: TypeAlias = (
 
 
 class ContentImage(Struct, frozen=True):
-    """Content that the journal holds. `hash` is the one callers see, `digest` the journal's own."""
+    """Content that the journal holds. Callers see `hash`; `digest` is the journal's own key."""
 
     digest: bytes
     hash: str
@@ -104,8 +105,8 @@ class ContentImage(Struct, frozen=True):
 
 
 class Written(Struct, frozen=True, tag="write"):
-    """`before` is None for a new file. `temporary` is the place where the content is staged and, once it has
-    its name, where what it replaced lies until the change is done."""
+    """`before` is None for a new file. `temporary` is where the new content is staged and, after the swap,
+    where the old file is until the change is done."""
 
     path: VaultPath
     place: str
@@ -116,7 +117,7 @@ class Written(Struct, frozen=True, tag="write"):
 
 
 class Removed(Struct, frozen=True, tag="remove"):
-    """`temporary` is where the file lies from its removal until the change is done."""
+    """`temporary` is where the file is from its removal until the change is done."""
 
     path: VaultPath
     place: str
@@ -126,9 +127,10 @@ class Removed(Struct, frozen=True, tag="remove"):
 
 
 class Moved(Struct, frozen=True, tag="move"):
-    """`hash` is the content's, empty for a folder or a file too large to hash; then `size` and `mtime_ns`
-    tell whether it changed later (a folder has neither). `ino` is the file's number, by which recovery knows
-    it again; for a file that the act at position `written_by` made, that act's."""
+    """`hash` is that of the content, empty for a folder and for a file too large to hash; then `size` and
+    `mtime_ns` show whether the file changed later (a folder has neither). Recovery recognises the file by its
+    inode
+    `ino` or, when the act at position `written_by` creates it, by the inode of that act's staged file."""
 
     path: VaultPath
     target: VaultPath
@@ -143,8 +145,8 @@ class Moved(Struct, frozen=True, tag="move"):
 
 
 class Trashed(Struct, frozen=True, tag="trash"):
-    """`bin_place` is where it lies now, `info_place` the note beside it that the desktop reads (or empty).
-    `image` is kept too for a small file, so that emptying the trash does not end its undoing."""
+    """`bin_place` is where it is now; `info_place` is the file that describes it to the desktop, or empty. A
+    small file has an `image` too, so that it can be restored after the trash was emptied."""
 
     path: VaultPath
     place: str
@@ -175,7 +177,7 @@ Act: TypeAlias = Written | Removed | Moved | Trashed | Restored | FolderMade | F
 
 
 def affected_paths(act: Act) -> tuple[VaultPath, ...]:
-    """The vault paths an act concerns."""
+    """The vault paths that an act changes."""
     if isinstance(act, Moved):
         return (act.path, act.target)
     if isinstance(act, Restored):

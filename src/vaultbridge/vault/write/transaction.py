@@ -1,10 +1,9 @@
-"""Changes to the vault, whole or not at all: recorded first, then done, undone when asked.
+"""Changes to the vault, all or nothing: recorded first, then made, and undone on request.
 
 The order is: take the writer's lock, check every expectation (`plan.py`), record the plan with all content
-(`journal.py`), stage the new files, record that too, look once more and swap each, make the folders durable,
-record the end.
-A process killed anywhere leaves a pending record; the next writer rolls it back (`recovery.py`) before it
-does anything else. Every change to a vault's files goes through here.
+(`journal.py`), stage the new files, record that too, check and swap each file (`execute.py`), make the
+folders durable, record the end. A process that is killed anywhere leaves a pending record; the next writer
+rolls it back (`recovery.py`) before it does anything else. Every change to a vault's files goes through here.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from msgspec import Struct
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, StaleWrite, VaultbridgeError
 from vaultbridge.vault.locking import FileLock
 from vaultbridge.vault.paths import Root
+from vaultbridge.vault.write.execute import Execution, SavedMeanwhile
 from vaultbridge.vault.write.journal import Journal, JournalEntry, make_image
-from vaultbridge.vault.write.perform import Execution, SavedMeanwhile
 from vaultbridge.vault.write.plan import Approve, Plan
 from vaultbridge.vault.write.recovery import find_last_done, has_happened, invert, roll_back
 from vaultbridge.vault.write.replace import to_vault_error
@@ -32,17 +31,17 @@ from vaultbridge.vault.write.steps import Act, Removed, Step, Written
 from vaultbridge.vault.write.trash import Trash
 
 WRITER_SECONDS: Final = 10.0
-"""How long one writer waits for another: longer than any transaction takes, shorter than a call may."""
+"""How long a writer waits for another: longer than any transaction takes, shorter than a call may take."""
 
 
 OUTSIDE_ACTOR: Final = "another program"
 OUTSIDE_LABEL: Final = "saved during a change"
-"""How the history shows a save that a change of ours met."""
+"""How the history shows a save by another program that one of our changes ran into."""
 
 
 class Applied(Struct, frozen=True):
-    """A transaction that is done. `id` is what `undo` takes; 0 when nothing had to change. `notices` are
-    for the person, such as another trash than the settings name."""
+    """A finished transaction. `undo` takes its `id`, which is 0 when nothing had to change. `notices` are for
+    the person, for example that another trash was used than the settings ask for."""
 
     id: int
     acts: tuple[Act, ...] = ()
@@ -50,22 +49,22 @@ class Applied(Struct, frozen=True):
 
 
 class Recovered(Struct, frozen=True):
-    """A transaction that a dead process left and that was rolled back; `kept` are the files that somebody
-    had changed since and that stayed as they are."""
+    """A transaction that a dead process left unfinished and that was rolled back. `kept` are the files that
+    someone had changed since; they stayed as they are."""
 
     id: int
     label: str
     kept: tuple[str, ...]
 
 
-def _pass(_: str) -> None:
-    """The checkpoint of ordinary operation."""
+def _ignore_checkpoint(_: str) -> None:
+    """The checkpoint in ordinary operation."""
 
 
 class Transactor:
-    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is told each point that
-    is reached, so that a test can stop the process there. With a `refusal` nothing is ever changed: what
-    it gives is raised instead."""
+    """The writer of one vault. `folder` is the vault's cache folder. `checkpoint` is called at each point
+    that is reached, so that a test can stop the process there. With a `refusal` nothing is ever changed; the
+    error that it returns is raised instead."""
 
     def __init__(
         self,
@@ -74,7 +73,7 @@ class Transactor:
         *,
         trash: Trash,
         clock: Callable[[], float] = time.time,
-        checkpoint: Callable[[str], None] = _pass,
+        checkpoint: Callable[[str], None] = _ignore_checkpoint,
         wait: float = WRITER_SECONDS,
         refusal: Callable[[], EngineFailure] | None = None,
         approve: Approve | None = None,
@@ -89,21 +88,21 @@ class Transactor:
         self._wait = wait
         self._approve = approve
         self._exclusive_thread = 0
-        """The thread that holds the vault for several transactions; 0 for none."""
+        """The thread that holds the vault for several transactions; 0 when there is none."""
 
     def close(self) -> None:
         self.journal.close()
 
     def recover(self) -> tuple[Recovered, ...]:
-        """Rolls back what dead processes left half done. To be called when a vault is opened; every
-        transaction does so too. Waits for another writer only when there is something to recover."""
+        """Rolls back what dead processes left unfinished. Call it when a vault is opened; every transaction
+        does it too. Waits for another writer only when there is something to recover."""
         if not self.journal.pending():
             return ()
         with self._writing():
             return self._recover()
 
     def apply(self, steps: Iterable[Step], *, actor: str, label: str) -> Applied:
-        """Does all steps or none. `actor` says who ("cli", "mcp:claude-desktop"), `label` what for.
+        """Performs all steps or none. `actor` says who asked ("cli", "mcp:claude-desktop"), `label` what for.
 
         Raises `StaleWrite`, `EditRefused`, `NoteNotFound` or `PermissionDenied` when a step cannot be done,
         `TimedOut` when another writer holds the vault; then nothing has changed.
@@ -111,11 +110,11 @@ class Transactor:
         with self._writing():
             self._recover()
             plan = self._plan(steps)
-            return self._carry_out(plan, actor=actor, label=label, undo_of=None)
+            return self._execute(plan, actor=actor, label=label, undo_of=None)
 
     def undo(self, number: int, *, actor: str, force: bool = False) -> Applied:
-        """Undoes one transaction as a whole, by a transaction of its own. Raises `EditRefused` when a file
-        has changed or gone since, unless `force` makes that no matter, and when it was undone already."""
+        """Undoes one whole transaction with a new transaction. Raises `EditRefused` when it was undone
+        already, and when a file has changed or gone since, unless `force` is set."""
         with self._writing():
             self._recover()
             entry = self.journal.entry(number)
@@ -133,12 +132,12 @@ class Transactor:
                 raise EditRefused(
                     f"{gone.name} is no longer there, so change {number} cannot be undone.", path=gone.name
                 ) from gone
-            return self._carry_out(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
+            return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
     @contextlib.contextmanager
     def exclusive(self) -> Iterator[None]:
-        """While this lasts no other process of ours changes the vault; the transactions of this thread go on.
-        Raises `TimedOut` when another writer holds the vault."""
+        """In this block only this thread changes the vault, in any number of transactions. Raises `TimedOut`
+        when another writer holds the vault."""
         with self._writing():
             self._exclusive_thread = threading.get_ident()
             try:
@@ -148,8 +147,8 @@ class Transactor:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raises `VaultNotFound` when the vault is not there: nothing is to be made in its place, by a change
-        or by a recovery."""
+        """Raises `VaultNotFound` when the vault is not there: neither a change nor a recovery may create
+        anything in its place."""
         if self._refusal is not None:
             raise self._refusal()
         held: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
@@ -174,7 +173,7 @@ class Transactor:
             if entry.to_undo is not None:
                 last = entry.to_undo
             else:
-                # Not yet applying: no file has changed, only temporary files may lie about.
+                # Not applying yet: no file has changed, but there may be temporary files.
                 last = find_last_done(entry.acts, entry.staged) if entry.state == "applying" else -1
             kept = self._roll_back(entry.id, entry.acts, last, entry.staged)
             recovered.append(Recovered(entry.id, entry.label, kept))
@@ -188,7 +187,7 @@ class Transactor:
             self.journal.mark_to_undo(number, position - 1)
             self._checkpoint(f"remembered {position}")
 
-        # It may have gone in the middle of the change: then what had been done waits for its return.
+        # The vault may have disappeared during the change; then the rollback waits until it is back.
         self.root.check()
         try:
             self.journal.mark_to_undo(number, last)
@@ -197,54 +196,54 @@ class Transactor:
         except (OSError, VaultbridgeError) as error:
             raise EngineFailure(
                 f"Change {number} was interrupted and cannot be rolled back yet: {_short(error)}.",
-                hint="It is tried again before the next change.",
+                hint="Rolling back is tried again before the next change.",
             ) from error
         self.journal.finish(number, state="rolled-back", kept=kept, at=self._clock())
         return kept
 
-    def _carry_out(self, plan: Plan, *, actor: str, label: str, undo_of: int | None) -> Applied:
+    def _execute(self, plan: Plan, *, actor: str, label: str, undo_of: int | None) -> Applied:
         if not plan.acts:
             return Applied(0, (), tuple(plan.notices))
         number = self.journal.begin(
             plan.acts, plan.contents, at=self._clock(), actor=actor, label=label, undo_of=undo_of
         )
         self._checkpoint("recorded")
-        performance = Execution(plan, self._checkpoint)
+        execution = Execution(plan, self._checkpoint)
         try:
-            performance.stage()
-            self.journal.start_applying(number, performance.staged)
+            execution.stage()
+            self.journal.start_applying(number, execution.staged)
             self._checkpoint("staged")
-            performance.run()
+            execution.run()
             self.journal.finish(number, state="done", at=self._clock())
         except BaseException as error:
-            self._give_up(number, plan, performance, error)
+            self._abandon(number, plan, execution, error)
             raise
         self._checkpoint("finished")
         return Applied(number, tuple(plan.acts), tuple(plan.notices))
 
-    def _give_up(self, number: int, plan: Plan, performance: Execution, error: BaseException) -> None:
-        """Rolls back after a failure, and raises it in the caller's words."""
-        last, under_way = performance.done - 1, performance.done
-        if under_way < len(plan.acts) and has_happened(plan.acts, under_way, performance.staged):
+    def _abandon(self, number: int, plan: Plan, execution: Execution, error: BaseException) -> None:
+        """Rolls back after a failure, and raises that failure in terms of vault paths."""
+        last, under_way = execution.done - 1, execution.done
+        if under_way < len(plan.acts) and has_happened(plan.acts, under_way, execution.staged):
             last = under_way
-        kept = self._roll_back(number, plan.acts, last, performance.staged)
+        kept = self._roll_back(number, plan.acts, last, execution.staged)
         if kept:
             raise EngineFailure(
-                f"The change failed and was rolled back, except for {', '.join(kept)}, changed meanwhile."
+                f"The change failed and was rolled back, except for {', '.join(kept)}, changed since."
             ) from error
-        failed = performance.path
+        failed = execution.path
         if isinstance(error, SavedMeanwhile):
-            self._remember_outside(plan, error)
+            self._record_outside_save(plan, error)
         if isinstance(error, FileExistsError):
-            raise EditRefused(f"{failed} was created by somebody else meanwhile.") from error
+            raise EditRefused(f"{failed} was created by another program during the change.") from error
         if isinstance(error, FileNotFoundError):
-            raise EditRefused(f"{failed} disappeared meanwhile.") from error
+            raise EditRefused(f"{failed} disappeared during the change.") from error
         if isinstance(error, OSError):
             raise to_vault_error(error, failed) from error
 
-    def _remember_outside(self, plan: Plan, error: SavedMeanwhile) -> None:
-        """Puts a text that another program saved into the journal: for a moment our text stood in its place,
-        and whoever read it then may save over the other without having seen it."""
+    def _record_outside_save(self, plan: Plan, error: SavedMeanwhile) -> None:
+        """Records in the journal what another program saved: for a moment our text was in its place, and a
+        program that read ours then may overwrite that save without having seen it."""
         for act in plan.acts:
             if isinstance(act, Written | Removed) and act.path == error.path and act.before is not None:
                 after = make_image(error.data)

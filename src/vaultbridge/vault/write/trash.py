@@ -1,8 +1,8 @@
-"""Where a deleted file goes: the desktop's trash, the vault's own `.trash`, and the way back.
+"""The trash: the desktop's or the vault's own `.trash`, putting files there and restoring them.
 
-Choosing a place changes nothing; putting and restoring are done by whoever has recorded the choice. The
-freedesktop.org trash specification governs Linux; on macOS the user's `.Trash`; Windows has no trash that
-a plain rename could use, so the vault's own one serves there and the result says so.
+Choosing a place changes nothing; the caller records the choice before it moves anything. Linux follows the
+freedesktop.org trash specification, macOS uses the user's `.Trash`. Windows has no trash that a plain rename
+can use, so there the vault's own is used and the result says so.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ LOCAL_TRASH: Final = ".trash"
 _INFO: Final = ".trashinfo"
 
 NAME_ATTEMPTS: Final = 10_000
-"""How many numbered names are tried in one trash before giving up: no trash holds that many of one name."""
+"""How many numbered names are tried in one trash: no trash holds that many files of one name."""
 
 
 FALLBACK_NOTICE: Final = "the vault's .trash was used"
-"""How a notice ends that says why the system's trash could not be used."""
+"""The end of a notice that says why the system's trash could not be used."""
 
 
 class TrashFolder(Struct, frozen=True):
-    """A chosen place. `info_text` is written to `info_place` first, when there is one. `fallback` says why
-    it is not the trash that was asked for."""
+    """A chosen place. If there is an `info_place`, `info_text` is written to it first. `fallback` says why
+    this is not the trash that was asked for."""
 
     place: Path
     info_place: Path | None = None
@@ -44,7 +44,7 @@ class TrashFolder(Struct, frozen=True):
 
 
 class Trash(Struct, frozen=True):
-    """The user's trash places, found from the environment by whoever starts the program."""
+    """The user's trash places, according to the environment."""
 
     environ: Mapping[str, str]
     platform: str = sys.platform
@@ -53,7 +53,7 @@ class Trash(Struct, frozen=True):
     def choose(
         self, root: Root, place: Path, *, system: bool, now: datetime, taken: Container[Path] = ()
     ) -> TrashFolder:
-        """A free place for what lies at `place`, on the same device, so that a rename suffices. `taken` are
+        """A free place in a trash on the same device as `place`, so that a rename is enough. `taken` are
         places that were chosen but not used yet."""
         local = root.folder / LOCAL_TRASH
         if not system:
@@ -66,7 +66,7 @@ class Trash(Struct, frozen=True):
                 return TrashFolder(_free(home, place.name, taken))
             return _with_info(home, place, str(place), now, taken)
         if self.platform == "darwin":
-            return _fall_back(local, place, taken, "the vault lies on another device than the trash")
+            return _fall_back(local, place, taken, "the vault is on another device than the trash")
         top = _mount_point(place)
         shared = top / ".Trash" / str(self.user_id)
         if _is_safe_shared(top / ".Trash") and _can_hold(shared):
@@ -81,7 +81,7 @@ class Trash(Struct, frozen=True):
         if self.platform == "darwin":
             return (home / ".Trash").resolve()
         given = self.environ.get("XDG_DATA_HOME", "")
-        # People keep such folders elsewhere: their own links are followed, once.
+        # People may link such folders to another place: links are followed, once.
         return ((Path(given) if Path(given).is_absolute() else home / ".local" / "share") / "Trash").resolve()
 
 
@@ -101,8 +101,8 @@ def _with_info(can: Path, place: Path, recorded: str, now: datetime, taken: Cont
 
 
 def _free(folder: Path, name: str, taken: Container[Path], *, info: Path | None = None) -> Path:
-    """The name itself, or with ` 2`, ` 3` … before its extension; cut where it would be too long for a file,
-    or for that of its description."""
+    """The name itself, or with ` 2`, ` 3` … before its extension, shortened when it would be too long for the
+    file or for its info file."""
     stem, dot, extension = name.rpartition(".")
     if not stem:
         stem, dot, extension = name, "", ""
@@ -118,15 +118,15 @@ def _free(folder: Path, name: str, taken: Container[Path], *, info: Path | None 
 
 
 def _cut(stem: str, ending: str, longest: int) -> str:
-    """Both together, in at most so many bytes: between characters, and never the ending."""
+    """`stem` and `ending` in at most `longest` bytes. Only the stem is cut, between two characters."""
     room = longest - len(os.fsencode(ending))
     kept = os.fsencode(stem)
     return (stem if len(kept) <= room else kept[: max(1, room)].decode("utf-8", "ignore")) + ending
 
 
 def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -> None:
-    """Moves to the chosen place. The info file comes first and must be new: that is how the specification
-    makes two programs choose different names."""
+    """Moves a file to the chosen place. The info file is created first and must be new: that is how the
+    specification makes two programs choose different names."""
     for folder in (bin_place.parent, info_place.parent if info_place else None):
         if folder is not None:
             beneath.make_folder(folder, 0o700)
@@ -141,7 +141,7 @@ def put(place: Path, bin_place: Path, info_place: Path | None, info_text: str) -
 
 
 def restore(place: Path, bin_place: Path, info_place: Path | None) -> None:
-    """The way back. Raises `FileExistsError` when somebody has the name."""
+    """Moves a file back from the trash. Raises `FileExistsError` when its name is taken."""
     beneath.make_folder(place.parent)
     beneath.rename_new(bin_place, place)
     if info_place is not None:
@@ -169,7 +169,7 @@ def _mount_point(place: Path) -> Path:
 
 
 def _is_safe_shared(folder: Path) -> bool:
-    """The specification: it must be a real folder with the sticky bit, else it is not to be used."""
+    """The specification: it must be a real folder with the sticky bit, or it must not be used."""
     try:
         status = folder.lstat()
     except OSError:

@@ -1,7 +1,7 @@
-"""A recorded plan carried out: new files staged, each swapped in after a last look, and what it displaced
-looked at once more before it is let go.
+"""Executes a recorded plan: stages the new files, checks each old file once more, swaps the new one in, and
+checks what it displaced before removing it.
 
-`transaction.py` records, calls and, when this raises, rolls back.
+`transaction.py` records the plan before and rolls back when this raises.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from vaultbridge.vault.write.trash import put, restore
 
 STAGING_BATCH: Final = 64
 """How many new files are written before the first is made durable: the disk then writes them together, and
-few enough are open at a time."""
+not too many are open at a time."""
 
 
 class SavedMeanwhile(StaleWrite):
-    """Another program's save was found in the place of what a change expected; `data` is its text."""
+    """Another program saved the file that a change was about to replace; `data` is what it saved."""
 
     def __init__(self, path: str, *, expected: str, data: bytes) -> None:
         super().__init__(path, expected=expected, current=content_hash(data))
@@ -48,8 +48,8 @@ class SavedMeanwhile(StaleWrite):
 
 
 class Execution:
-    """One plan being carried out. `done` counts the acts that are, `path` is the one under way; `staged`
-    holds the number of each staged file, by which it is known again after a crash."""
+    """The execution of one plan. `done` counts the finished acts, `path` is the one being worked on. `staged`
+    holds the inode of each staged file, by which recovery recognises it after a crash."""
 
     def __init__(self, plan: Plan, checkpoint: Callable[[str], None]) -> None:
         self.done = 0
@@ -60,8 +60,8 @@ class Execution:
         self._displaced: list[tuple[int, Written | Removed]] = []
 
     def stage(self) -> None:
-        """Writes all new content, durably, before the first swap, so that a full disk or a forbidden folder
-        is met while nothing has changed yet."""
+        """Writes all new content durably before the first swap, so that a full disk or a forbidden folder
+        shows while nothing has changed yet."""
         writing = [(number, act) for number, act in enumerate(self._plan.acts) if isinstance(act, Written)]
         for start in range(0, len(writing), STAGING_BATCH):
             self._stage_together(writing[start : start + STAGING_BATCH])
@@ -72,7 +72,7 @@ class Execution:
             for number, act in writing:
                 self.path = act.path
                 temporary = Path(act.temporary)
-                self._check_ground(temporary.parent)
+                self._check_folder(temporary.parent)
                 data = self._plan.contents[act.after.digest]
                 model = self._plan.models.get(number)
                 handles.append(start_staging(temporary, data, like=model, mode=act.mode))
@@ -94,17 +94,19 @@ class Execution:
         for folder in {folder for act in self._plan.acts for folder in affected_folders(act)}:
             sync_folder(folder)
         self._checkpoint("durable")
-        self._let_go()
+        self._remove_displaced()
 
-    def _check_ground(self, folder: Path) -> None:
-        """The last look at a folder before something is done in it."""
-        known = self._plan.grounds.get(folder)
-        # The number is the proof, so no descriptor is needed.
+    def _check_folder(self, folder: Path) -> None:
+        """Checks that a folder is still the one that was planned with, right before something changes in
+        it."""
+        known = self._plan.folder_identities.get(folder)
+        # The inode is the proof, so no descriptor is needed.
         if known is not None and file_identity(folder.lstat()) != known:
-            raise EditRefused(f"A folder that {self.path} needs was replaced by another one meanwhile.")
+            raise EditRefused(f"The folder of {self.path} was replaced by another one during the change.")
 
     def _check_identity(self, number: int, place: str, expected: str) -> None:
-        """The last look at what is moved away: an editor or a sync may have put another file there."""
+        """Checks what is about to be moved away: an editor or a sync service may have put another file
+        there."""
         known = self._plan.identities.get(number)
         status = beneath.status(place)
         if known is not None and file_identity(status) != known:
@@ -114,14 +116,14 @@ class Execution:
 
     def _perform(self, number: int, act: Act) -> None:
         for folder in affected_folders(act):
-            self._check_ground(folder)
+            self._check_folder(folder)
         match act:
             case Written():
                 temporary, place = Path(act.temporary), Path(act.place)
                 if act.before is None:
                     publish_new(temporary, place)
                 else:
-                    self._look_again(number, place, act.path, act.before.hash)
+                    self._check_unchanged(number, place, act.path, act.before.hash)
                     if swap(temporary, place):
                         self._displaced.append((number, act))
                         try:
@@ -131,7 +133,7 @@ class Execution:
                             raise
             case Removed():
                 aside, place = Path(act.temporary), Path(act.place)
-                self._look_again(number, place, act.path, act.before.hash)
+                self._check_unchanged(number, place, act.path, act.before.hash)
                 beneath.rename_new(place, aside)
                 self._displaced.append((number, act))
                 self._check_displaced(number, aside, act.path, act.before.hash)
@@ -151,13 +153,13 @@ class Execution:
             case FolderMade():
                 beneath.make_folder(Path(act.place))
             case FolderRemoved():
-                # Not empty: then it holds something that nobody asked to remove, and stays.
+                # When it is not empty, it holds something that nobody asked to remove, and stays.
                 with contextlib.suppress(OSError):
                     beneath.remove_folder(Path(act.place))
 
-    def _look_again(self, number: int, place: Path, path: str, expected: str) -> None:
-        """The last look before a file is replaced: somebody may have saved it since it was read. A save that
-        its status does not show is found by the look at what was displaced."""
+    def _check_unchanged(self, number: int, place: Path, path: str, expected: str) -> None:
+        """Checks a file right before it is replaced: another program may have saved it since it was read. A
+        save that does not show in the stat is found by `_check_displaced`."""
         seen = self._plan.seen.get(number)
         try:
             if seen is None or FileStat.of(place.lstat()) == seen:
@@ -169,9 +171,9 @@ class Execution:
             raise StaleWrite(path, expected=expected, current=current)
 
     def _check_displaced(self, number: int, place: Path, path: str, expected: str) -> None:
-        """The look at what an act has just taken out of its place. If another program has it open to write,
-        or has saved between our last look and the act, the change is given up, and rolling back puts it back:
-        its text is the note's, and nothing of it is lost."""
+        """Checks what an act has just taken from its place. If another program has it open for writing, or
+        saved it between our last check and the act, the change is abandoned and rolling back puts the file
+        back: its text is the note's, and none of it is lost."""
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         handle = beneath.open_file(place, flags)
         try:
@@ -181,7 +183,7 @@ class Execution:
             seen = self._plan.seen.get(number)
             if seen is not None and found == seen and not is_racy(seen.mtime_ns, time.time_ns()):
                 return
-            # One byte more than there should be, so that a file that grew is noticed.
+            # One byte more than expected, to notice a file that grew.
             data = os.read(handle, found.size + 1)
         finally:
             os.close(handle)
@@ -189,21 +191,21 @@ class Execution:
             raise SavedMeanwhile(path, expected=expected, data=data)
 
     def _put_back(self, number: int, temporary: Path, place: Path) -> None:
-        """Ends a swap that should not have been, at once: the shorter our text stands there, the less likely
-        somebody builds on it. What somebody has put in its place meanwhile stays."""
+        """Reverts a swap at once: the shorter our text is there, the less likely another program builds on
+        it. A file that another program put in its place meanwhile stays."""
         with contextlib.suppress(OSError):
             if beneath.status(place).st_ino == self.staged[number]:
                 swap(temporary, place)
                 if beneath.status(temporary).st_ino != self.staged[number]:
                     swap(temporary, place)
 
-    def _let_go(self) -> None:
-        """The end of what was displaced, after one more look at each: a program that was about to open it
-        when it still had its name has done so by now."""
+    def _remove_displaced(self) -> None:
+        """Removes the displaced files after one more check: a program that was about to open one while it
+        still had its name has done so by now."""
         for number, act in self._displaced:
             assert act.before is not None
             self.path = act.path
             self._check_displaced(number, Path(act.temporary), act.path, act.before.hash)
         for _, act in self._displaced:
             beneath.remove(act.temporary)
-        self._checkpoint("let go")
+        self._checkpoint("displaced files removed")
