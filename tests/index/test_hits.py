@@ -23,7 +23,7 @@ def test_a_long_line_is_bounded_and_its_first_span_stays_in_it(start: int, lengt
 
 
 def test_what_is_negated_is_not_asked_for() -> None:
-    asked = SearchTerms.by(parse_query("a -b (c OR -(d e)) file:f tag:#g [h] task:i /j/"))
+    asked = SearchTerms.collect(parse_query("a -b (c OR -(d e)) file:f tag:#g [h] task:i /j/"))
     assert [needle.text for needle in asked.needles] == ["a", "c", "i"]
     assert [needle.text for needle in asked.names] == ["f"]
     assert asked.tags == ["g"]
@@ -31,5 +31,5 @@ def test_what_is_negated_is_not_asked_for() -> None:
 
 
 def test_the_words_typed_are_a_name_too() -> None:
-    assert "my résumé" in make_name_keys(SearchTerms.by(parse_query("My Résumé")))
-    assert make_name_keys(SearchTerms.by(parse_query("tag:#x"))) == ()
+    assert "my résumé" in make_name_keys(SearchTerms.collect(parse_query("My Résumé")))
+    assert make_name_keys(SearchTerms.collect(parse_query("tag:#x"))) == ()

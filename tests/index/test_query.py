@@ -102,7 +102,7 @@ def test_queries_are_read_as_the_app_reads_them(written: str, tree: Query) -> No
         ('say "a', 4, "never closed"),
         ("OR a", 0, "nothing before"),
         ("a OR", 2, "nothing after"),
-        ("status:done", 0, "no operator"),
+        ("status:done", 0, "not an operator"),
         ("tag:", 0, "name of a tag"),
         ("tag:/x/", 0, "name of a tag"),
         ("[", 0, "needs a name"),

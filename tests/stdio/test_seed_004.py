@@ -129,7 +129,7 @@ async def test_the_time_limit_is_answered_and_the_server_lives_on(tmp_path: Path
     [
         ('foo "bar baz', 'At character 5 of the query, at "bar baz', "never closed"),
         ("a (b OR c", "At character 3 of the query, at (b OR c", "never closed"),
-        ("done status:done", "At character 6 of the query, at status:done", "no operator"),
+        ("done status:done", "At character 6 of the query, at status:done", "not an operator"),
         ("a OR", "At character 3 of the query, at OR", "nothing after it"),
         ("", "At character 1, the end of the query", "empty"),
         ("x /a(/", "/a(/", "unterminated"),

@@ -1,7 +1,7 @@
-"""Which files a query matches: exactly, by candidates from the tables and a check where they cannot decide.
+"""Finds the files that a query matches: candidates from the tables, then a check where tables cannot decide.
 
-Works on sets of file ids within one reading transaction. The parts of an AND are evaluated cheapest first,
-each within what is left, so that a check opens only the texts that everything else has let through."""
+It works on sets of file ids within one reading transaction. The parts of an AND are evaluated cheapest first,
+each within what is left, so that a check reads only texts that passed everything else."""
 
 from __future__ import annotations
 
@@ -43,25 +43,25 @@ from vaultbridge.index.store.rows import decode_note
 from vaultbridge.links.resolve import file_name, name_key
 
 _IN_LIST: Final = 500
-"""Ids in one SQL list, below SQLite's bound on variables; also the number of texts in memory at once."""
+"""Ids in one SQL list, below SQLite's limit on variables; also the number of texts in memory at once."""
 
 CHECKED_DIRECTLY: Final = 256
-"""Notes that are looked through without asking the word table for candidates: their texts take 2 ms, as long
-as the table takes for one common word."""
+"""Up to this many notes are checked without a query for candidates: reading their texts takes 2 ms, as long
+as the word table takes for one common word."""
 
 LONGER_WORDS: Final = 8
-"""Longer words that are asked for together with a word at once: a long word has few."""
+"""Up to this many longer words are queried together with the word itself: a long word has few."""
 
 CHECKED_PER_WORD: Final = 8
-"""How many notes can be looked through in the time in which the table looks up one more word: measured on
-notes of 3 KB."""
+"""How many notes can be checked in the time that the table takes for one more word: measured on notes of 3
+KB."""
 
 _first = itemgetter(0)
 _decode_json = msgspec.json.Decoder().decode
 
 
 def split_for_sql(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
-    """The ids in lists for SQL, each with its marks."""
+    """Yields the ids in lists for SQL, each with its placeholders."""
     ordered = sorted(ids)
     for start in range(0, len(ordered), _IN_LIST):
         part = ordered[start : start + _IN_LIST]
@@ -69,13 +69,13 @@ def split_for_sql(ids: Iterable[int]) -> Iterator[tuple[str, list[int]]]:
 
 
 class Evaluation:
-    """One query at one moment of the index."""
+    """Evaluates one query within one reading transaction."""
 
     def __init__(self, index: Index, db: sqlite3.Connection, patterns: PatternMatcher) -> None:
         self.db = db
         self.patterns = patterns
         self.paths = index.paths(db)
-        # A first build gathers the dictionary at its end; until then texts are looked through instead.
+        # A first build collects the dictionary at its end; until then the texts themselves are searched.
         self.terms = index.terms if read_status(db).complete else None
         if self.terms is not None:
             self.terms.refresh(db)
@@ -85,11 +85,11 @@ class Evaluation:
         return self.ids(query, None, sensitive=False)
 
     def searchable(self, within: set[int] | None) -> set[int]:
-        """All notes and canvases, or those of `within`."""
+        """Returns all notes and canvases, or those in `within`."""
         return self._notes if within is None else self._notes & within
 
     def ids(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
-        """The files that match, of those in `within` (None: of all)."""
+        """Returns the files in `within` that match (None means all files)."""
         match query:
             case Term(text):
                 return self._holding_text(Needle.of(text, sensitive=sensitive), "any", within)
@@ -128,7 +128,7 @@ class Evaluation:
                 return set()
 
     def candidates(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int] | None:
-        """Files outside of which the query holds in no content; None when all must be looked at."""
+        """Returns the only files whose content may match; None when all must be checked."""
         match query:
             case Term(text):
                 found = self._lookup(Needle.of(text, sensitive=sensitive), "body")[0]
@@ -153,7 +153,7 @@ class Evaluation:
             yield from self.db.execute(f"SELECT id, text FROM texts WHERE id IN ({marks})", part)
 
     def _lookup(self, needle: Needle, column: Column) -> tuple[set[int] | None, bool]:
-        """Candidates by the word table, and whether they need no check."""
+        """Returns candidates from the word table, and whether they need no check."""
         how = plan_candidates(needle, self.terms, column)
         if not how.match:
             return None, False
@@ -161,31 +161,31 @@ class Evaluation:
 
     def _holding_text(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
         if within is not None and len(within) <= CHECKED_DIRECTLY:
-            return self._checked(needle, column, self.searchable(within))
+            return self._check(needle, column, self.searchable(within))
         if needle.one_word:
             return self._holding_word(needle, column, within)
         found, exact = self._lookup(needle, column)
         pool = self.searchable(within) if found is None else _restrict(found, within)
-        return pool if exact else self._checked(needle, column, pool)
+        return pool if exact else self._check(needle, column, pool)
 
     def _holding_word(self, needle: Needle, column: Column, within: set[int] | None) -> set[int]:
         longer = count_longer_words(needle, self.terms)
         if longer is not None and longer <= LONGER_WORDS:
             return _restrict(self._lookup(needle, column)[0] or set(), within)
-        # The word itself is one list of the table. A short word is a common one: it leaves few notes, and to
-        # look through those is cheaper than to unite the lists of all words that contain it.
+        # The word itself is one list in the table. A short word is common and leaves few notes; checking
+        # those is cheaper than uniting the lists of all words that contain it.
         known = _restrict(self._match(match_whole_word(needle, column)), within)
         pool = self.searchable(within) - known
         if longer is None:
             if len(pool) > CHECKED_DIRECTLY:
-                # Too many words contain it; those that begin with it spare most of the texts.
+                # Too many words contain it; those that begin with it save reading most of the texts.
                 known |= _restrict(self._match(match_prefix(needle, column)), within)
         elif len(pool) > longer * CHECKED_PER_WORD:
             return known | _restrict(self._lookup(needle, column)[0] or set(), within)
-        return known | self._checked(needle, column, pool - known)
+        return known | self._check(needle, column, pool - known)
 
-    def _checked(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
-        """Those of the pool whose text holds the needle, or whose path does when that counts."""
+    def _check(self, needle: Needle, column: Column, pool: set[int]) -> set[int]:
+        """Returns the files in the pool whose text contains the needle, or whose path does if that counts."""
         named: set[int] = set()
         if column == "any":
             named = {id_ for id_ in pool if needle.occurs_in(self.paths[id_])}
@@ -210,7 +210,7 @@ class Evaluation:
         return found
 
     def _content(self, query: Query, within: set[int] | None, *, sensitive: bool) -> set[int]:
-        """Like `ids`, but words and patterns count in the content alone."""
+        """Like `ids`, but words and patterns match only in the content."""
         match query:
             case Term(text):
                 return self._holding_text(Needle.of(text, sensitive=sensitive), "body", within)
@@ -231,12 +231,12 @@ class Evaluation:
                 return self.ids(query, within, sensitive=sensitive)
 
     def _by_name(
-        self, query: Query, within: set[int] | None, shown: Callable[[str], str], *, sensitive: bool
+        self, query: Query, within: set[int] | None, get_name: Callable[[str], str], *, sensitive: bool
     ) -> set[int]:
-        """By name or path alone, of files of every kind."""
+        """Returns files of every kind that match by name or path alone."""
         pool = list(self.paths) if within is None else sorted(within)
         held = match_texts(
-            query, [shown(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive
+            query, [get_name(self.paths[id_]) for id_ in pool], self.patterns, sensitive=sensitive
         )
         return {id_ for id_, holds in zip(pool, held, strict=True) if holds}
 
@@ -253,16 +253,16 @@ class Evaluation:
         names = self.db.execute("SELECT DISTINCT key FROM properties").fetchall()
         keys = [key for (key,) in names if name_matches(name, key, self.patterns)]
         found: set[int] = set()
-        verdicts: dict[str, bool] = {}
+        results: dict[str, bool] = {}
         for key in keys:
             for id_, written in self.db.execute("SELECT file, value FROM properties WHERE key = ?", (key,)):
                 if within is not None and id_ not in within:
                     continue
-                if written not in verdicts:
-                    verdicts[written] = value_matches(
+                if written not in results:
+                    results[written] = value_matches(
                         value, _decode_json(written), self.patterns, sensitive=sensitive
                     )
-                if verdicts[written]:
+                if results[written]:
                     found.add(id_)
         return found
 
@@ -290,7 +290,7 @@ class Evaluation:
         return found
 
     def units(self, place: str, id_: int, text: str) -> list[str]:
-        """The pieces of a text that a place names."""
+        """Splits a text into the lines, blocks or sections that a place names."""
         if place == "line":
             return split_lines(text)
         note: Any = decode_note(self.db.execute("SELECT note FROM notes WHERE id = ?", (id_,)).fetchone()[0])
@@ -302,12 +302,12 @@ def _restrict(found: set[int], within: set[int] | None) -> set[int]:
 
 
 def _order(query: Query) -> tuple[int, int]:
-    """The cheapest part first, of equal ones the longest text: long words are the rarer ones."""
+    """Sorts the cheapest part first, and of equal parts the longest text, because long words are rarer."""
     return _cost(query), -len(query.text) if isinstance(query, Term) else 0
 
 
 def _cost(query: Query) -> int:
-    """A rough order: look-ups, then what opens some texts, then what opens many or starts a process."""
+    """Ranks roughly: look-ups, then what reads some texts, then what reads many or starts a process."""
     match query:
         case Term() | HasTag():
             return 0

@@ -1,7 +1,7 @@
-"""Where in a note a query holds: the lines that are shown of a hit, with the places to mark.
+"""Finds the lines of a note to show for a query, and the places to highlight in them.
 
-Made for the few notes of one page of results. Which notes match is decided elsewhere, exactly; here a line is
-chosen when something that the query asks for stands in it.
+Meant for the few notes on one page of results. Which notes match is decided in `evaluate`; here a line is
+chosen when it contains something that the query asks for.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from vaultbridge.links.resolve import name_key
 from vaultbridge.markdown.model import Note
 
 SNIPPET_CHARS: Final = 240
-"""The longest line shown: a paragraph on one line is cut around the first place found."""
+"""The longest line shown: a paragraph on one line is shortened around the first match."""
 
 MAX_LINES: Final = 500
-"""The most lines of one note that are gathered before the best are chosen."""
+"""The most lines of one note that are collected before the best are chosen."""
 
 _KEY_LINE: Final = re.compile(r"[\"']?([^\s\"':#\-][^:\"']{0,200}?)[\"']?\s*:(?:\s|$)")
 
 
 class HitMatch(Struct, frozen=True):
-    """One line of a hit. `text` is the line, cut when long; `spans` are places in `text`. `before` and
-    `after` are the lines around it, when context was asked for."""
+    """One line of a hit. `text` is the line, shortened when long; `spans` are the matches in `text`. `before`
+    and `after` are the lines around it, if context was requested."""
 
     line: int
     text: str
@@ -46,8 +46,8 @@ class HitMatch(Struct, frozen=True):
 
 
 class SearchTerms(Struct):
-    """What a query asks for, taken apart: everything that is not negated. What is asked for within a line,
-    block or section stands in `units` alone, because elsewhere in the note it is no find."""
+    """Everything that a query asks for and does not negate. What must be within a line, block or section is
+    in `units` only, because elsewhere in the note it is no match."""
 
     needles: list[Needle]
     patterns: list[re.Pattern[str]]
@@ -58,13 +58,13 @@ class SearchTerms(Struct):
     units: list[tuple[str, Query, bool, SearchTerms]]
 
     @classmethod
-    def by(cls, query: Query, *, sensitive: bool = False) -> SearchTerms:
+    def collect(cls, query: Query, *, sensitive: bool = False) -> SearchTerms:
         asked = cls([], [], [], [], [], [], [])
         asked._take(query, sensitive=sensitive, named=False)
         return asked
 
     def words(self) -> list[Needle]:
-        """All words asked for, wherever: what a note is ranked by."""
+        """Returns all words of the query, wherever they must be: notes are ranked by them."""
         inside = (needle for *_, asked in self.units for needle in asked.words())
         return [*self.needles, *inside, *self.names]
 
@@ -84,7 +84,7 @@ class SearchTerms(Struct):
                 self.tasks.append((place, part, sensitive))
                 self._take(part, sensitive=sensitive, named=named)
             case Within("line" | "block" | "section" as place, part) if not named:
-                self.units.append((place, part, sensitive, SearchTerms.by(part, sensitive=sensitive)))
+                self.units.append((place, part, sensitive, SearchTerms.collect(part, sensitive=sensitive)))
             case Within(place, part):
                 self._take(part, sensitive=sensitive, named=place in ("file", "path"))
             case And(parts) | Or(parts):
@@ -95,11 +95,11 @@ class SearchTerms(Struct):
 
 
 Places: TypeAlias = "Needle | list[Span]"
-"""What stands in a line: places, or a needle, whose places are looked up for the lines that are shown."""
+"""What a line contains: spans, or a needle, whose spans are computed only for the lines that are shown."""
 
 
 class NoteText:
-    """The text of one note and its lines, folded once for all the words that are looked for in it."""
+    """The text of one note and its lines, folded once for all words that are searched for in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -107,11 +107,11 @@ class NoteText:
         self._folded: dict[bool, tuple[str, list[str]]] = {}
 
     def lines_with(self, needle: Needle) -> Iterator[tuple[int, Places]]:
-        """The lines in which the needle stands, by number."""
+        """Yields the lines that contain the needle, by number."""
         if not needle.wanted:
             return
         if needle.sensitive not in self._folded:
-            # No folding makes or takes away the end of a line, so lines keep their numbers.
+            # Folding never adds or removes a line end, so line numbers stay right.
             folded = needle.fold(self.text)
             self._folded[needle.sensitive] = (folded, split_lines(folded))
         whole, lines = self._folded[needle.sensitive]
@@ -122,7 +122,7 @@ class NoteText:
 
 
 class HitReader:
-    """Gives the lines of hits for one query, within one reading transaction."""
+    """Reads the lines of hits for one query, within one reading transaction."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class HitReader:
         self.context = context
 
     def matches(self, id_: int) -> tuple[HitMatch, ...]:
-        """The best lines of a note, in order; none when it matches by its name alone."""
+        """Returns the best lines of a note in order; none when only its name matches."""
         row = self.db.execute("SELECT text FROM texts WHERE id = ?", (id_,)).fetchone()
         if row is None or not self.limit:
             return ()
@@ -158,22 +158,22 @@ class HitReader:
         text: NoteText,
         within: set[int] | None,
     ) -> None:
-        """Gathers by line number, for each thing asked for that stands there, its places; only of the lines
-        `within`, when that is given."""
+        """Collect by line number where each thing that was asked for occurs, only in the lines `within` if
+        given."""
         for needle in asked.needles:
-            _gather(found, text.lines_with(needle), within)
+            _collect(found, text.lines_with(needle), within)
         for pattern in asked.patterns:
-            _gather(found, self._pattern_lines(pattern, text.text), within)
+            _collect(found, self._pattern_lines(pattern, text.text), within)
         if asked.tags or asked.tasks:
-            _gather(found, self._note_lines(asked, id_), within)
+            _collect(found, self._note_lines(asked, id_), within)
         if asked.properties:
-            _gather(found, self._property_lines(asked, text.lines), within)
+            _collect(found, self._property_lines(asked, text.lines), within)
         for place, query, sensitive, inner in asked.units:
             held = self._unit_lines(place, query, id_, text.text, sensitive=sensitive)
             self._find(found, inner, id_, text, held if within is None else held & within)
 
     def _unit_lines(self, place: str, query: Query, id_: int, text: str, *, sensitive: bool) -> set[int]:
-        """The numbers of the lines that lie in a line, block or section in which the query holds."""
+        """Returns the numbers of all lines in those lines, blocks or sections that match the query."""
         starts = _line_starts(text)
         if place == "line":
             spans = list(pairwise([*starts, len(text)]))
@@ -185,7 +185,7 @@ class HitReader:
         numbers: set[int] = set()
         for (start, end), holds in zip(spans, held, strict=True):
             if holds:
-                # A block begins with the blank lines before it, the first with the end of another's line.
+                # A block's span begins with the blank lines before it, and with the end of the line above.
                 first = end - len(text[start:end].lstrip())
                 numbers.update(range(bisect_right(starts, first), bisect_right(starts, end - 1) + 1))
         return numbers
@@ -215,7 +215,7 @@ class HitReader:
             )
             for task, holds in zip(tasks, held, strict=True):
                 if holds or not task.text:
-                    # Twice, so that the task itself is chosen before other lines with its words.
+                    # Twice, so that the task itself ranks before other lines with its words.
                     yield task.line, []
                     yield task.line, []
 
@@ -245,7 +245,7 @@ def _line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer(r"\r\n?|\n", text))]
 
 
-def _gather(
+def _collect(
     found: dict[int, list[Places]], lines: Iterator[tuple[int, Places]], within: set[int] | None
 ) -> None:
     for number, spans in lines:
@@ -267,7 +267,7 @@ def _merge(spans: Iterator[Span]) -> list[Span]:
 
 
 def shorten_line(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
-    """A line of at most SNIPPET_CHARS characters around its first span, "…" where something is left out."""
+    """Shortens a line to SNIPPET_CHARS characters around its first span, with "…" for what is left out."""
     spans = [(start, min(end, len(line))) for start, end in spans if start <= len(line)]
     if len(line) <= SNIPPET_CHARS:
         return line, spans
@@ -277,11 +277,11 @@ def shorten_line(line: str, spans: list[Span]) -> tuple[str, list[Span]]:
     head = "…" if first else ""
     tail = "…" if last < len(line) else ""
     shift = len(head) - first
-    kept = [(start + shift, min(end, last) + shift) for start, end in spans if start < last and end > first]
-    return head + line[first:last] + tail, kept
+    inside = [(start + shift, min(end, last) + shift) for start, end in spans if start < last and end > first]
+    return head + line[first:last] + tail, inside
 
 
 def make_name_keys(asked: SearchTerms) -> tuple[str, ...]:
-    """Keys of names that are just what was typed: such notes come first."""
+    """Returns keys of names that are exactly what was typed: such notes come first."""
     words = " ".join(needle.text for needle in asked.words())
     return (name_key(words), fold_text(words)) if words else ()

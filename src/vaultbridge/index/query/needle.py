@@ -1,8 +1,8 @@
-"""One word or phrase of a search: how the index finds candidates, and how a text is checked.
+"""Finds one word or phrase of a search: plans the query for candidates, and checks a text for it.
 
 A search is for substrings of the folded text (`fold.fold_text`). The full-text table answers that exactly for
 a string within one word; for a string over several words it gives candidates, which are then checked against
-the text. With `match-case:` every candidate is checked, by the letters as written.
+the text. With `match-case:` every candidate is checked against the letters as written.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from vaultbridge.index.store.database import Terms
 Column = Literal["body", "path", "any"]
 
 SPANS_PER_LINE: Final = 16
-"""The most places marked in one line."""
+"""The most matches highlighted in one line."""
 
 
 class Needle(Struct, frozen=True):
-    """`folded` is what is looked for unless `sensitive`, then it is `text` itself."""
+    """A string to search for: as `folded`, or as `text` itself if `sensitive`."""
 
     text: str
     sensitive: bool
@@ -37,12 +37,12 @@ class Needle(Struct, frozen=True):
 
     @property
     def one_word(self) -> bool:
-        """Whether the string lies within one word, so that the word table decides."""
+        """Whether the string lies within one word, so that the word table answers exactly."""
         return len(self.words) == 1 and self.words[0] == self.folded and not self.sensitive
 
     @property
     def fold(self) -> Callable[[str], str]:
-        """The form of a text in which `wanted` is looked for."""
+        """The function that gives a text the form in which `wanted` is searched for."""
         return compose if self.sensitive else fold_text
 
     @property
@@ -50,8 +50,8 @@ class Needle(Struct, frozen=True):
         return self.text if self.sensitive else self.folded
 
     def occurs_in(self, text: str) -> bool:
-        # Most texts that hold it hold it as written, which spares the folding. With its case a letter must
-        # not be found in one whose accent is a character of its own.
+        # Most texts that contain it contain it as written, which saves the folding. A case-sensitive search
+        # must compose first: a plain letter is no match for one with a combining accent.
         return (not self.sensitive and self.text in text) or self.wanted in self.fold(text)
 
     def spans_of(self, folded: FoldedText) -> list[tuple[int, int]]:
@@ -68,7 +68,7 @@ class Needle(Struct, frozen=True):
         return spans
 
     def rank_match(self) -> str:
-        """What the full-text table ranks by: the words themselves, the last one also as a beginning."""
+        """Returns the full-text query for ranking: the words themselves, the last one also as a prefix."""
         if not self.words:
             return ""
         phrase = _quote(" ".join(self.words))
@@ -76,26 +76,26 @@ class Needle(Struct, frozen=True):
 
 
 def _is_whole(word: str) -> bool:
-    """Whether no longer word can hold this one: a character that stands apart is always a word by itself."""
+    """Whether no longer word can contain this one: some characters are always a word of their own."""
     return len(word) == 1 and stands_apart(word)
 
 
 def _quote(words: str) -> str:
-    # Words hold letters and digits only, so there is nothing to escape.
+    # Words consist of letters and digits only, so there is nothing to escape.
     return f'"{words}"'
 
 
 class CandidateQuery(Struct, frozen=True):
-    """A full-text query for candidates. When not `exact`, each candidate must be checked; without `match`,
-    every note is one."""
+    """A full-text query for candidates. Unless `exact`, each candidate must be checked; an empty `match`
+    means that every note is a candidate."""
 
     match: str
     exact: bool
 
 
 def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> CandidateQuery:
-    """How to find what may hold the needle. `terms` must be fresh; None while a first build has not gathered
-    them yet."""
+    """Returns the query for notes that may contain the needle. `terms` must be refreshed; it is None during a
+    first build, which collects them at its end."""
     if not needle.words:
         return CandidateQuery("", exact=False)
     match = _match_one_word(needle, terms) if needle.one_word else _match_several_words(needle, terms)
@@ -107,12 +107,12 @@ def plan_candidates(needle: Needle, terms: Terms | None, column: Column) -> Cand
 
 
 def match_whole_word(needle: Needle, column: Column) -> str:
-    """A full-text query for just the word of a needle of one word: part of what holds it."""
+    """Returns a full-text query for exactly the word of a one-word needle: part of the notes with it."""
     return _in_column(_quote(needle.words[0]), column)
 
 
 def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
-    """How many other words contain a needle of one word; None when they are too many, or not known yet."""
+    """Counts the other words that contain a one-word needle; None when there are too many, or unknown yet."""
     if _is_whole(needle.words[0]):
         return 0
     found = terms.containing(needle.words[0]) if terms else None
@@ -120,7 +120,7 @@ def count_longer_words(needle: Needle, terms: Terms | None) -> int | None:
 
 
 def match_prefix(needle: Needle, column: Column) -> str:
-    """A full-text query for words that begin with a needle of one word: part of what holds it."""
+    """Returns a full-text query for words that begin with a one-word needle: part of the notes with it."""
     return _in_column(_quote(needle.words[0]) + " *", column)
 
 
@@ -130,7 +130,7 @@ def _in_column(match: str, column: Column) -> str:
 
 
 _NOTHING: Final = '"\x80"'
-"""A word that no text has: control characters separate words."""
+"""A word that no text contains, because control characters separate words."""
 
 
 def _match_one_word(needle: Needle, terms: Terms | None) -> str | None:
@@ -140,7 +140,7 @@ def _match_one_word(needle: Needle, terms: Terms | None) -> str | None:
     found = terms.containing(word) if terms else None
     if found is None:
         return None
-    # Words that begin with it need not be named one by one.
+    # Words that begin with it need not be listed one by one.
     inside = [term for term in found if not term.startswith(word)]
     prefix = [_quote(word) + " *"] if len(inside) < len(found) else []
     return " OR ".join(prefix + [_quote(term) for term in inside])
@@ -151,21 +151,21 @@ PHRASES: Final = 32
 word."""
 
 SHORT_WORD: Final = 5
-"""Letters of a word that may be common: where a longer one stands at all is near enough to check, when the
-only other word of the phrase is a beginning."""
+"""Words up to this length may be common. A longer one is rare enough to check every note that contains it,
+when the only other word of the phrase is a prefix."""
 
 
 def _match_several_words(needle: Needle, terms: Terms | None) -> str | None:
-    """A phrase, whose first word may be the end of a longer one and whose last may be the beginning of one.
+    """Returns the query for a phrase. Its first word may be the end of a longer word, its last the beginning.
 
-    A beginning (`of*`) costs the table a pass over all words that begin so, once for each phrase it stands
-    in. So the words at both ends are named one by one while that makes few phrases. Else the phrase is asked
-    for as it is, and for the longer first words by less: whatever comes too much is checked anyway."""
+    A prefix (`of*`) costs the table a pass over all words with that prefix, once for each phrase that has it.
+    So the words at both ends are listed one by one while that makes few phrases. Otherwise the query is the
+    phrase itself plus a looser one for longer first words: every candidate is checked anyway."""
     words = list(needle.words)
     open_start = needle.folded.startswith(words[0]) and not _is_whole(words[0])
     open_end = needle.folded.endswith(words[-1]) and not _is_whole(words[-1])
     if len(words) == 1:
-        return _part_of_word(words[0], terms, open_start=open_start, open_end=open_end)
+        return _match_part_of_word(words[0], terms, open_start=open_start, open_end=open_end)
     between = words[1:-1]
     tail = " *" if open_end else ""
     firsts = (terms.ending(words[0]) if terms else None) if open_start else words[:1]
@@ -173,9 +173,9 @@ def _match_several_words(needle: Needle, terms: Terms | None) -> str | None:
     if firsts is None:
         return _quote(" ".join(words[1:])) + tail
     if lasts is not None and len(firsts) * len(lasts) <= PHRASES:
-        return _any_phrase([first, *between, last] for first in firsts for last in lasts)
+        return _match_any_phrase([first, *between, last] for first in firsts for last in lasts)
     if lasts is not None and len(lasts) <= PHRASES:
-        found = [_any_phrase([*words[:-1], last] for last in lasts)]
+        found = [_match_any_phrase([*words[:-1], last] for last in lasts)]
     else:
         found = [_quote(" ".join(words)) + tail]
     others = [first for first in firsts if first != words[0]]
@@ -187,15 +187,15 @@ def _match_several_words(needle: Needle, terms: Terms | None) -> str | None:
     return " OR ".join(found)
 
 
-def _any_phrase(phrases: Iterable[list[str]]) -> str:
+def _match_any_phrase(phrases: Iterable[list[str]]) -> str:
     return " OR ".join(_quote(" ".join(words)) for words in phrases)
 
 
-def _part_of_word(word: str, terms: Terms | None, *, open_start: bool, open_end: bool) -> str | None:
-    """A word with something around it that separates words, such as `-foo`."""
+def _match_part_of_word(word: str, terms: Terms | None, *, open_start: bool, open_end: bool) -> str | None:
+    """Returns the query for a word with a separator around it, such as `-foo`."""
     if not open_start:
         return _quote(word) + (" *" if open_end else "")
     if terms is None:
         return None
     found = terms.containing(word) if open_end else terms.ending(word)
-    return None if found is None else _any_phrase([one] for one in found)
+    return None if found is None else _match_any_phrase([one] for one in found)

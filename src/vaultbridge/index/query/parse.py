@@ -1,12 +1,12 @@
-"""Obsidian's search language, read into a tree (docs/obsidian.md 8).
+"""Parses Obsidian's search language into a tree (docs/obsidian.md 8).
 
-Words are joined by AND, `OR` binds weaker, `-` negates, parentheses group. An operator takes one word,
-phrase, regular expression or group. What the tree means is `index.query.search`'s duty; nothing here looks at
-a note. Raises only `InvalidQuery`, which says where reading stopped and what would be right.
+Words are joined by AND, `OR` binds more weakly, `-` negates, parentheses group. An operator takes one word,
+phrase, regular expression or group. `evaluate` gives the tree its meaning; nothing here reads a note. Raises
+only `InvalidQuery`, which says where parsing stopped and what would be right.
 
-Where the app's help is silent: a word with a colon whose front is no operator is refused when that front is
-made of letters (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`;
-`[[` begins the text of a link and no property; an operator with nothing after it asks for anything.
+Where the app's help says nothing: `name:value` is refused when the name consists of letters and is no
+operator (`status:done` is a slip for `[status:done]`), except for addresses such as `https://x`; `[[` begins
+the text of a link, not a property; an operator with nothing after it matches anything.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from typing import Final, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 QUERY_CHARS: Final = 4096
-"""The longest query read: people and assistants write below 500, and every part of it costs a look-up."""
+"""The longest query: people and assistants write fewer than 500 characters, and every part costs a
+look-up."""
 
 QUERY_DEPTH: Final = 32
-"""The deepest nesting of groups and operators: the reader below and the evaluation recurse."""
+"""The deepest nesting of groups and operators: the parser and the evaluation are recursive."""
 
 QUERY_PARTS: Final = 256
 """The most words, phrases and tests in one query."""
 
 SHOWN_CHARS: Final = 30
-"""How much of a query is shown where it cannot be read: enough to see which place is meant."""
+"""How much of a query an error quotes: enough to find the place."""
 
 _LONE_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 
@@ -35,21 +36,21 @@ Comparison = Literal["<", ">", "<=", ">="]
 
 
 class Term(Struct, frozen=True, gc=False):
-    """A word or phrase, found anywhere, also inside of words. `quoted` matters for property values alone,
-    where a quoted value must be the whole one."""
+    """A word or phrase, found anywhere, even inside words. `quoted` matters only for property values, where a
+    quoted text must be the whole value."""
 
     text: str
     quoted: bool = False
 
 
 class RegexTerm(Struct, frozen=True, gc=False):
-    """`pattern` as written between the slashes, in JavaScript's syntax."""
+    """A pattern as written between the slashes, in JavaScript's syntax."""
 
     pattern: str
 
 
 class Anything(Struct, frozen=True, gc=False):
-    """An operator without an argument: `task-todo:` asks for notes with any open task."""
+    """An operator without an argument: `task-todo:` finds notes with any open task."""
 
 
 class And(Struct, frozen=True):
@@ -65,7 +66,7 @@ class Not(Struct, frozen=True):
 
 
 class Within(Struct, frozen=True):
-    """`part` holds in the named place; for line, block, section and task within a single one of them."""
+    """`part` matches in the named place; for line, block, section and task within a single one of them."""
 
     place: Place
     part: Query
@@ -79,24 +80,24 @@ class Cased(Struct, frozen=True):
 
 
 class HasTag(Struct, frozen=True, gc=False):
-    """`name` without `#`; tags that lie under it count as well."""
+    """`name` has no `#`; tags nested under it match as well."""
 
     name: str
 
 
 class Compared(Struct, frozen=True, gc=False):
-    """The value is less or greater than `value`: as numbers, else as dates, else as text."""
+    """The property is less or greater than `value`: compared as numbers, as dates or as text."""
 
     comparison: Comparison
     value: str
 
 
 class IsNull(Struct, frozen=True, gc=False):
-    """The property is there and has no value."""
+    """The property exists and has no value."""
 
 
 class HasProperty(Struct, frozen=True):
-    """A property whose name fits `name` and, unless that is Anything, whose value fits `value`."""
+    """A property whose name matches `name` and whose value matches `value`, which may be Anything."""
 
     name: Query
     value: Query
@@ -112,8 +113,8 @@ _COMPARISONS: Final = ("<=", ">=", "<", ">")
 
 
 def parse_query(text: str) -> Query:
-    """The tree of a query. Raises `InvalidQuery`, also for an empty one."""
-    return _Reader(text).whole()
+    """Parses a query. Raises `InvalidQuery`, also for an empty one."""
+    return _Parser(text).parse()
 
 
 def _all_of(parts: list[Query]) -> Query:
@@ -125,7 +126,7 @@ def _any_of(parts: list[Query]) -> Query:
 
 
 def _where(text: str, place: int) -> str:
-    """The place in a query in words, with what stands there."""
+    """Describes a place in a query and quotes what is there."""
     shown = text[place : place + SHOWN_CHARS]
     if not shown:
         return f"At character {place + 1}, the end of the query"
@@ -133,7 +134,7 @@ def _where(text: str, place: int) -> str:
     return f"At character {place + 1} of the query, at {shown}"
 
 
-class _Reader:
+class _Parser:
     """Recursive descent over the text; `at` is the next character."""
 
     def __init__(self, text: str) -> None:
@@ -141,16 +142,16 @@ class _Reader:
         self.at = 0
         self.depth = 0
         self.parts = 0
-        # Inside of `[name:value]` the bracket and the first colon end a word.
+        # Inside `[name:value]` the bracket and the first colon end a word.
         self.ends = ""
 
-    def whole(self) -> Query:
+    def parse(self) -> Query:
         if len(self.text) > QUERY_CHARS:
             raise self.wrong(
-                f"The query has {len(self.text)} characters; at most {QUERY_CHARS} are read.", at=0
+                f"The query has {len(self.text)} characters; at most {QUERY_CHARS} are allowed.", at=0
             )
         if (odd := _LONE_SURROGATE.search(self.text)) is not None:
-            raise self.wrong("this is no character of Unicode.", at=odd.start(), hint="Write it in UTF-8.")
+            raise self.wrong("this is not a Unicode character.", at=odd.start(), hint="Write it in UTF-8.")
         query = self.alternatives()
         if query is None:
             if self.at < len(self.text):
@@ -180,7 +181,7 @@ class _Reader:
         return self.next("OR") and (not after or after.isspace() or after in "()" + self.ends)
 
     def alternatives(self) -> Query | None:
-        """Everything up to `)`, the end of a property or of the query; None when there is nothing."""
+        """Parses everything up to `)` or the end of a property or of the query; None if there is nothing."""
         self.depth += 1
         if self.depth > QUERY_DEPTH:
             raise self.wrong(f"Groups are nested more than {QUERY_DEPTH} deep.")
@@ -228,7 +229,7 @@ class _Reader:
         return Not(part) if negated % 2 else part
 
     def term(self) -> Query | None:
-        """One word, phrase, pattern, group, property test or operator with its argument."""
+        """Parses one word, phrase, pattern, group, property test or operator with its argument."""
         if self.at >= len(self.text) or self.text[self.at].isspace():
             return None
         self.parts += 1
@@ -276,7 +277,7 @@ class _Reader:
         )
 
     def regex(self) -> Query | None:
-        """None when no slash closes it: then it is a word such as `/path`."""
+        """Parses a pattern; None when no slash closes it, because then it is a word such as `/path`."""
         inside_class = False
         at = self.at + 1
         while at < len(self.text):
@@ -322,10 +323,10 @@ class _Reader:
         if not following or following.isspace():
             return
         raise self.wrong(
-            f"{name!r} is no operator.",
+            f"{name!r} is not an operator.",
             at=place,
-            hint=f"Known are {', '.join(op + ':' for op in _OPERATORS)}; a property is [{name}:value]; "
-            f'a text with a colon is quoted: "{name}:…".',
+            hint=f"Operators are {', '.join(op + ':' for op in _OPERATORS)}; for a property write "
+            f'[{name}:value]; quote a text with a colon: "{name}:…".',
         )
 
     def operator(self, name: str, place: int) -> Query:
@@ -379,7 +380,7 @@ class _Reader:
                 "'[' begins a property test that is never closed.", at=place, hint=_PROPERTY_HINT
             )
         self.at += 1
-        return HasProperty(_name_words(name), value)
+        return HasProperty(_join_name(name), value)
 
     def next_comparison(self) -> bool:
         return self.ends == "]" and any(self.next(sign) for sign in _COMPARISONS)
@@ -398,8 +399,8 @@ class _Reader:
 _PROPERTY_HINT: Final = 'Write [name] or [name:value]; quote it to search for a bracket: "[".'
 
 
-def _name_words(name: Query) -> Query:
-    """A property name of several words needs no quotes: `[due date]` is one name."""
+def _join_name(name: Query) -> Query:
+    """Joins a property name of several words, which needs no quotes: `[due date]` is one name."""
     if isinstance(name, And) and all(isinstance(part, Term) for part in name.parts):
         return Term(" ".join(part.text for part in name.parts if isinstance(part, Term)))
     return name

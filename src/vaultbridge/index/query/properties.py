@@ -1,7 +1,7 @@
-"""Whether a property's value passes the test of `[name:value]`. Pure but for patterns.
+"""Tests a property against `[name:value]`. Pure except for patterns.
 
-A bare word is found anywhere in the value, a quoted one must be the whole value; each item of a list counts
-for itself. `<` and `>` compare numbers with numbers, dates with dates, other text with text.
+A bare word may be anywhere in the value, a quoted one must be the whole value; the items of a list are tested
+one by one. `<` and `>` compare numbers with numbers, dates with dates and other text with text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBER: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
 def flatten_values(value: Any) -> list[str]:
-    """The value as texts: one a list item, numbers and checkboxes as YAML writes them, none for nothing."""
+    """Returns the value as texts: one per list item, numbers and checkboxes as in YAML, none if empty."""
     if value is None or value == "":
         return []
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def flatten_values(value: Any) -> list[str]:
 
 
 def value_matches(test: Query, value: Any, patterns: PatternMatcher, *, sensitive: bool) -> bool:
-    """`value` is as the note's properties have it."""
+    """Whether a property's value, as parsed from the note, matches the test."""
     texts = flatten_values(value)
     match test:
         case Anything():
@@ -80,7 +80,7 @@ def value_matches(test: Query, value: Any, patterns: PatternMatcher, *, sensitiv
 
 
 def name_matches(test: Query, name: str, patterns: PatternMatcher) -> bool:
-    """Whether a property's name is the one that is meant; names compare whole and without case."""
+    """Whether a property's name matches the test; whole names are compared, ignoring case."""
     match test:
         case Term(text):
             return fold_text(text) == fold_text(name)

@@ -1,9 +1,10 @@
-"""Regular expressions of a search: from JavaScript's syntax to Python's, and run where they can be stopped.
+"""Translates a search's patterns from JavaScript's syntax to Python's and runs them where they can be
+stopped.
 
 A pattern may backtrack for ever, and Python's matcher cannot be interrupted in its own process. So patterns
-run in a child that does nothing else and is killed when the search's time for them is up. Starting it takes
-about 20 ms; texts go to it in batches. The translation covers what the two languages write differently;
-what Python cannot do (look-behind of varying width) is refused with its reason."""
+run in a child process that is killed when the search's time for patterns is over. Starting it takes about
+20 ms; texts are sent to it in batches. The translation covers what the two languages write differently; what
+Python cannot do (look-behind of varying width) is refused with the reason."""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ from vaultbridge.errors import EngineFailure, InvalidQuery, TimedOut
 _Item = TypeVar("_Item")
 
 REGEX_SECONDS: Final = 5.0
-"""The time one search may spend in patterns: a plain one takes 0.2 s for 10,000 notes."""
+"""The time that one search may spend on patterns: a simple one takes 0.2 s for 10,000 notes."""
 
 REGEX_CHARS: Final = 1000
-"""The longest pattern: a person's has below 200, and the compiler's own time grows with it."""
+"""The longest pattern: people write fewer than 200 characters, and the time to compile grows with it."""
 
 BATCH_CHARS: Final = 1024 * 1024
-"""The text that is sent to the child at once, or a single longer one: enough that the sending costs nothing
-beside the matching, and little to hold three times over (as read, as sent, on its way)."""
+"""The text that is sent to the child at once, unless a single one is longer: enough to make sending cheap
+compared to matching, and small enough to hold three times (as read, as packed, in the pipe)."""
 
 SPANS_PER_TEXT: Final = 64
-"""The most matches told of one text: more than is ever shown."""
+"""The most matches returned for one text: more than is ever shown."""
 
 _CHILD: Final = """
 import re, struct, sys
@@ -71,15 +72,15 @@ _PROPERTIES: Final = {
 
 
 def compile_pattern(written: str, *, ignore_case: bool) -> re.Pattern[str]:
-    """Python's form of a pattern. Raises `InvalidQuery`, saying what is wrong with it."""
+    """Compiles a pattern in JavaScript's syntax. Raises `InvalidQuery`, which says what is wrong with it."""
     if len(written) > REGEX_CHARS:
-        raise InvalidQuery(f"The pattern has {len(written)} characters; at most {REGEX_CHARS} are read.")
+        raise InvalidQuery(f"The pattern has {len(written)} characters; at most {REGEX_CHARS} are allowed.")
     import warnings
 
     flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
     try:
         with warnings.catch_warnings():
-            # Python warns of sets that a later version might read otherwise; they are escaped all the same.
+            # Python warns about sets that a later version might read differently; ours are escaped.
             warnings.simplefilter("ignore")
             return re.compile(_translate(written), flags)
     except (re.error, RecursionError, OverflowError) as error:
@@ -101,7 +102,7 @@ def _translate(pattern: str) -> str:
             continue
         if in_set:
             in_set = char != "]"
-            # Nested sets and set operators are Python's plans, not JavaScript's.
+            # Python reserves nested sets and set operators; JavaScript has none without a flag.
             out.append("\\" + char if char in "[&~|" else char)
         elif pattern.startswith("[^]", at):
             out.append(r"[\s\S]")
@@ -125,7 +126,7 @@ def _translate(pattern: str) -> str:
 
 
 def _escape(pattern: str, at: int, *, in_set: bool) -> tuple[str, int]:
-    """One escape in Python's form, and where it ends."""
+    """Translates one escape; returns it and where it ends."""
     char = pattern[at + 1 : at + 2]
     if char == "k" and (name := re.compile(r"<(\w+)>").match(pattern, at + 2)):
         return f"(?P={name[1]})", name.end()
@@ -198,10 +199,10 @@ class PatternMatcher:
         if len(head) < 4 or len(data) < int.from_bytes(head, "big"):
             if self._expired.is_set():
                 raise TimedOut(
-                    f"The pattern /{pattern.pattern}/ takes longer than {self._seconds:g} s.",
-                    hint="Make it simpler: no repetition inside of a repetition.",
+                    f"The pattern /{pattern.pattern}/ took longer than {self._seconds:g} s.",
+                    hint="Make it simpler: avoid a repetition inside a repetition.",
                 )
-            raise EngineFailure("The process that matches patterns ended early.")
+            raise EngineFailure("The process that matches patterns died.")
         return _unpack(data, len(texts))
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -224,7 +225,7 @@ class PatternMatcher:
 
 
 def split_batches(items: Iterable[_Item], size: Callable[[_Item], int]) -> Iterator[list[_Item]]:
-    """The items in lists whose sizes come to about BATCH_CHARS."""
+    """Yields the items in lists with a total size of about BATCH_CHARS."""
     batch: list[_Item] = []
     total = 0
     for item in items:

@@ -1,9 +1,9 @@
-"""Searching: from a query to one page of ranked hits, with exact totals.
+"""Searches: turns a query into one page of ranked hits, with exact totals.
 
-`evaluate` says which files match; this module leaves out what the caller may not see, ranks the rest and
-reads the lines of one page. The rank is bm25 over the words asked for, a word in the name weighing eight
-times and in a heading, tag or alias three times one in the body; a note whose name or alias is just what
-was typed comes first, and among equals the one changed last."""
+`evaluate` finds the files that match; this module leaves out what the caller may not see, ranks the rest and
+reads the lines of one page. The rank is bm25 over the words of the query: a word in the name weighs eight
+times, in a heading, tag or alias three times as much as one in the body. A note whose name or alias is
+exactly what was typed comes first; of equal notes the one modified last comes first."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Visible = Callable[[str], bool]
 _Figure = TypeVar("_Figure", int, float)
 
 SINGLE_LOOKUPS: Final = 500
-"""Times of change that are looked up one by one; of more hits all are read at once and kept."""
+"""Up to this many modification times are looked up one by one; for more hits all are read and cached."""
 
 PAGE_HITS: Final = 1000
-"""The most hits of one page: each costs reading a note."""
+"""The most hits on one page: each costs reading a note."""
 
 CONTEXT_LINES: Final = 20
 """The most lines shown around a match."""
@@ -40,21 +40,21 @@ MATCHES_PER_NOTE: Final = 100
 
 _EXACT_NAME: Final = 1000.0
 _EXACT_ALIAS: Final = 500.0
-"""Above any bm25 figure, so that these come first whatever the bodies say."""
+"""Above any bm25 score, so that these come first whatever the bodies say."""
 
 _RANK: Final = "SELECT rowid, round(-bm25(words, 8.0, 3.0, 1.0), 6) FROM words WHERE words MATCH ?"
-"""Rounded, because the last digits depend on how the table's segments happen to lie."""
+"""Rounded, because the last digits depend on the segments that the table happens to have."""
 
 _RANK_SOME: Final = f"{_RANK} AND +rowid IN (SELECT value FROM json_each(?))"
-"""The same of some notes alone. `+` keeps the ids out of the table's hands, which would look up each anew."""
+"""The same for some notes only. Without the `+` the full-text table would look up each id on its own."""
 
 _RANKED_APART: Final = 2
-"""Below one in so many notes it pays to rank the hits alone: a search for several common words finds each in
-most notes and all of them together in few."""
+"""When fewer than one in this many notes is a hit, only hits are ranked: a search for several common words
+finds each of them in most notes and all together in few."""
 
 
 class SearchHit(Struct, frozen=True):
-    """`score` is only for comparing hits of one search; 0 for queries that rank nothing."""
+    """`score` only compares hits of one search; it is 0 for queries without words to rank by."""
 
     path: VaultPath
     score: float
@@ -63,8 +63,8 @@ class SearchHit(Struct, frozen=True):
 
 
 class SearchPage(Struct, frozen=True):
-    """`total` counts all hits. While the index is being built `complete` is False, and `indexed` of `notes`
-    notes have been searched."""
+    """`total` counts all hits. During a first build `complete` is False, and `indexed` of `notes` notes were
+    searched."""
 
     hits: tuple[SearchHit, ...]
     total: int
@@ -84,21 +84,22 @@ def search(
     matches_per_note: int = 3,
     context: int = 0,
 ) -> SearchPage:
-    """One page of what the query finds. Blocking: milliseconds for words, longer for patterns.
+    """Returns one page of hits. It blocks: milliseconds for words, longer for patterns.
 
-    `visible` is asked for every match before it is counted: a scope, and the vault's ignore filters, which
-    hide files from search alone. Raises `InvalidQuery`, or `TimedOut` for a pattern that does not end."""
+    `visible` is called for every match before it is counted: the caller's scope, and the vault's excluded
+    files, which are hidden from search only. Raises `InvalidQuery`, or `TimedOut` for a pattern that takes
+    too long."""
     _check("limit", limit, PAGE_HITS)
     _check("offset", offset, None)
     _check("context", context, CONTEXT_LINES)
     _check("matches_per_note", matches_per_note, MATCHES_PER_NOTE)
     tree = parse_query(query) if isinstance(query, str) else query
-    asked = SearchTerms.by(tree)
+    asked = SearchTerms.collect(tree)
     try:
         return _answer(index, tree, asked, limit, offset, sort, visible, matches_per_note, context)
     except VaultbridgeError as error:
-        # An error is remembered for a while, and through its traceback whatever stood in the frames it came
-        # through: here the texts that were being looked through, megabytes each time.
+        # Errors live on for a while, and a traceback keeps the local variables of its frames alive: here the
+        # texts that were being searched, which are megabytes.
         raise error.with_traceback(None) from None
 
 
@@ -139,7 +140,7 @@ def _check(name: str, value: int, most: int | None) -> None:
 def _compute_scores(
     db: sqlite3.Connection, asked: SearchTerms, found: set[int], paths: dict[int, str]
 ) -> dict[int, float]:
-    """The rank of each hit, greater is better; perhaps of others too."""
+    """Returns a score for each hit, higher is better; perhaps also for other notes."""
     matches = [match for needle in asked.words() if (match := needle.rank_match())]
     if not matches:
         return {}
@@ -168,7 +169,7 @@ def _choose_page(
     limit: int,
     offset: int,
 ) -> list[tuple[int, int]]:
-    """The ids of one page in order, each with its time of change."""
+    """Returns the ids of one page in order, each with its modification time."""
     wanted = offset + limit
     if sort == "path":
         chosen = sorted(found, key=lambda id_: paths[id_])[offset:wanted]
@@ -191,8 +192,8 @@ def _sort_page(
     offset: int,
     wanted: int,
 ) -> list[tuple[int, int]]:
-    """By score, then time, then path. What cannot reach the page is left out first, since a common word finds
-    thousands of notes, most of them with the same score."""
+    """Sorts by score, then time, then path. Hits that cannot be on the page are dropped first, because a
+    common word finds thousands of notes, most of them with the same score."""
     rank = {id_: scores.get(id_, 0.0) for id_ in found} if scores else {}
     sure: list[int] = []
     rest = list(found)
@@ -207,7 +208,7 @@ def _sort_page(
 
 
 def _split_at_rank(ids: list[int], by: dict[int, _Figure], wanted: int) -> tuple[list[int], list[int]]:
-    """Of the `wanted` ids with the greatest figures those above the last one's, and all that share that."""
+    """Returns the ids with a higher figure than the `wanted`-th one, and all ids with that figure."""
     last = sorted(map(by.__getitem__, ids), reverse=True)[wanted - 1]
     return [id_ for id_ in ids if by[id_] > last], [id_ for id_ in ids if by[id_] == last]
 

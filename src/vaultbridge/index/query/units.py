@@ -1,7 +1,7 @@
-"""The pieces of a note that `line:`, `block:`, `section:` and `task:` look into, and queries on one piece.
+"""Splits a note for `line:`, `block:` and `section:`, and evaluates a query on such pieces.
 
-Pure but for patterns, which run in their own process. A block is what blank lines and headings set apart; a
-section reaches from one heading to the next, whatever their levels, as the app counts them."""
+Pure except for patterns, which run in a process of their own. Blank lines and headings separate blocks; a
+section goes from one heading to the next, whatever their levels, as in the app."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Span = tuple[int, int]
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text without their ends; the number of a line is its place here, from 1."""
+    """Returns the lines of a text without their line ends; line numbers start at 1."""
     return _LINE_END.split(text)
 
 
@@ -70,8 +70,8 @@ def _pieces(text: str, edges: set[int]) -> list[Span]:
 def match_texts(
     query: Query, texts: Sequence[str], patterns: PatternMatcher, *, sensitive: bool
 ) -> list[bool]:
-    """For each text whether the query holds in it. A tag is looked for as it is written; tests that concern
-    a whole file hold nowhere."""
+    """Says for each text whether the query matches it. A tag must be written in the text; tests on a whole
+    file never match."""
     match query:
         case Term(text):
             needle = Needle.of(text, sensitive=sensitive)
@@ -100,6 +100,6 @@ def match_texts(
 
 
 def _has_tag(text: str, key: str) -> bool:
-    """Whether a tag with this key, or one that lies under it, is written in the text."""
+    """Whether a tag with this key, or one nested under it, is written in the text."""
     found = (name_key(tag[1]) for tag in _TAG.finditer(text))
     return any(one == key or one.startswith(key + "/") for one in found)
