@@ -1,9 +1,8 @@
-"""Changes of JSON text that touch only the entries they name: set or remove members, delete entries.
+"""Reads JSON into a tree that knows the position of every value, and edits the text through it.
 
-JSON text -> a tree in which every value knows its place in the text.
-
-Strict JSON, read in one pass without backing up. For edits that must leave every other byte alone; whoever
-needs only the values uses a decoder. Raises `BadJson` with the offset of what cannot be read.
+For edits that must not change any other byte: set or remove members, delete entries. Code that needs only the
+values uses a decoder. The JSON must be strict and is read in one pass; `BadJson` has the offset of what
+cannot be read.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from msgspec import Struct
 from vaultbridge.markdown.edits.change import Change
 
 MAX_NESTING: Final = 100
-"""Arrays and objects within each other. A canvas needs four levels; the scanner recurses once per level."""
+"""The deepest nesting of arrays and objects. A canvas needs four levels; the scanner recurses once per
+level."""
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*")
 _STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})[^"\\\x00-\x1f]*)*"')
@@ -26,11 +26,11 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII
 _WORDS: Final = {"true": True, "false": False, "null": None}
 
 _MAX_NUMBER_CHARS: Final = 400
-"""The longest number read: Python refuses to convert very long ones, and no coordinate is that long."""
+"""The longest number we read: Python refuses to convert very long ones, and no coordinate is that long."""
 
 
 class BadJson(Exception):
-    """`reason` for people, `offset` where reading failed."""
+    """`reason` is for people; `offset` is where reading failed."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(reason, offset)
@@ -53,7 +53,7 @@ class JsonArray(Struct, frozen=True):
 
 
 class JsonMember(Struct, frozen=True):
-    """A key with its value; `key_start` is where the key's quote stands."""
+    """A key with its value; `key_start` is the offset of the key's opening quote."""
 
     key: str
     key_start: int
@@ -61,7 +61,7 @@ class JsonMember(Struct, frozen=True):
 
 
 class JsonObject(Struct, frozen=True):
-    """Members in the order of the text. A key that stands twice: the last one counts, as everywhere."""
+    """Members in the order of the text. Of two members with the same key the last one counts, as usual."""
 
     members: tuple[JsonMember, ...]
     start: int
@@ -78,16 +78,16 @@ JsonValue: TypeAlias = JsonScalar | JsonArray | JsonObject
 
 
 def scan_json(text: str) -> JsonValue:
-    """The value that the whole of `text` is."""
+    """Read the whole of `text` as one value."""
     value, at = _value(text, _skip(text, 0), 0)
     at = _skip(text, at)
     if at < len(text):
-        raise BadJson("something follows the end of the JSON", at)
+        raise BadJson("there is text after the end of the JSON", at)
     return value
 
 
 def to_plain_value(value: JsonValue) -> object:
-    """The value without places."""
+    """Return the value without positions."""
     match value:
         case JsonScalar():
             return value.value
@@ -167,12 +167,12 @@ FieldValue: TypeAlias = str | int | float | None
 
 
 def encode_json(value: object) -> str:
-    """Without blanks and with plain Unicode, as the app writes it."""
+    """Encode without blanks and without escaping Unicode, as the app does."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def update_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tuple[Change, ...]:
-    """Set each key to its value: in place where it stands, else after the last member. None removes it."""
+    """Set each key to its value, in place or after the last member. None removes the key."""
     changes: list[Change] = []
     added: list[str] = []
     removed: list[int] = []
@@ -196,17 +196,17 @@ def update_members(entry: JsonObject, fields: Mapping[str, FieldValue]) -> tuple
 def delete_entries(
     spans: Sequence[tuple[int, int]], places: Sequence[int], whole: JsonArray | JsonObject
 ) -> tuple[Change, ...]:
-    """Delete entries with the comma that goes with each. Those before the first that stays go with what
-    follows them, the others with what precedes them; so no two deletions overlap."""
+    """Delete entries with their commas. Entries before the first remaining one are deleted with what follows
+    them, the others with what precedes them, so that no two deletions overlap."""
     if not places:
         return ()
-    going = set(places)
-    staying = [place for place in range(len(spans)) if place not in going]
-    if not staying:
+    deleted = set(places)
+    remaining = [place for place in range(len(spans)) if place not in deleted]
+    if not remaining:
         return (Change(whole.start + 1, whole.end - 1, ""),)
     return tuple(
         Change(spans[place][0], spans[place + 1][0], "")
-        if place < staying[0]
+        if place < remaining[0]
         else Change(spans[place - 1][1], spans[place][1], "")
-        for place in sorted(going)
+        for place in sorted(deleted)
     )

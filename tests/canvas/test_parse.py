@@ -21,18 +21,25 @@ from vaultbridge.canvas.parse import (
 
 CANVAS = """{
 \t"nodes":[
-\t\t{"id":"00000000000000a1","type":"group","label":"Plan","x":-20,"y":-20,"width":600,"height":400,"color":"4"},
-\t\t{"id":"00000000000000a2","type":"text","text":"See [[Telescope#Mount|the mount]] and
-![[sky.png]]\\n#todo/now [m](Log%201.md) `[[no]]`","x":0,"y":0,"width":260,"height":60,"plugin":{"k":1}},
-\t\t{"id":"00000000000000a3","type":"file","file":"Notes/Größe.md","subpath":"#Heading","x":300,"y":0,"width":260,"height":60.5}, \t\t{"id":"00000000000000a4","type":"link","url":"https://example.org/","x":0,"y":500,"width":260,"height":60},
+\t\t{"id":"00000000000000a1","type":"group","label":"Plan","x":-20,"y":-20,"width":600,"height":400,\
+"color":"4"},
+\t\t{"id":"00000000000000a2","type":"text",\
+"text":"See [[Telescope#Mount|the mount]] and ![[sky.png]]\\n#todo/now [m](Log%201.md) `[[no]]`",\
+"x":0,"y":0,"width":260,"height":60,"plugin":{"k":1}},
+\t\t{"id":"00000000000000a3","type":"file","file":"Notes/Größe.md","subpath":"#Heading","x":300,\
+"y":0,"width":260,"height":60.5},
+\t\t{"id":"00000000000000a4","type":"link","url":"https://example.org/","x":0,"y":500,"width":260,\
+"height":60},
 \t\t{"id":"00000000000000a5","type":"shape","x":0,"y":700,"width":10,"height":10}
 \t],
 \t"edges":[
-\t\t{"id":"00000000000000e1","fromNode":"00000000000000a2","fromSide":"right","toNode":"00000000000000a3","toSide":"left","label":"needs"},
-\t\t{"id":"00000000000000e2","fromNode":"00000000000000a3","toNode":"00000000000000a4","fromEnd":"arrow","toEnd":"none","color":"#ff0000"}
+\t\t{"id":"00000000000000e1","fromNode":"00000000000000a2","fromSide":"right",\
+"toNode":"00000000000000a3","toSide":"left","label":"needs"},
+\t\t{"id":"00000000000000e2","fromNode":"00000000000000a3","toNode":"00000000000000a4",\
+"fromEnd":"arrow","toEnd":"none","color":"#ff0000"}
 \t],
 \t"metadata":{"version":"1.0"}
-}"""  # noqa: E501 - as the app writes it, one card per line
+}"""
 
 
 def test_cards_and_edges_are_read_as_what_they_are() -> None:

@@ -62,7 +62,7 @@ def test_a_value_that_does_not_fit_is_refused_with_what_would(value: Any, kind: 
 
 def test_the_refusal_says_where_the_type_comes_from() -> None:
     """`high` for a rating was refused as "no number", and nobody knew who wanted one."""
-    with pytest.raises(InvalidArgument, match="'high' is no number, and the vault has that type for it"):
+    with pytest.raises(InvalidArgument, match="'high' is not a number, which is this property's type"):
         coerce_value("high", "number")
 
 

@@ -58,7 +58,7 @@ def test_a_tag_is_added_to_the_properties_once(text: str, expected: str) -> None
 
 
 def test_a_tags_property_that_means_nothing_is_not_built_upon() -> None:
-    with pytest.raises(EditRefused, match="reads as no tag"):
+    with pytest.raises(EditRefused, match="does not read as a tag"):
         edited(add_tag, "---\ntags: a, b\n---\n", "new")
 
 

@@ -53,11 +53,11 @@ def test_a_task_is_found_by_line_or_text() -> None:
     assert find_task(note, line=2).text == "buy bread"
     assert find_task(note, text="buy milk").line == 1
     assert find_task(note, text="SELL").line == 3
-    with pytest.raises(EditRefused, match=r"2 tasks fit 'buy'.*line 1.*line 2"):
+    with pytest.raises(EditRefused, match=r"2 tasks match 'buy'.*line 1.*line 2"):
         find_task(note, text="buy")
     with pytest.raises(EditRefused, match=r"No task has the text 'fly'.*line 3"):
         find_task(note, text="fly")
-    with pytest.raises(EditRefused, match="Line 9 is no task"):
+    with pytest.raises(EditRefused, match="Line 9 is not a task"):
         find_task(note, line=9)
     with pytest.raises(EditRefused, match="no tasks"):
         find_task(parse("x"), line=1)

@@ -90,8 +90,8 @@ def test_inserting_puts_lines_before_the_named_one(
     ("text", "first"), [("---\nk: v\n---\nbody\n", 4), ("---\r\n---\r\n", 3), ("---\na: [\n---", 4)]
 )
 def test_nothing_is_inserted_above_the_properties(text: str, first: int) -> None:
-    """They would be properties no longer."""
-    with pytest.raises(EditRefused, match=f"Give line {first} for the beginning of its text"):
+    """They would no longer be properties."""
+    with pytest.raises(EditRefused, match=f"Give line {first} for the start of the body"):
         insert_at_line(text, 1, "x")
     assert insert_at_line(text, first, "x")
     assert insert_at_line(text, 2, "x: 1")
@@ -151,7 +151,11 @@ def test_all_places_are_replaced_when_asked_for() -> None:
 
 @pytest.mark.parametrize(
     ("old", "hint"),
-    [("two  three", "with other blanks at line 2"), ("TWO three", "in another case at line 2"), ("four", "")],
+    [
+        ("two  three", "with different blanks at line 2"),
+        ("TWO three", "in a different case at line 2"),
+        ("four", ""),
+    ],
 )
 def test_a_miss_says_where_the_text_nearly_stands(old: str, hint: str) -> None:
     with pytest.raises(EditRefused) as refused:

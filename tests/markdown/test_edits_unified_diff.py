@@ -85,12 +85,12 @@ def test_an_empty_note_can_be_filled() -> None:
         ("--- a\n+++ b\n", "has no hunk"),
         ("@@ ... @@\n-a\n+b\n", "Line 1 of the diff has no line numbers"),
         ("@@ -1,2 +1,2 @@\n a\n", r"Hunk 1 \(line 1 of the diff\) does not have as many lines"),
-        ("@@ -1 +1 @@\n-a\n+x\n b\n", "Line 4 of the diff is more than hunk 1 announces"),
+        ("@@ -1 +1 @@\n-a\n+x\n b\n", "Line 4 of the diff is more than hunk 1 declares"),
         ("@@ -1 +1 @@\n*a\n", "does not have as many lines"),
         ("--- a\n+++ a\n@@ -1 +1 @@\n-a\n+x\n--- b\n+++ b\n@@ -1 +1 @@\n-a\n+x\n", "begins a second file"),
-        ("@@ -1 +1 @@\n\\ No newline\n", "there is none before it"),
+        ("@@ -1 +1 @@\n\\ No newline\n", "no line precedes it"),
         ("@@ -1,2 +1,2 @@\n a\n-z\n+x\n", r"expects 'z' at line 2, but the note has 'b'"),
-        ("@@ -4,2 +4,2 @@\n a\n-b\n+x\n", r"does not fit at line 4 and fits at several others: 1, 5"),
+        ("@@ -4,2 +4,2 @@\n a\n-b\n+x\n", r"does not match at line 4 but matches at several others: 1, 5"),
         ("@@ -6,2 +6,2 @@\n b\n-b\n+x\n", "the note ends before it"),
         ("@@ -9,0 +9 @@\n+x\n", "adds after line 9, but the note has 6 lines"),
         ("@@ -1 +1 @@\n a\n", "changes nothing"),
@@ -115,3 +115,9 @@ def test_a_diff_too_large_to_match_line_by_line_is_shown_as_one_block(
     diff = make_diff("a\nb\nc\nd\n", "a\nx\nc\ny\n", "n")
     assert diff.endswith("@@ -1,4 +1,4 @@\n a\n-b\n-c\n-d\n+x\n+c\n+y\n")
     assert applied("a\nb\nc\nd\n", diff) == "a\nx\nc\ny\n"
+
+
+def test_two_unlike_notes_full_of_blank_lines_are_compared_quickly() -> None:
+    """Comparing each blank line with every other would take minutes."""
+    old, new = ("".join(f"{name} {n}\n\n" for n in range(2400)) for name in ("old", "new"))
+    assert apply_changes(old, apply_diff(old, make_diff(old, new, "n.md"))) == new

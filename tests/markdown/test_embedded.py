@@ -32,7 +32,7 @@ def test_a_change_of_the_inner_text_is_that_change_decoded_again(
     end = data.draw(st.integers(start, len(text)))
     layer = decode_embedded(outer, 1, len(outer) - 1, "json")
     change = Change(start, end, new)
-    assert json.loads(apply_changes(outer, layer.outward([change]))) == apply_changes(text, [change])
+    assert json.loads(apply_changes(outer, layer.to_outer([change]))) == apply_changes(text, [change])
 
 
 @given(st.text(st.sampled_from("ab\"'\\/é😀 :#"), max_size=12))
@@ -63,7 +63,7 @@ def test_layers_nest() -> None:
     scalar = decode_embedded(outer, 1, len(outer) - 1, "yaml-single")
     string = decode_embedded(scalar.text, 6, len(scalar.text) - 2, "expression-double")
     assert string.text == 'it\'s "x"'
-    changes = scalar.outward(string.outward([Change(0, 4, "that's")]))
+    changes = scalar.to_outer(string.to_outer([Change(0, 4, "that's")]))
     assert apply_changes(outer, changes) == "'link(\"that''s \\\"x\\\"\")'"
 
 

@@ -202,8 +202,8 @@ def test_sections_nest_and_cover_everything_after_the_first_heading(pieces: list
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("# A\n## Log\n# B\n## Log\n", "Name the heading with those above it"),
-        ("# A\n## Log\n## Log\n", "only lines tell them apart"),
+        ("# A\n## Log\n# B\n## Log\n", "Include the headings above it"),
+        ("# A\n## Log\n## Log\n", "only line numbers tell them apart"),
     ],
 )
 def test_the_hint_for_headings_that_fit_says_what_helps(text: str, hint: str) -> None:

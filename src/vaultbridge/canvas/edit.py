@@ -434,5 +434,5 @@ def rename_canvas_tag(text: str, old: str, new: str) -> tuple[Change, ...]:
         token = card.json.get("text") if isinstance(card, TextCard) else None
         if token is not None:
             layer = decode_embedded(text, token.start + 1, token.end - 1, "json")
-            changes += layer.outward(rename_tag(layer.text, parse(layer.text), old, new))
+            changes += layer.to_outer(rename_tag(layer.text, parse(layer.text), old, new))
     return tuple(changes)

@@ -58,7 +58,7 @@ def rewrite_base(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Chan
     Raises EditRefused when the text is not YAML: then the app cannot use it either."""
     changes: list[Change] = []
     for layer in _scalars(text):
-        changes += layer.outward(_in_expression(layer.text, file, folder))
+        changes += layer.to_outer(_in_expression(layer.text, file, folder))
     return tuple(changes)
 
 
@@ -70,7 +70,7 @@ def _in_expression(text: str, file: NewTarget, folder: NewTarget) -> Iterator[Ch
         quoting: Quoting = "expression-double" if match["string"][0] == '"' else "expression-single"
         inner = decode_embedded(text, match.start("string") + 1, match.end("string") - 1, quoting)
         call = (match["call"] or "").rstrip("( \t\r\n")
-        yield from inner.outward(_in_string(inner.text, call, file, folder))
+        yield from inner.to_outer(_in_string(inner.text, call, file, folder))
 
 
 def _in_string(text: str, call: str, file: NewTarget, folder: NewTarget) -> Iterator[Change]:
@@ -337,7 +337,7 @@ def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -
     readable = True
     for base in bases:
         try:
-            changes += base.outward(rewrite_base(base.text, file=file, folder=folder))
+            changes += base.to_outer(rewrite_base(base.text, file=file, folder=folder))
         except EditRefused:
             readable = False
     return changes, readable

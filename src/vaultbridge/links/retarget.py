@@ -60,7 +60,7 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
         end=link.end,
         markdown=link.markdown,
     )
-    return layer.outward(rewrite_link(decoded, rewrite))
+    return layer.to_outer(rewrite_link(decoded, rewrite))
 
 
 def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
@@ -128,7 +128,7 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
     if is_file_card(link):
         changes = list(_subpath_of_card(path, text, link, rewrite.subpath))
         if rewrite.card_path is not None and rewrite.card_path != layer.text:
-            changes += layer.outward((Change(0, len(layer.text), rewrite.card_path),))
+            changes += layer.to_outer((Change(0, len(layer.text), rewrite.card_path),))
         return tuple(changes)
     # Imported here: only text cards need the whole parser.
     from vaultbridge.markdown.parse import parse
@@ -138,7 +138,7 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
         raise stale_link(path, link)
     changes = []
     for found in inner:
-        changes += layer.outward(retarget(path, layer.text, found, rewrite))
+        changes += layer.to_outer(retarget(path, layer.text, found, rewrite))
     return tuple(changes)
 
 
@@ -154,6 +154,6 @@ def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> I
             if token is None or card.subpath != link.subpath:
                 raise stale_link(path, link)
             layer = decode_embedded(text, token.start + 1, token.end - 1, "json")
-            yield from layer.outward((Change(0, len(layer.text), subpath),))
+            yield from layer.to_outer((Change(0, len(layer.text), subpath),))
             return
     raise stale_link(path, link)

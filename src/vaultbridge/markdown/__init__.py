@@ -1,1 +1,1 @@
-"""A note's text to values and edits. Pure: does no I/O."""
+"""Turns a note's text into values and edits. Pure: it does no I/O."""

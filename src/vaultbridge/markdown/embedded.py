@@ -1,8 +1,8 @@
-"""Text that stands escaped inside another text: a JSON or YAML string, a string in a Bases expression.
+"""Edits text that is escaped inside another text: a JSON or YAML string, a string in a Bases expression.
 
-A link inside such a string is found in the decoded text and must be edited in the outer one. `Embedded`
-keeps, for every decoded character, where it stands outside, and knows how to escape what is put in. The
-layers nest: an expression's string inside a quoted YAML scalar is one `Embedded` inside another.
+A link inside such a string is found in the decoded text but must be edited in the outer text. `Embedded`
+records the outer offset of every decoded character and escapes what is inserted. Layers nest: a string of an
+expression inside a quoted YAML scalar is one `Embedded` inside another.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _SIMPLE: Final = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
     "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
 }  # fmt: skip
-"""YAML's; JSON's and the expressions' are among them. Any other character after a backslash is itself."""
+"""YAML's escapes, which include those of JSON and of expressions. Any other escaped character is itself."""
 
 
 class Embedded(Struct, frozen=True):
-    """`text` decoded; `offsets[i]` is where its character i stands in the outer text, and one more for the
+    """The decoded `text`; `offsets[i]` is the outer offset of its character i. One more offset marks the
     end."""
 
     text: str
     offsets: Sequence[int]
     quoting: Quoting
 
-    def outward(self, changes: Iterable[Change]) -> tuple[Change, ...]:
-        """Changes of the decoded text as changes of the outer one."""
+    def to_outer(self, changes: Iterable[Change]) -> tuple[Change, ...]:
+        """Convert changes of the decoded text into changes of the outer text."""
         return tuple(
             Change(self.offsets[c.start], self.offsets[c.end], escape(c.text, self.quoting)) for c in changes
         )
 
 
 def whole_text(text: str) -> Embedded:
-    """A text that stands in no other."""
+    """Return a text that is not embedded in another."""
     return Embedded(text, range(len(text) + 1), "none")
 
 
 def decode_embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embedded:
-    """The text between the quotes: `start` and `end` are the offsets just inside them."""
+    """Decode the text between two quotes; `start` and `end` are the offsets just inside them."""
     text: list[str] = []
     offsets: list[int] = []
     at = start
@@ -64,7 +64,7 @@ def decode_embedded(outer: str, start: int, end: int, quoting: Quoting) -> Embed
 
 
 def _next(outer: str, at: int, end: int, quoting: Quoting) -> tuple[str, int]:
-    """The next decoded character and how many outer ones spell it."""
+    """Return the next decoded character and the number of outer characters that spell it."""
     if quoting == "none":
         return outer[at], 1
     if quoting == "yaml-single":
@@ -90,7 +90,7 @@ def _next(outer: str, at: int, end: int, quoting: Quoting) -> tuple[str, int]:
 
 
 def escape(text: str, quoting: Quoting) -> str:
-    """How the text is spelled inside quotes of this kind."""
+    """Spell the text as it must be written inside quotes of this kind."""
     match quoting:
         case "none":
             return text

@@ -1,8 +1,8 @@
-"""The properties of a note: where the block stands, what it says, and the tags, aliases and links in it.
+"""Reads the properties of a note: where the block is, its values, and the tags, aliases and links in it.
 
 The block is the text between `---` at offset 0 and the next line `---`. A block that cannot be read (bad
-YAML, duplicate keys) is still the block: the body begins after it, and nobody may rewrite it. Editing
-properties is `properties_edit`'s duty; the body is the scanner's.
+YAML, duplicate keys) is still the block: the body begins after it, and nothing may rewrite it.
+`markdown.edits.properties` edits properties; `markdown.blocks.scan` reads the body.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHITESPACE = re.compile(r"\s")
 
 
 class Frontmatter(Struct, frozen=True):
-    """`end` is where the body begins; 0 without a block."""
+    """`end` is where the body begins: 0 when there is no block."""
 
     properties: Properties | None = None
     tags: tuple[Tag, ...] = ()
@@ -41,7 +41,7 @@ _NONE = Frontmatter()
 
 
 def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
-    """Never raises. Without a block the answer is empty, with a problem when one seems to be meant.
+    """Never raises. Without a block the result is empty, with a problem if the note seems to begin one.
     `starts` are the text's line starts (`positions.split_lines`)."""
     if not text.startswith("---"):
         return _NONE
@@ -52,7 +52,9 @@ def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
     closing = _CLOSING.search(text, body_start)
     if closing is None:
         if _KEY_FOLLOWS.match(text, body_start):
-            message = "Line 1: the properties begin here, but no line --- ends them; they are read as text."
+            message = (
+                "Line 1: the properties begin here but no line --- closes them, so they are read as text."
+            )
             return Frontmatter(problems=(Problem("unclosed-properties", message, 1, 0, 3),))
         return _NONE
     body = text[body_start : closing.start()]
@@ -72,7 +74,7 @@ def _meaning(
             problem.code, message, problem.line + 1, problem.start + body_start, problem.end + body_start
         )
     elif values is not None and type(values) is not dict:
-        message = "Line 2: the properties are not a list of `key: value`."
+        message = "Line 2: the properties are not lines of `key: value`."
         problem = Problem("bad-yaml", message, 2, body_start, body_end)
     if problem is not None:
         unusable = Properties({}, 0, end, body_start, body_end, valid=False)
@@ -107,7 +109,7 @@ def _leaves(
 
 
 def _direct(leaf: Leaf, values: dict[str, Any]) -> bool:
-    """True for the key's own value or an item of its list, not for a value of a map beneath it."""
+    """True for the key's own value or an item of its list, false for a value in a nested map."""
     return leaf.depth == 0 or (leaf.depth == 1 and type(values[leaf.key]) is list)
 
 

@@ -1,8 +1,8 @@
-"""What a note says, as values.
+"""The values a note is parsed into: headings, tags, links, tasks, blocks, properties and problems.
 
-Offsets count code points of the decoded text, a leading BOM left out and line ends as they stand in
-the file. `start` is the first character, `end` one past the last. Lines are counted from 1, as editors
-show them. Conversion to a client's units (UTF-16, 0-based lines) happens in `markdown.positions` alone.
+Offsets count code points of the decoded text, without a leading BOM and with line ends as they are in the
+file. `start` is the first character, `end` is one past the last. Lines are counted from 1, as editors show
+them. Only `markdown.positions` converts to a client's units (UTF-16, 0-based lines).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ ProblemCode = Literal[
 
 
 class Heading(Struct, frozen=True, gc=False):
-    """`text` is the raw text after the marks, closing `#`s dropped. `end` excludes the line end;
-    for a setext heading the span covers the underline too."""
+    """`text` is the raw text after the markers, without closing `#`s. `end` excludes the line end;
+    the span of a setext heading includes the underline."""
 
     level: int
     text: str
@@ -39,8 +39,8 @@ class Heading(Struct, frozen=True, gc=False):
 
 
 class Tag(Struct, frozen=True, gc=False):
-    """`name` without `#`, in the note's own case. For a body tag the span covers the `#`; for a
-    property tag it covers the value as written, without quotes (a `#` written there included)."""
+    """`name` has no `#` and keeps the note's case. The span of a tag in the body includes the `#`; the span
+    of a tag in the properties is the value as written, without quotes but with a `#` if there is one."""
 
     name: str
     line: int
@@ -52,13 +52,13 @@ class Tag(Struct, frozen=True, gc=False):
 class Link(Struct, frozen=True, gc=False):
     """A reference to a file.
 
-    `raw` is the whole source text of the link (with `!` for an embed). `target` is the path part as it
-    resolves (Markdown destinations decoded), `subpath` starts with `#` or is empty. `display` is None when
-    the link has none. `kind` is "property" for any link in the properties and "canvas" for a file card
-    and the picture behind a group; `markdown` tells the written style apart there. `property_name` is the
-    top-level key, for property links. The span covers `raw` exactly. For a canvas card, `card` is the node's
-    id and the span covers the card's JSON string of the path (for links inside a text card: the span covers
-    that card's whole JSON string).
+    `raw` is the whole source text of the link (with `!` for an embed). `target` is the path part that is
+    resolved (Markdown destinations are decoded); `subpath` starts with `#` or is empty. `display` is None
+    when the link has no display text. `kind` is "property" for any link in the properties and "canvas" for a
+    file card or a group's background image; `markdown` tells the two styles apart in properties.
+    `property_name` is the top-level key of a property link. The span covers exactly `raw`. For a link on a
+    canvas, `card` is the node's id and the span is the JSON string of the path, or the whole JSON string of a
+    text card for a link inside it.
     """
 
     raw: str
@@ -76,11 +76,11 @@ class Link(Struct, frozen=True, gc=False):
 
 
 class Task(Struct, frozen=True, gc=False):
-    """`status` is the one character between the brackets; `text` what follows them, trimmed.
-    `fields` are the Tasks plugin's (priority, created, start, scheduled, due, done, cancelled, recurrence,
-    id, depends_on), dates as written and priorities by name (highest … lowest); `description` is the text
-    without them. The span covers the status character. `depth` counts the list nesting from 0; `heading` is
-    the index of the heading above, or -1."""
+    """`status` is the character between the brackets; `text` is what follows them, trimmed.
+    `fields` are those of the Tasks plugin (priority, created, start, scheduled, due, done, cancelled,
+    recurrence, id, depends_on): dates as written, priorities by name (highest … lowest). `description` is the
+    text without them. The span covers the status character. `depth` is the list nesting, from 0; `heading`
+    is the index of the heading above, or -1."""
 
     line: int
     status: str
@@ -98,9 +98,9 @@ class Task(Struct, frozen=True, gc=False):
 
 
 class Block(Struct, frozen=True, gc=False):
-    """A block with an id. `line` is where `^id` stands; the span covers the whole block that the id
-    names, the id included (several lines for a list item, table, quote or callout). `id_start` is where
-    `^` stands."""
+    """A block with an id. `line` is the line of `^id` and `id_start` the offset of `^`. The span covers the
+    whole block that the id names, including the id: several lines for a list item, table, quote or
+    callout."""
 
     id: str
     line: int
@@ -110,7 +110,7 @@ class Block(Struct, frozen=True, gc=False):
 
 
 class Callout(Struct, frozen=True, gc=False):
-    """`fold` is "", "+" or "-"; `depth` counts the quote marks before it, from 1."""
+    """`fold` is "", "+" or "-"; `depth` is the number of quote marks before it, from 1."""
 
     type: str
     title: str
@@ -133,7 +133,7 @@ class Footnote(Struct, frozen=True, gc=False):
 
 
 class InlineField(Struct, frozen=True, gc=False):
-    """A Dataview field. `key` is normalised, `name` as written; the span covers the whole field."""
+    """A Dataview field. `key` is normalised, `name` is as written; the span covers the whole field."""
 
     key: str
     name: str
@@ -144,7 +144,7 @@ class InlineField(Struct, frozen=True, gc=False):
 
 
 class Problem(Struct, frozen=True, gc=False):
-    """Something wrong in a note that did not stop us from reading the rest. The text is for people."""
+    """Something wrong in a note that did not stop us from reading the rest. The message is for people."""
 
     code: ProblemCode
     message: str
@@ -154,9 +154,9 @@ class Problem(Struct, frozen=True, gc=False):
 
 
 class Properties(Struct, frozen=True):
-    """The block at the top. `start`/`end` cover it from the first `---` to the line end after the
-    closing one; `body_start`/`body_end` cover the YAML between. `valid` is False when the block is there
-    but unusable (bad YAML, duplicate keys): then `values` is empty and nobody may rewrite it."""
+    """The block at the top of a note. `start` and `end` cover it from the first `---` to the line end after
+    the closing one; `body_start` and `body_end` cover the YAML between them. `valid` is False when the block
+    cannot be used (bad YAML, duplicate keys): then `values` is empty and nothing may rewrite it."""
 
     values: dict[str, Any]
     start: int
@@ -167,8 +167,8 @@ class Properties(Struct, frozen=True):
 
 
 class Note(Struct, frozen=True):
-    """All of it, each list in the order of the text. `tags` are property tags first, then body tags,
-    duplicates kept. `headings` are top level only, as the outline pane shows them."""
+    """A parsed note, each list in the order of the text. `tags` are the property tags and then the body tags,
+    with duplicates. `headings` are only those outside of quotes and lists, as in the app's outline."""
 
     properties: Properties | None = None
     headings: tuple[Heading, ...] = ()

@@ -1,7 +1,7 @@
-"""A note's text to its values: the front door of this package.
+"""Parses the text of a note into a `Note`: the entry point of this package.
 
-Joins the properties, the blocks and what the inline passes found. Never raises and does no I/O: whatever is
-wrong with a text is reported in `Note.problems`, and the rest is still read.
+Joins the properties, the blocks and the results of the inline passes. It never raises and does no I/O:
+whatever is wrong with a text is reported in `Note.problems`, and the rest is still read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vaultbridge.markdown.positions import split_lines
 
 
 def parse(text: str) -> Note:
-    """Any text gives a note. Decode it with `text.decode` first: a BOM must be gone."""
+    """Parse any text. Decode bytes with `text.decode` first: the text must have no BOM."""
     if _too_large(text):
         message = f"The note is larger than {NOTE_PARSE_BYTES // MIB} MiB, so its content is not read."
         return Note(problems=(Problem("too-large", message),))
@@ -56,7 +56,8 @@ def _start(value: Any) -> int:
 
 
 def _in_order(values: list[Any]) -> tuple[Any, ...]:
-    """What closes late is found late (a link around an image); the text's order is that of the starts."""
+    """Sort by start. Values are found in the order in which they close, so a link around an image comes
+    late."""
     if len(values) > 1:
         values.sort(key=_start)
     return tuple(values)

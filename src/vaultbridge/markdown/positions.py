@@ -1,8 +1,8 @@
-"""Offsets, lines and a client's units: the only place that converts between them.
+"""Converts between offsets, lines and a client's units; nothing else in the program does.
 
-Our offsets count code points of the decoded text and our lines start at 1. Language clients count lines
-from 0 and columns in UTF-16 units. A line ends at LF, CR or CRLF and nowhere else: U+2028, form feeds and
-their like are ordinary characters to Markdown, which is why `str.splitlines` appears nowhere here.
+Our offsets count code points of the decoded text and our lines start at 1. Language clients count lines from
+0 and columns in UTF-16 units. A line ends at LF, CR or CRLF and nowhere else: to Markdown, U+2028 and form
+feeds are ordinary characters, so `str.splitlines` must not be used here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LINE_END = re.compile(r"\r\n?|\n")
 
 
 def split_lines(text: str) -> tuple[list[str], list[int]]:
-    """Every line without its end, and the offset of each line's start. An empty text has one line."""
+    """Return every line without its end, and the offset of each line's start. An empty text has one line."""
     if "\r" in text:
         ends = list(_LINE_END.finditer(text))
         starts = [0, *(match.end() for match in ends)]
@@ -30,8 +30,8 @@ def split_lines(text: str) -> tuple[list[str], list[int]]:
 
 
 class Positions:
-    """The line table of one text. Arguments outside the text are moved to its nearest place, because a
-    client's view may be a moment older than ours."""
+    """The line table of one text. Arguments outside the text are clamped to it, because a client's view may
+    be a moment older than ours."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -43,21 +43,23 @@ class Positions:
 
     @property
     def written_lines(self) -> int:
-        """As people count: the nothing after a last line end is a line to an editor, but not to a reader."""
+        """The lines as people count them: an editor shows an empty line after the last line end, a reader
+        does not count it."""
         return max(1, len(self._starts) - self._text.endswith(("\n", "\r")))
 
     def line_of(self, offset: int) -> int:
-        """The line, from 1, that holds this offset; a line's end belongs to that line."""
+        """The line that contains this offset, from 1; a line end belongs to the line it ends."""
         return bisect_right(self._starts, max(offset, 0))
 
     def offset_of_line(self, line: int) -> int:
-        """The first character of a line counted from 1; the text's end for a line after the last."""
+        """The offset of a line's first character, lines from 1; the end of the text for a line after the
+        last."""
         if line > len(self._starts):
             return len(self._text)
         return self._starts[max(line, 1) - 1]
 
     def end_of_line(self, line: int) -> int:
-        """Where the line's own characters end, its line end excluded."""
+        """The offset where a line's characters end, before its line end."""
         if line >= len(self._starts):
             return len(self._text)
         end = self._starts[max(line, 1)] - 1
@@ -66,14 +68,14 @@ class Positions:
         return end
 
     def to_lsp(self, offset: int) -> tuple[int, int]:
-        """Line from 0 and column in UTF-16 units."""
+        """Convert an offset to a line from 0 and a column in UTF-16 units."""
         at = min(max(offset, 0), len(self._text))
         line = bisect_right(self._starts, at)
         return line - 1, utf16_length(self._text[self._starts[line - 1] : at])
 
 
 def utf16_length(text: str) -> int:
-    """How many UTF-16 units a text takes; a lone surrogate takes one."""
+    """Count the UTF-16 units of a text; a lone surrogate is one unit."""
     if text.isascii():
         return len(text)
     return len(text) + sum(1 for character in text if character > "\uffff")

@@ -1,11 +1,11 @@
-"""The outline of a note, and finding the part of it that somebody names.
+"""Builds the outline of a note and finds a section or block by its name.
 
-Owns the heading-match rule that links, readers and edits share. Changes nothing: an edit takes the spans
-from here.
+Owns the rule by which headings match, which links, reads and edits share. It changes nothing: an edit takes
+its spans from here.
 
 A section runs from the start of its heading's line to the start of the line of the next heading of the same
-or a higher level, or to the end of the note; subsections and all blank lines before that heading belong to
-it. `content_end` leaves the trailing blank lines out, for edits that append.
+or a higher level, or to the end of the note. It includes its subsections and all blank lines before that next
+heading. `content_end` excludes the trailing blank lines, for edits that append.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from vaultbridge.markdown.model import Block, Heading, Note
 from vaultbridge.markdown.positions import Positions
 
 LISTED_NAMES = 40
-"""The most headings or block ids an error names: enough to choose from, short enough to read."""
+"""The most headings or block ids that an error lists: enough to choose from, short enough to read."""
 
 _IGNORED = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 
 class Section(Struct, frozen=True):
-    """`heading` is the index in `Note.headings`; `path` holds the texts of the headings above and its own.
-    `body_start` is where the first line after the heading begins; `end_line` is the last line inside."""
+    """`heading` is the index in `Note.headings`; `path` has the texts of the headings above and its own.
+    `body_start` is where the first line after the heading begins; `end_line` is the section's last line."""
 
     heading: int
     level: int
@@ -42,13 +42,13 @@ class Section(Struct, frozen=True):
 
 
 def heading_key(text: str) -> str:
-    """What two headings are compared by: punctuation (but not `-`, `_`, `'`) and blanks count as one space,
-    case does not count."""
+    """Return the key by which headings are compared: runs of punctuation (except `-`, `_`, `'`) and blanks
+    become one space, and case is ignored."""
     return _IGNORED.sub(" ", text).strip().lower()
 
 
 def outline(note: Note, text: str) -> tuple[Section, ...]:
-    """Every section, in the order of the text; a subsection lies within the span of its parent."""
+    """Return every section in the order of the text; a subsection lies within the span of its parent."""
     positions = Positions(text)
     headings = note.headings
     ends = [len(text)] * len(headings)
@@ -88,14 +88,14 @@ def _section(
 
 
 def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique: bool = False) -> Section:
-    """The section that `heading` names: a text, a path `A#B` (B somewhere beneath A), or the path as a list.
+    """Find the section that `heading` names: a text, a path `A#B` (B somewhere below A), or a path as a list.
 
-    The first match wins, as in the app, unless `unique` is set: then several matches are refused, because an
-    edit must not guess. Raises EditRefused, saying which headings there are.
+    The first match wins, as in the app. With `unique` several matches are refused, because an edit must not
+    guess. Raises EditRefused with a list of the note's headings.
     """
     sections = outline(note, text)
     found: list[Section] = []
-    for wanted in _readings(heading):
+    for wanted in _interpretations(heading):
         found = [section for section in sections if _leads_to(wanted, section)]
         if found:
             break
@@ -110,14 +110,14 @@ def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique:
 
 
 def has_section(text: str, note: Note, heading: str) -> bool:
-    """Whether `find_section` would find one."""
+    """Return whether `find_section` would find a section."""
     sections = outline(note, text)
-    return any(_leads_to(wanted, section) for wanted in _readings(heading) for section in sections)
+    return any(_leads_to(wanted, section) for wanted in _interpretations(heading) for section in sections)
 
 
 def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
-    """The block with this id, `^` optional and case not counting. Raises EditRefused, naming the ids there
-    are; with `unique`, also when two blocks carry the id."""
+    """Find the block with this id; `^` is optional and case is ignored. Raises EditRefused with a list of the
+    note's ids, and with `unique` also when two blocks have the id."""
     wanted = block_id.lstrip("#").removeprefix("^").lower()
     found = [block for block in note.blocks if block.id.lower() == wanted]
     if not found:
@@ -129,17 +129,17 @@ def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
     if unique and len(found) > 1:
         lines = [block.line for block in found]
         raise EditRefused(
-            f"The block id ^{wanted} stands more than once: on lines {', '.join(map(str, lines))}.",
-            hint="Block ids must differ; edit by line or give one of them another id.",
+            f"The block id ^{wanted} is used more than once: on lines {', '.join(map(str, lines))}.",
+            hint="Block ids must be unique: edit by line, or change one of the ids.",
             block=wanted,
             lines=lines,
         )
     return found[0]
 
 
-def _readings(heading: str | Sequence[str]) -> list[list[str]]:
-    """The ways to read what was asked for, best first. A heading may itself contain `#` (as in "C# notes"),
-    so a text that does not fit as a path is tried as one heading."""
+def _interpretations(heading: str | Sequence[str]) -> list[list[str]]:
+    """The ways to interpret a heading argument, best first. A heading may itself contain `#` (as in "C#
+    notes"), so a text that does not match as a path is tried as one heading."""
     if not isinstance(heading, str):
         return [[heading_key(part) for part in heading]]
     path = [key for part in heading.split("#") if (key := heading_key(part))]
@@ -181,12 +181,12 @@ def _ambiguous_heading(heading: str | Sequence[str], found: list[Section]) -> Ed
     places = [f"{'#'.join(section.path)} (line {section.line})" for section in found]
     alike = len({tuple(section.path) for section in found}) < len(found)
     return EditRefused(
-        f"{len(found)} headings fit {_shown(heading)!r}: {_listed(places)}.",
+        f"{len(found)} headings match {_shown(heading)!r}: {_listed(places)}.",
         hint=(
-            "Some have the same headings above them: only lines tell them apart. "
+            "Some have the same headings above them, so only line numbers tell them apart. "
             "Insert at a line, or apply a diff."
             if alike
-            else "Name the heading with those above it, as in A#B, or edit by line."
+            else "Include the headings above it, as in A#B, or edit by line."
         ),
         heading=_shown(heading),
         headings=places[:LISTED_NAMES],

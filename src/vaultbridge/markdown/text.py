@@ -1,8 +1,8 @@
-"""Bytes of a note to text and back, without loss.
+"""Decodes the bytes of a note and encodes them again without loss.
 
-A BOM is left out of the text and remembered; bytes that are not UTF-8 are carried as lone surrogates, so
-that `encode` gives back the identical bytes. Line ends are left as they stand. What the text means is the
-parser's duty; reading and writing files is the vault's.
+A BOM is removed from the text and recorded; bytes that are not UTF-8 become lone surrogates, so that `encode`
+returns identical bytes. Line ends do not change. `markdown.parse` interprets the text; `vault` reads and
+writes files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ BLANKS = (
     " \t\n\r\x0b\x0c\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What JavaScript's `trim` and `\\s` take for blank, and so the app; Python's own idea is another."""
+"""What JavaScript's `trim` and `\\s` treat as blank, and so the app; Python's set is different."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
 class Decoded(Struct, frozen=True):
-    """`text` has no BOM; `bom` says that the bytes began with one."""
+    """`text` has no BOM; `bom` is true if the bytes began with one."""
 
     text: str
     bom: bool = False
@@ -33,7 +33,7 @@ class Decoded(Struct, frozen=True):
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes are UTF-8 text, with or without a BOM. A NUL stands in no text that a person wrote."""
+    """Return whether bytes are UTF-8 text, with or without a BOM. Text that a person wrote has no NUL."""
     if b"\0" in data:
         return False
     try:
@@ -44,7 +44,8 @@ def is_text(data: bytes) -> bool:
 
 
 def decode(data: bytes) -> Decoded:
-    """Never fails. Text with an `invalid-utf8` problem must pass `replace_surrogates` before it leaves us."""
+    """Never fails. Text with an `invalid-utf8` problem must go through `replace_surrogates` before it is sent
+    to anyone."""
     bom = data.startswith(BOM)
     body = data[3:] if bom else data
     try:
@@ -55,18 +56,19 @@ def decode(data: bytes) -> Decoded:
     assert first is not None
     line = 1 + sum(1 for _ in _LINE_END.finditer(text, 0, first.start()))
     byte = ord(text[first.start()]) - 0xDC00
-    message = f"Line {line}: byte 0x{byte:02x} is not UTF-8. It is kept as it is and shown as U+FFFD."
+    message = f"Line {line}: byte 0x{byte:02x} is not UTF-8. It is preserved and shown as U+FFFD."
     return Decoded(text, bom, (Problem("invalid-utf8", message, line, first.start(), first.end()),))
 
 
 def encode(text: str, *, bom: bool) -> bytes:
-    """The bytes of a file. Raises UnicodeEncodeError only for surrogates that `decode` never makes."""
+    """Return the bytes of a file. Raises UnicodeEncodeError only for surrogates that `decode` never
+    produces."""
     data = text.encode("utf-8", "surrogateescape")
     return BOM + data if bom else data
 
 
 def replace_surrogates(text: str) -> str:
-    """The same text, as many characters long, with each lone surrogate shown as U+FFFD."""
+    """Return the text with each lone surrogate replaced by U+FFFD; its length does not change."""
     if text.isascii():
         return text
     return _SURROGATE.sub("\ufffd", text)

@@ -1,12 +1,9 @@
-"""The containers a line may stand in: block quotes, list items and footnote definitions.
+"""Recognises the markers that begin, continue and end blocks, as CommonMark and the app define them.
 
-A box knows how a further line shows that it still belongs to it (CommonMark 5), and what stood last inside
-it, which a block id on a line of its own names.
-
-The marks that begin and end blocks, as CommonMark and the app have them: one line in, a fact out.
-
-Knows nothing of containers or of what came before; the block scanner asks in the order that the specification
-gives. Every pattern is possessive or bounded, so that no line takes more than linear time.
+Most functions take one line and answer one question about it; `blocks.scan` asks in the order that the
+specification gives. `Container` is an open block quote, list item or footnote definition: `match_containers`
+decides whether a further line still belongs to it (CommonMark 5). Every pattern is possessive or bounded, so
+no line takes more than linear time.
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ FENCE = re.compile(r"`{3,}+(?=[^`]*\Z)|~{3,}+")
 SETEXT = re.compile(r"(?:=++|-++)\Z")
 THEMATIC = re.compile(r"(?:(?:-[ \t]*+){3,}|(?:\*[ \t]*+){3,}|(?:_[ \t]*+){3,})\Z")
 INTERRUPTING = frozenset(("-", "+", "*", "1.", "1)"))
-"""The list marks that may interrupt a paragraph; `7.` at the start of a line is more often a date."""
+"""The list markers that may interrupt a paragraph; `7.` at the start of a line is more often a date."""
 LIST_MARK = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t]|\Z)")
 TASK = re.compile(r"\[(.)\](?=[ \t]|\Z)")
 _CALLOUT = re.compile(r"\[!([^\]|\r\n]*+)(?:\|[^\]\r\n]*+)?\]([+-]?)(?=[ \t]|\Z)")
@@ -61,9 +58,9 @@ _LINE_REST = re.compile(r"[ \t]*+(?:\r\n?|\n|\Z)")
 
 
 def indentation(line: str, pos: int, column: int) -> tuple[int, int]:
-    """Where the next character that is no blank stands, and in which column; tabs reach to multiples of 4.
+    """Return the offset and column of the next character that is not blank; tab stops are multiples of 4.
 
-    `column` may lie inside a tab at `pos`, when a container mark has taken a part of it."""
+    `column` may be inside a tab at `pos`, when a container's marker has used a part of the tab."""
     size = len(line)
     while pos < size:
         character = line[pos]
@@ -78,7 +75,7 @@ def indentation(line: str, pos: int, column: int) -> tuple[int, int]:
 
 
 def skip_columns(line: str, pos: int, column: int, wanted: int) -> tuple[int, int]:
-    """Passes over this many columns of blanks; in the middle of a tab `pos` stays at the tab."""
+    """Skip this many columns of blanks; in the middle of a tab `pos` stays at the tab."""
     target = column + wanted
     while column < target:
         if line[pos] == "\t":
@@ -93,7 +90,7 @@ def skip_columns(line: str, pos: int, column: int, wanted: int) -> tuple[int, in
 
 
 def atx_text(line: str, pos: int) -> tuple[int, str]:
-    """Where the text of an ATX heading starts, behind its marks, and the text without the closing ones."""
+    """Return where the text of an ATX heading starts, and the text without closing `#`s."""
     rest = line[pos:]
     content = rest.strip(" \t")
     start = pos + len(rest) - len(rest.lstrip(" \t"))
@@ -104,7 +101,7 @@ def atx_text(line: str, pos: int) -> tuple[int, str]:
 
 
 def html_start(line: str, pos: int, *, in_paragraph: bool) -> str | None:
-    """The kind of HTML block that begins here, by its name in `html_ends`, or None."""
+    """Return the kind of HTML block that begins here, by its name in `html_ends`, or None."""
     match = _HTML_START.match(line, pos)
     if match is not None:
         return match.lastgroup
@@ -114,7 +111,7 @@ def html_start(line: str, pos: int, *, in_paragraph: bool) -> str | None:
 
 
 def html_ends(kind: str, line: str, pos: int) -> bool:
-    """Whether this line, which is not blank, is the last of an HTML block of this kind."""
+    """Return whether this line, which is not blank, is the last of an HTML block of this kind."""
     if kind == "raw":
         return _RAW_END.search(line, pos) is not None
     ending = _HTML_ENDS.get(kind)
@@ -122,7 +119,7 @@ def html_ends(kind: str, line: str, pos: int) -> bool:
 
 
 def html_ends_blank(kind: str) -> bool:
-    """Whether a blank line ends an HTML block of this kind."""
+    """Return whether a blank line ends an HTML block of this kind."""
     return kind in ("block", "alone")
 
 
@@ -132,7 +129,7 @@ def closes_fence(fence: str, line: str, pos: int) -> bool:
 
 
 def callout_title(line: str, pos: int) -> tuple[str, str, str] | None:
-    """Type, title and fold of a callout whose `[!` stands here."""
+    """Return the type, title and fold of a callout whose `[!` is at `pos`."""
     match = _CALLOUT.match(line, pos)
     if match is None:
         return None
@@ -140,7 +137,8 @@ def callout_title(line: str, pos: int) -> tuple[str, str, str] | None:
 
 
 def is_table_head(header: str, delimiter: str) -> bool:
-    """Whether two lines are the head of a table: a delimiter row with as many cells as the row above."""
+    """Return whether two lines are the head of a table: a delimiter row with as many cells as the row
+    above."""
     if "|" not in delimiter and "|" not in header:
         return False
     return _DELIMITER_ROW.match(delimiter) is not None and _cells(header) == _cells(delimiter)
@@ -157,7 +155,7 @@ def _cells(row: str) -> int:
 
 
 def definitions_end(part: str) -> int:
-    """How much of a paragraph's beginning are link reference definitions; they are no text."""
+    """Return where the link reference definitions at the start of a paragraph end; they are not text."""
     end = 0
     while True:
         match = _DEFINITION.match(part, end)
@@ -183,9 +181,10 @@ BlockKind = Literal["", "paragraph", "list", "quote", "table", "code", "math", "
 
 
 class Container:
-    """`width` is how far the content of an item is indented; `empty` marks one that has no content yet.
-    `title` is type, title and fold of a callout, or id and text of a footnote; `ids` are block ids that name
-    the box. `last_*` describe the block that ended last directly inside; `mark` is the list's marker."""
+    """`width` is the indentation of an item's content; `empty` is true while an item has no content.
+    `title` is the type, title and fold of a callout, or the id and text of a footnote; `ids` are the block
+    ids that name the container; `mark` is the list's marker. `last_*` describe the block that ended last
+    directly inside, which a block id on a line of its own names."""
 
     __slots__ = (
         "empty",
@@ -214,53 +213,53 @@ class Container:
         self.last_start = 0
         self.last_mark = ""
 
-    def ended(self, kind: BlockKind, start: int, mark: str = "") -> None:
-        """A block directly inside has ended."""
+    def record_end(self, kind: BlockKind, start: int, mark: str = "") -> None:
+        """Record that a block directly inside has ended."""
         self.last_kind = kind
         self.last_start = start
         self.last_mark = mark
 
     def code_line(self, start: int) -> None:
-        """A line of indented code directly inside; several make one block."""
+        """Record a line of indented code directly inside; consecutive lines are one block."""
         if self.last_kind == "code" and self.last_mark == "indented":
             start = self.last_start
-        self.ended("code", start, "indented")
+        self.record_end("code", start, "indented")
 
     def continue_list(self, mark: str, above: Container) -> None:
-        """Makes this item a further one of the list that ended last in `above`, if it has the same mark."""
+        """Add this item to the list that ended last in `above` if both have the same marker."""
         self.mark = mark
         if above.last_kind == "list" and above.last_mark == mark:
             self.list_start = above.last_start
 
 
 def after_quote_mark(line: str, pos: int) -> tuple[int, int]:
-    """Passes over `>` at `pos` and the one space that belongs to it. Columns start over behind it, as they do
-    in the app: a tab there is always four wide."""
+    """Skip `>` at `pos` and the one space that belongs to it. Columns start again after it, as in the app: a
+    tab there is always four columns wide."""
     pos += 1
     return (pos + 1, 0) if pos < len(line) and line[pos] == " " else (pos, 0)
 
 
-def match_containers(boxes: list[Container], line: str, *, in_text: bool) -> tuple[int, int, int]:
-    """How many of the open boxes the line stays in, and where its content begins (offset and column).
+def match_containers(containers: list[Container], line: str, *, in_text: bool) -> tuple[int, int, int]:
+    """Return how many of the open containers the line stays in, and its content's offset and column.
 
-    `in_text` says that a paragraph is open. Then, in the app but not in CommonMark, a `>` right below the
-    text of an item belongs to the item however it is indented."""
+    `in_text` is true while a paragraph is open. Then a `>` right below the text of an item belongs to the
+    item however it is indented: in the app, not in CommonMark."""
     pos = column = matched = 0
     size = len(line)
     at, at_column = indentation(line, 0, 0)
-    for box in boxes:
-        if box.kind == QUOTE:
+    for container in containers:
+        if container.kind == QUOTE:
             if at == size or line[at] != ">" or at_column - column > 3:
                 break
             pos, column = after_quote_mark(line, at)
             at, at_column = indentation(line, pos, column)
         elif at == size:
-            # A blank line stays in an item, unless the item began with one (CommonMark 5.2, rule 3).
-            if box.empty:
+            # A blank line stays in an item unless the item began with one (CommonMark 5.2, rule 3).
+            if container.empty:
                 break
             pos, column = at, at_column
-        elif at_column - column >= box.width:
-            pos, column = skip_columns(line, pos, column, box.width)
+        elif at_column - column >= container.width:
+            pos, column = skip_columns(line, pos, column, container.width)
         elif not (in_text and line[at] == ">" and at_column - column <= 3):
             break
         matched += 1

@@ -1,12 +1,8 @@
-"""The values that blocks make: headings, tasks, callouts, footnote definitions and block ids.
+"""Builds the values of a note's blocks: headings, tasks, callouts, footnote definitions and block ids.
 
-The block scanner says where they stand; here is what they mean.
-
-A task's text: its description and the fields of the Tasks plugin at its end.
-
-Fields trail the description: they are read from the end of the text backwards until something else stands
-there, as the plugin does; tags and a block id may stand between them. What is a task at all is the block
-scanner's rule.
+`blocks.scan` decides where each of them is; this module decides what it means. The fields of the Tasks plugin
+follow a task's description: like the plugin we read them backwards from the end of the text until something
+else appears; tags and a block id may be between them.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from vaultbridge.markdown.inline.scan import InlineResult
 from vaultbridge.markdown.model import Block, Callout, Footnote, Heading, Problem, Task
 
 TRAILING_FIELDS = 20
-"""The most fields read from one task, as many as the plugin looks for: there are twelve kinds."""
+"""The most fields read from one task, the same as in the plugin; there are twelve kinds."""
 
 _DATES = {
     "➕": "created",
@@ -50,14 +46,15 @@ _TRAILING_BLOCK_ID = re.compile(r"(?:\A|[ \t])\^[A-Za-z0-9-]+\Z")
 
 
 def split_task_fields(text: str) -> tuple[str, dict[str, str]]:
-    """The description and the fields, in the order of the text. Priorities are given by name."""
+    """Split a task's text into its description and its fields, in the order of the text. Priorities are
+    given by name."""
     if text.isascii() or not _SIGN.search(text):
         return text, {}
     rest = text
-    kept: list[str] = []  # tags between the fields belong to the description
+    passed: list[str] = []  # tags between the fields belong to the description
     block = _TRAILING_BLOCK_ID.search(rest)
     if block is not None:
-        kept.append(rest[block.start() :].strip())
+        passed.append(rest[block.start() :].strip())
         rest = rest[: block.start()].rstrip()
     fields: dict[str, str] = {}
     for _ in range(TRAILING_FIELDS):
@@ -70,11 +67,11 @@ def split_task_fields(text: str) -> tuple[str, dict[str, str]]:
         tag = _TRAILING_TAG.search(rest, max(0, len(rest) - 200))
         if tag is None:
             break
-        kept.append(tag[1])
+        passed.append(tag[1])
         rest = rest[: tag.start()].rstrip()
     if not fields:
         return text, {}
-    return " ".join([rest, *reversed(kept)]).strip(), dict(reversed(fields.items()))
+    return " ".join([rest, *reversed(passed)]).strip(), dict(reversed(fields.items()))
 
 
 def _last_field(text: str) -> tuple[int, tuple[str, str]] | None:
@@ -93,13 +90,15 @@ def _last_field(text: str) -> tuple[int, tuple[str, str]] | None:
 
 
 PROBLEMS: Final = 100
-"""The most problems reported for one note: more would not be read."""
+"""The most problems reported for one note: nobody would read more."""
 
 _NAMED_FROM_BELOW: Final = frozenset(("list", "quote", "table", "code", "math", "html"))
-"""The blocks that carry no id of their own, so that one on a line alone names the block above it."""
+"""The blocks that cannot contain their own id: an id on a line alone names such a block above it."""
 
 
 class BlockOutput:
+    """Collects the values of one note's blocks."""
+
     def __init__(self, text: str, starts: list[int], found: InlineResult) -> None:
         self.headings: list[Heading] = []
         self.tasks: list[Task] = []
@@ -114,10 +113,10 @@ class BlockOutput:
     def _line_of(self, offset: int) -> int:
         return bisect_right(self._starts, offset)
 
-    def heading(self, level: int, text: str, start: int, end: int) -> None:
+    def add_heading(self, level: int, text: str, start: int, end: int) -> None:
         self.headings.append(Heading(level, text, self._line_of(start), start, end))
 
-    def task(self, line: str, base: int, status_at: int, after: int, depth: int) -> None:
+    def add_task(self, line: str, base: int, status_at: int, after: int, depth: int) -> None:
         text = line[after:].strip()
         description, fields = split_task_fields(text)
         at = base + status_at
@@ -135,7 +134,7 @@ class BlockOutput:
             )
         )
 
-    def too_deep(self, start: int, deepest: int) -> None:
+    def report_too_deep(self, start: int, deepest: int) -> None:
         if self._is_too_deep:
             return
         self._is_too_deep = True
@@ -145,23 +144,29 @@ class BlockOutput:
         )
         self.problems.append(Problem("too-deep", message, line, start, start + 1))
 
-    def box_ended(self, box: Container, above: list[Container], end: int) -> None:
-        """Makes what a box's whole span is needed for: its callout or footnote, and the ids that name it."""
-        if box.title:
-            kind, text, fold = box.title
-            line = self._line_of(box.start)
-            if box.kind == QUOTE:
+    def add_container(self, container: Container, above: list[Container], end: int) -> None:
+        """Add what needs the container's whole span: its callout or footnote, and the ids that name it."""
+        if container.title:
+            kind, text, fold = container.title
+            line = self._line_of(container.start)
+            if container.kind == QUOTE:
                 depth = 1 + sum(1 for outer in above if outer.kind == QUOTE)
-                self.callouts.append(Callout(kind, text, fold, line, depth, box.start, end))
+                self.callouts.append(Callout(kind, text, fold, line, depth, container.start, end))
             else:
-                self._footnotes.append(Footnote("definition", kind, text, line, box.start, end))
-        for name, id_start, id_end in box.ids or ():
-            self._named(name, box.start, max(end, id_end), id_start)
+                self._footnotes.append(Footnote("definition", kind, text, line, container.start, end))
+        for name, id_start, id_end in container.ids or ():
+            self._add_block(name, container.start, max(end, id_end), id_start)
 
-    def block_id(
-        self, start: int, last: int, end: int, box: Container, boxes: list[Container], lazy_below: int
+    def add_block_id(
+        self,
+        start: int,
+        last: int,
+        end: int,
+        container: Container,
+        containers: list[Container],
+        lazy_below: int,
     ) -> None:
-        """The id at the end of a paragraph, if there is one. `last` is where its last line starts."""
+        """Add the id at the end of a paragraph, if there is one. `last` is where its last line starts."""
         line = self._text[last:end]
         match = BLOCK_ID.search(line)
         if match is None:
@@ -169,34 +174,33 @@ class BlockOutput:
         name, id_start, id_end = match[1], last + match.start(), last + match.end(1)
         alone = not line[: match.start()].strip(" \t")
         if alone and lazy_below >= 0:
-            # Directly below a quote or list: Markdown takes the line in, the id means the whole.
-            owner = boxes[lazy_below]
-            self._named(name, owner.list_start if owner.kind == ITEM else owner.start, id_end, id_start)
-        elif alone and last <= start and box.last_kind in _NAMED_FROM_BELOW:
-            self._named(name, box.last_start, id_end, id_start)
-        elif boxes and boxes[-1].kind in (ITEM, QUOTE):
-            at = len(boxes) - 1
-            while boxes[at].kind == QUOTE and at > 0 and boxes[at - 1].kind == QUOTE:
+            # Directly below a quote or list: Markdown makes the line part of it, and the id names all of it.
+            owner = containers[lazy_below]
+            self._add_block(name, owner.list_start if owner.kind == ITEM else owner.start, id_end, id_start)
+        elif alone and last <= start and container.last_kind in _NAMED_FROM_BELOW:
+            self._add_block(name, container.last_start, id_end, id_start)
+        elif containers and containers[-1].kind in (ITEM, QUOTE):
+            at = len(containers) - 1
+            while containers[at].kind == QUOTE and at > 0 and containers[at - 1].kind == QUOTE:
                 at -= 1
-            owner = boxes[at]
+            owner = containers[at]
             if owner.ids is None:
                 owner.ids = []
             owner.ids.append((name, id_start, id_end))
         else:
-            self._named(name, start, id_end, id_start)
+            self._add_block(name, start, id_end, id_start)
 
-    def _named(self, name: str, start: int, end: int, id_start: int) -> None:
+    def _add_block(self, name: str, start: int, end: int, id_start: int) -> None:
         self.blocks.append(Block(name, self._line_of(id_start), start, end, id_start))
 
     def finish(self) -> None:
-        """Puts the blocks in the order of their ids (a box's are known only when it ends) and looks for ids
-        that stand twice."""
+        """Sort the blocks by their ids (a container's are known only when it ends) and report duplicates."""
         self.blocks.sort(key=lambda block: block.id_start)
         seen: set[str] = set()
         for block in self.blocks:
             key = block.id.lower()
             if key in seen and len(self.problems) < PROBLEMS:
-                message = f"Line {block.line}: the block id ^{block.id} stands above already."
+                message = f"Line {block.line}: the block id ^{block.id} is already used above."
                 start, end = block.id_start, block.id_start + 1 + len(block.id)
                 self.problems.append(Problem("duplicate-block-id", message, block.line, start, end))
             seen.add(key)

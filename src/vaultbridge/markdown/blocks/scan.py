@@ -1,18 +1,13 @@
-"""The blocks of a note: one pass over its lines, after CommonMark 0.31 with the app's additions.
+"""Finds the blocks of a note in one pass over its lines, by CommonMark 0.31 with the app's additions.
 
-Each line first shows which open boxes (quotes, items) it stays in, then which new blocks it begins; what is
-left is text. Text is gathered per paragraph and goes to the inline scanner when the paragraph ends. Added to
-CommonMark: `%%` comments, `$$` math, tables, footnote definitions, callouts, tasks and block ids. Where the
-app departs from CommonMark, the code says so. Nesting is capped, nothing recurses, and every line is looked
-at a bounded number of times.
+For each line we first find which open containers (quotes, items, footnotes) it stays in, then which new
+blocks it begins; what is left is text. Text is collected per paragraph and goes to the inline scanner when
+the paragraph ends. The app adds to CommonMark: `%%` comments, `$$` math, tables, footnote definitions,
+callouts, tasks and block ids. Comments in the code say where the app differs from CommonMark. Nesting is
+capped, nothing recurses, and every line is examined a bounded number of times.
 
-This module holds the order of the rules; `scan_marks` knows the marks, `scan_state` what is open and
-`scan_output` the values.
-
-What is open while the lines of a note are read: boxes, a paragraph, a leaf block.
-
-Opens and closes them and hands on what they held when they end: text to the inline scanner, spans to the
-output. Which line opens or closes what is `scan`'s rule.
+`ScanState` opens and closes containers, paragraphs and leaf blocks; `BlockScan` holds the order of the rules.
+`blocks.markers` recognises the markers and `blocks.output` builds the values.
 """
 
 from __future__ import annotations
@@ -37,14 +32,14 @@ from vaultbridge.markdown.inline.scan import InlineResult, scan_inline
 from vaultbridge.markdown.text import BLANKS
 
 NESTING: Final = 100
-"""The deepest nesting of quotes and list items that is followed; what lies deeper is read as text. Nobody can
-read past twenty, and the cap bounds the work on a line."""
+"""The deepest nesting of quotes and list items; deeper ones are read as text. Nobody can read more than
+twenty levels, and the cap bounds the work on a line."""
 
 Leaf = Literal["", "code", "math", "comment", "html", "table"]
 
 
 class ScanState:
-    """One text being scanned; `out` collects the values of its blocks."""
+    """What is open while a text is scanned; `out` collects the values of its blocks."""
 
     def __init__(self, text: str, lines: list[str], starts: list[int], found: InlineResult) -> None:
         self.out = BlockOutput(text, starts, found)
@@ -53,15 +48,15 @@ class ScanState:
         self._starts = starts
         self._found = found
         self._root = Container(ROOT, 0)
-        self._boxes: list[Container] = []
+        self._containers: list[Container] = []
         self._para: list[tuple[int, int]] = []  # start and end of each line of the open paragraph
-        self._lazy_below = -1  # how many boxes its last line was really in, when it was a lazy one
+        self._lazy_below = -1  # how many containers its last line was really in, if it was a lazy one
         self._leaf: Leaf = ""
         self._leaf_start = 0
         self._leaf_mark = ""  # the fence, or the kind of HTML
-        self._held: list[tuple[int, int]] = []  # the lines of an open comment
+        self._comment_lines: list[tuple[int, int]] = []  # the lines of an open comment
         self._last_end = 0  # end of the last line that was not blank
-        # The line being read: its content starts at `_at`, `_indent` columns behind the innermost box.
+        # The line being read: its content starts at `_at`, `_indent` columns after the innermost container.
         self._line = ""
         self._base = 0
         self._at = 0
@@ -69,55 +64,56 @@ class ScanState:
         self._indent = 0
         self._matched = 0
 
-    def _box(self) -> Container:
-        return self._boxes[-1] if self._boxes else self._root
+    def _innermost(self) -> Container:
+        return self._containers[-1] if self._containers else self._root
 
-    def _open_box(self, kind: int, width: int) -> Container | None:
-        """A new box at the current place; None when it would lie too deep."""
+    def _open_container(self, kind: int, width: int) -> Container | None:
+        """Open a container at the current position; None if it would be nested too deep."""
         if self._matched >= NESTING:
-            self.out.too_deep(self._base + self._at, NESTING)
+            self.out.report_too_deep(self._base + self._at, NESTING)
             return None
-        self._close_boxes(self._matched)
-        box = Container(kind, self._base + self._at, width)
-        self._boxes.append(box)
+        self._close_containers(self._matched)
+        container = Container(kind, self._base + self._at, width)
+        self._containers.append(container)
         self._matched += 1
-        return box
+        return container
 
-    def _close_boxes(self, depth: int) -> None:
-        """Ends the open paragraph or leaf and every box deeper than `depth`: a new block begins there."""
+    def _close_containers(self, depth: int) -> None:
+        """End the open paragraph or leaf and every container deeper than `depth`: a new block begins
+        there."""
         if self._para:
             self._end_paragraph()
         if self._leaf:
             self._end_leaf(self._last_end)
-        boxes = self._boxes
-        while len(boxes) > depth:
-            box = boxes.pop()
-            above = self._box()
-            if box.kind == QUOTE:
-                above.ended("quote", box.start)
-            elif box.kind == ITEM:
-                above.ended("list", box.list_start, box.mark)
+        containers = self._containers
+        while len(containers) > depth:
+            container = containers.pop()
+            above = self._innermost()
+            if container.kind == QUOTE:
+                above.record_end("quote", container.start)
+            elif container.kind == ITEM:
+                above.record_end("list", container.list_start, container.mark)
             else:
-                above.ended("other", box.start)
-            if box.ids or box.title:
-                self.out.box_ended(box, boxes, self._last_end)
+                above.record_end("other", container.start)
+            if container.ids or container.title:
+                self.out.add_container(container, containers, self._last_end)
 
     def _open_leaf(self, leaf: Leaf, mark: str) -> None:
-        self._close_boxes(self._matched)
+        self._close_containers(self._matched)
         self._leaf, self._leaf_mark, self._leaf_start = leaf, mark, self._base + self._at
 
     def _end_leaf(self, end: int) -> None:
         leaf, self._leaf = self._leaf, ""
-        self._box().ended("other" if leaf in ("", "comment") else leaf, self._leaf_start)  # type: ignore[arg-type]
-        held, self._held = self._held, []
+        self._innermost().record_end("other" if leaf in ("", "comment") else leaf, self._leaf_start)  # type: ignore[arg-type]
+        lines, self._comment_lines = self._comment_lines, []
         if leaf == "comment":
-            # Nothing inside is structure, but its links and tags count.
-            scan_inline(self._joined(held), held[0][0], self._found, in_comment=True)
+            # A comment has no structure inside, but its links and tags count.
+            scan_inline(self._join_lines(lines), lines[0][0], self._found, in_comment=True)
 
-    def _joined(self, lines: list[tuple[int, int]]) -> str:
-        """The text of several lines with what stands between them (line ends, marks of boxes) blanked out, so
-        that an offset in it is an offset in the note."""
-        if not self._boxes or len(lines) == 1:
+    def _join_lines(self, lines: list[tuple[int, int]]) -> str:
+        """Join several lines, with what is between them (line ends, container markers) replaced by blanks, so
+        that an offset in the result is an offset in the note."""
+        if not self._containers or len(lines) == 1:
             return self._text[lines[0][0] : lines[-1][1]]
         parts: list[str] = []
         before = -1
@@ -129,8 +125,8 @@ class ScanState:
         return "".join(parts)
 
     def _paragraph_text(self) -> tuple[str, int]:
-        """The open paragraph without the link definitions at its start, and where it starts."""
-        part = self._joined(self._para)
+        """Return the open paragraph without the link definitions at its start, and where it starts."""
+        part = self._join_lines(self._para)
         start = self._para[0][0]
         if part.startswith("[") and "]:" in part:
             skipped = marks.definitions_end(part)
@@ -142,13 +138,13 @@ class ScanState:
         last, end = self._para[-1]
         lazy_below = self._lazy_below
         self._para, self._lazy_below = [], -1
-        box = self._box()
+        container = self._innermost()
         if not part:
-            box.ended("other", start)
+            container.record_end("other", start)
             return
         if "^" in part:
-            self.out.block_id(start, last, end, box, self._boxes, lazy_below)
-        box.ended("paragraph", start)
+            self.out.add_block_id(start, last, end, container, self._containers, lazy_below)
+        container.record_end("paragraph", start)
         if "[" in part or "#" in part or "::" in part:
             scan_inline(part, start, self._found)
 
@@ -156,21 +152,21 @@ class ScanState:
 _SPECIAL: Final = frozenset("#>-*+0123456789`~<$%=|_[:" + BLANKS)
 """The first characters of a line that may begin something other than text."""
 
-# What the attempt to begin a block came to.
+# The outcome of an attempt to begin a block.
 _TEXT: Final = 0  # nothing begins here
-_DONE: Final = 1  # the rest of the line is used up
-_INSIDE: Final = 2  # a box has been opened; look again behind its mark
+_DONE: Final = 1  # the rest of the line is consumed
+_INSIDE: Final = 2  # a container has been opened; continue after its marker
 
 
 class BlockScan(ScanState):
     """Scans one text. Call `run` once, then read `out`."""
 
     def run(self, begin: int) -> None:
-        """Reads all lines from the offset `begin` on, which must start a line."""
-        lines, starts, boxes = self._lines, self._starts, self._boxes
+        """Read all lines from the offset `begin`, which must be the start of a line."""
+        lines, starts, containers = self._lines, self._starts, self._containers
         for index in range(bisect_right(starts, begin) - 1, len(lines)):
             line = lines[index]
-            if not boxes:
+            if not containers:
                 # Most lines are text or blank at the top level and need none of what follows.
                 if not self._leaf:
                     if not line:
@@ -184,30 +180,32 @@ class BlockScan(ScanState):
                 elif self._leaf == "code" and self._leaf_mark not in line:
                     continue
             self._read_line(line, starts[index])
-        self._close_boxes(0)
+        self._close_containers(0)
         self.out.finish()
 
     def _read_line(self, line: str, base: int) -> None:
-        boxes = self._boxes
-        matched, pos, column = match_containers(boxes, line, in_text=bool(self._para)) if boxes else (0, 0, 0)
+        containers = self._containers
+        matched, pos, column = (
+            match_containers(containers, line, in_text=bool(self._para)) if containers else (0, 0, 0)
+        )
         at, at_column = indentation(line, pos, column)
         if at == len(line):
             self._blank_line(matched, base + pos)
             return
         self._line, self._base, self._matched = line, base, matched
         self._at, self._column, self._indent = at, at_column, at_column - column
-        if self._leaf and self._leaf != "table" and matched == len(boxes):
+        if self._leaf and self._leaf != "table" and matched == len(containers):
             self._leaf_line(pos)
         else:
-            if boxes and matched == len(boxes):
-                boxes[-1].empty = False
+            if containers and matched == len(containers):
+                containers[-1].empty = False
             if self._leaf and self._leaf != "table":
                 self._end_leaf(self._last_end)
             self._begin_blocks()
         self._last_end = base + len(line)
 
     def _blank_line(self, matched: int, start: int) -> None:
-        if self._leaf and self._leaf != "table" and matched == len(self._boxes):
+        if self._leaf and self._leaf != "table" and matched == len(self._containers):
             if self._leaf == "html" and marks.html_ends_blank(self._leaf_mark):
                 self._end_leaf(self._last_end)
             return
@@ -215,16 +213,16 @@ class BlockScan(ScanState):
             self._end_paragraph()
         if self._leaf:
             self._end_leaf(self._last_end)
-        if matched < len(self._boxes):
-            self._close_boxes(matched)
+        if matched < len(self._containers):
+            self._close_containers(matched)
 
     def _begin_blocks(self) -> None:
         while True:
             if self._indent > 3:
                 if self._para:
                     break  # indented code cannot interrupt a paragraph
-                self._close_boxes(self._matched)
-                self._box().code_line(self._base + self._at)
+                self._close_containers(self._matched)
+                self._innermost().code_line(self._base + self._at)
                 return
             begin = _BEGINNINGS.get(self._line[self._at])
             if begin is None:
@@ -237,21 +235,21 @@ class BlockScan(ScanState):
         self._text_line()
 
     def _inside(self, pos: int, column: int) -> int:
-        """Goes on behind the mark of a box that was opened just now."""
+        """Continue after the marker of a container that was just opened."""
         self._at, self._column = indentation(self._line, pos, column)
         self._indent = self._column - column
         return _INSIDE
 
-    # Boxes.
+    # Containers.
 
     def _quote(self) -> int:
-        box = self._open_box(QUOTE, 0)
-        if box is None:
+        container = self._open_container(QUOTE, 0)
+        if container is None:
             return _TEXT
         pos, column = after_quote_mark(self._line, self._at)
         self._inside(pos, column)
         if self._line.startswith("[!", self._at):
-            box.title = marks.callout_title(self._line, self._at)
+            container.title = marks.callout_title(self._line, self._at)
         return _INSIDE
 
     def _footnote(self) -> int:
@@ -259,10 +257,10 @@ class BlockScan(ScanState):
         if match is None:
             return _TEXT
         column = self._column + match.end() - self._at
-        box = self._open_box(NOTE, 4)
-        if box is None:
+        container = self._open_container(NOTE, 4)
+        if container is None:
             return _TEXT
-        box.title = (match[1], self._line[match.end() :].strip(), "")
+        container.title = (match[1], self._line[match.end() :].strip(), "")
         return self._inside(match.end(), column)
 
     def _item(self) -> int:
@@ -274,24 +272,30 @@ class BlockScan(ScanState):
         mark_column = self._column + after_mark - self._at
         content, content_column = indentation(line, after_mark, mark_column)
         blank = content == len(line)
-        if self._para and self._matched == len(self._boxes) and (blank or mark[0] not in marks.INTERRUPTING):
+        if (
+            self._para
+            and self._matched == len(self._containers)
+            and (blank or mark[0] not in marks.INTERRUPTING)
+        ):
             return _TEXT
         blanks = content_column - mark_column
         if blank or blanks > 4:
             blanks = 1
-        box = self._open_box(ITEM, self._indent + after_mark - self._at + blanks)
-        if box is None:
+        container = self._open_container(ITEM, self._indent + after_mark - self._at + blanks)
+        if container is None:
             return _TEXT
-        box.continue_list(mark[0][-1], self._boxes[-2] if len(self._boxes) > 1 else self._root)
+        container.continue_list(
+            mark[0][-1], self._containers[-2] if len(self._containers) > 1 else self._root
+        )
         if blank:
-            box.empty = True
+            container.empty = True
             return _DONE
         pos, column = marks.skip_columns(line, after_mark, mark_column, blanks)
         if line[content] == "[" and content_column - column < 4:
             task = marks.TASK.match(line, content)
             if task is not None:
-                depth = sum(1 for above in self._boxes if above.kind == ITEM) - 1
-                self.out.task(line, self._base, task.start(1), task.end(), depth)
+                depth = sum(1 for above in self._containers if above.kind == ITEM) - 1
+                self.out.add_task(line, self._base, task.start(1), task.end(), depth)
                 self._para.append((self._base + task.end(), self._base + len(line)))
                 return _DONE
         return self._inside(pos, column)
@@ -302,18 +306,18 @@ class BlockScan(ScanState):
         match = marks.ATX.match(self._line, self._at)
         if match is None:
             return _TEXT
-        self._close_boxes(self._matched)
+        self._close_containers(self._matched)
         start, content = marks.atx_text(self._line, match.end())
-        if not self._boxes:
+        if not self._containers:
             span = (self._base + self._at, self._base + len(self._line))
-            self.out.heading(len(match[0]), content.strip(BLANKS), *span)
-        self._box().ended("other", self._base + self._at)
+            self.out.add_heading(len(match[0]), content.strip(BLANKS), *span)
+        self._innermost().record_end("other", self._base + self._at)
         scan_inline(content, self._base + start, self._found, whole_lines=False)
         return _DONE
 
     def _setext(self) -> int:
         # The app underlines one line only: below several, `---` is a break and `===` is text.
-        if len(self._para) != 1 or self._matched < len(self._boxes):
+        if len(self._para) != 1 or self._matched < len(self._containers):
             return _TEXT
         if marks.SETEXT.match(self._line, self._at) is None:
             return _TEXT
@@ -323,9 +327,9 @@ class BlockScan(ScanState):
             return _TEXT
         end = self._base + len(self._line)
         self._para, self._lazy_below = [], -1
-        if not self._boxes:
-            self.out.heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
-        self._box().ended("other", start)
+        if not self._containers:
+            self.out.add_heading(1 if self._line[self._at] == "=" else 2, part.strip(BLANKS), start, end)
+        self._innermost().record_end("other", start)
         scan_inline(part, start, self._found, whole_lines=False)
         return _DONE
 
@@ -338,8 +342,8 @@ class BlockScan(ScanState):
     def _thematic(self) -> int:
         if marks.THEMATIC.match(self._line, self._at) is None:
             return _TEXT
-        self._close_boxes(self._matched)
-        self._box().ended("other", self._base + self._at)
+        self._close_containers(self._matched)
+        self._innermost().record_end("other", self._base + self._at)
         return _DONE
 
     def _fence(self) -> int:
@@ -365,17 +369,17 @@ class BlockScan(ScanState):
         return self._open_marked("comment", "%%")
 
     def _open_marked(self, leaf: Leaf, mark: str) -> int:
-        """A block that a line beginning with `mark` opens, up to the next `mark` or the end of its box. When
-        the mark stands twice on that line it is inline, and the line is text."""
+        """Open a block that runs from a line beginning with `mark` to the next `mark` or the end of its
+        container. If the mark appears twice on that line it is inline, and the line is text."""
         line, at = self._line, self._at
         if not line.startswith(mark, at) or line.find(mark, at + 2) >= 0:
             return _TEXT
         self._open_leaf(leaf, mark)
-        self._held.append((self._base + at + 2, self._base + len(line)))
+        self._comment_lines.append((self._base + at + 2, self._base + len(line)))
         return _DONE
 
     def _leaf_line(self, pos: int) -> None:
-        """A further line of an open code, math, comment or HTML block."""
+        """Read a further line of an open code, math, comment or HTML block."""
         line, end = self._line, self._base + len(self._line)
         if self._leaf == "code":
             if self._indent < 4 and marks.closes_fence(self._leaf_mark, line, self._at):
@@ -386,9 +390,9 @@ class BlockScan(ScanState):
         else:
             closing = line.find(self._leaf_mark, pos)
             if closing < 0:
-                self._held.append((self._base + pos, end))
+                self._comment_lines.append((self._base + pos, end))
                 return
-            self._held.append((self._base + pos, self._base + closing))
+            self._comment_lines.append((self._base + pos, self._base + closing))
             self._end_leaf(self._base + closing + 2)
             rest, _ = indentation(line, closing + 2, 0)
             if rest < len(line):
@@ -398,14 +402,14 @@ class BlockScan(ScanState):
 
     def _text_line(self) -> None:
         start, end = self._base + self._at, self._base + len(self._line)
-        lazy = self._matched < len(self._boxes)
+        lazy = self._matched < len(self._containers)
         if self._leaf == "table":
             if not lazy and not marks.BLOCK_ID.match(self._line, self._at):
                 self._row(self._line[self._at :], start)
                 return
             self._end_leaf(self._last_end)
         if not self._para:
-            self._close_boxes(self._matched)
+            self._close_containers(self._matched)
             self._para.append((start, end))
             return
         if not lazy and self._line[self._at] in "|-:" and self._table_head(start):
@@ -413,7 +417,7 @@ class BlockScan(ScanState):
         if not self._line[self._at :].strip(BLANKS):
             # A line of other blanks (a no-break space is common in pasted text) ends a paragraph in the app.
             self._end_paragraph()
-            self._close_boxes(self._matched)
+            self._close_containers(self._matched)
             lazy = False
         self._lazy_below = self._matched if lazy else -1
         self._para.append((start, end))
@@ -424,13 +428,13 @@ class BlockScan(ScanState):
         if not marks.is_table_head(header, self._line[self._at :]):
             return False
         self._para.pop()
-        self._close_boxes(self._matched)
+        self._close_containers(self._matched)
         self._leaf, self._leaf_start = "table", head_start
         self._row(header, head_start)
         return True
 
     def _row(self, row: str, start: int) -> None:
-        """A table's row. Cells are split first: a bar in a link must be escaped, or it breaks the link."""
+        """Read a row of a table. Cells are split first: an unescaped bar in a link breaks the link."""
         if "[" not in row and "#" not in row and "::" not in row:
             return
         pos = 0
@@ -456,4 +460,4 @@ _BEGINNINGS: Final[dict[str, Callable[[BlockScan], int]]] = {
     "%": BlockScan._comment,
     "[": BlockScan._footnote,
 }
-"""Which rule may begin a block at a character; all others begin text."""
+"""The rule that may begin a block at a character; any other character begins text."""

@@ -1,1 +1,1 @@
-"""Edits of a note as changes of its text; no byte changes that an edit does not name."""
+"""Turns edits of a note into changes of its text; bytes that an edit does not name do not change."""

@@ -1,14 +1,12 @@
-"""How inserted text is fitted between the lines that stand around it.
+"""Represents an edit as changes of a text, and fits inserted text between the lines around it.
 
-Owns two rules: inserted text takes the line ends of its neighbours, and a blank line is put where the text
-would otherwise be read as part of its neighbour (or the neighbour as part of it). Nothing else is added.
-Line ends are CR LF, LF and CR alone; U+2028, form feed and the like end no line in Markdown.
+Every edit of a note is a tuple of `Change`s against the original text. So an edit rewrites only what it
+names, edits can be previewed before they are made, and each has an inverse. The other modules of this folder
+decide what an edit means; none of them writes files.
 
-A text edit as values: which stretch of a text becomes what.
-
-Every edit of a note is a tuple of `Change`s against the text as it was, so that nothing is rewritten that
-the edit did not name, several edits can be shown before they happen, and each has an inverse. What an edit
-means is decided in the `*_edit` modules; writing files is not done here.
+Inserted text takes the line ends of its neighbours. A blank line is added only where the text would otherwise
+be read as part of a neighbour, or the neighbour as part of it. Line ends are CR LF, LF and CR alone; U+2028,
+form feeds and the like end no line in Markdown.
 """
 
 from __future__ import annotations
@@ -24,7 +22,8 @@ from vaultbridge.markdown.model import Note
 
 
 class Change(Struct, frozen=True, gc=False, order=True):
-    """The characters from `start` up to `end` become `text`. Equal offsets insert; an empty text deletes."""
+    """Replaces the characters from `start` up to `end` by `text`. Equal offsets insert; an empty text
+    deletes."""
 
     start: int
     end: int
@@ -32,26 +31,24 @@ class Change(Struct, frozen=True, gc=False, order=True):
 
 
 def sort_changes(changes: Iterable[Change], length: int) -> tuple[Change, ...]:
-    """The changes sorted by place, insertions at the same place in the order given.
+    """Sort the changes by position; insertions at the same position stay in the given order.
 
-    Raises EditRefused when two of them touch the same characters or one lies outside a text of `length`."""
+    Raises EditRefused if two of them touch the same characters or one is outside a text of `length`."""
     ordered = sorted(changes, key=lambda change: (change.start, change.end))
     previous = 0
     for change in ordered:
         if not 0 <= change.start <= change.end <= length:
             raise EditRefused(
-                f"An edit of characters {change.start} to {change.end} does not fit a text of {length}."
+                f"An edit of characters {change.start} to {change.end} is outside a text of {length}."
             )
         if change.start < previous:
-            raise EditRefused(
-                f"Two edits overlap at character {change.start}; make them one after the other."
-            )
+            raise EditRefused(f"Two edits overlap at character {change.start}; make one after the other.")
         previous = change.end
     return tuple(ordered)
 
 
 def apply_changes(text: str, changes: Iterable[Change]) -> str:
-    """The text with all changes made. Raises EditRefused as `sort_changes` does."""
+    """Return the text with all changes made. Raises EditRefused as `sort_changes` does."""
     pieces: list[str] = []
     done = 0
     for change in sort_changes(changes, len(text)):
@@ -63,7 +60,7 @@ def apply_changes(text: str, changes: Iterable[Change]) -> str:
 
 
 def invert(text: str, changes: Iterable[Change]) -> tuple[Change, ...]:
-    """The changes that turn `apply_changes(text, changes)` back into `text`."""
+    """Return the changes that turn `apply_changes(text, changes)` back into `text`."""
     shift = 0
     inverse: list[Change] = []
     for change in sort_changes(changes, len(text)):
@@ -89,7 +86,7 @@ _HEADING: Final = re.compile(r"[ ]{0,3}#{1,6}(?:[ \t]|$)")
 
 
 def line_end_near(text: str, offset: int) -> str:
-    """The line end of the line before `offset`, else of the line at it, else LF."""
+    """Return the line end of the line before `offset`, else of the line at it, else LF."""
     newline = text.rfind("\n", 0, offset)
     carriage = text.rfind("\r", 0, offset)
     if carriage > newline:
@@ -101,17 +98,17 @@ def line_end_near(text: str, offset: int) -> str:
 
 
 def convert_line_ends(text: str, line_end: str) -> str:
-    """The text with each of its line ends written as `line_end`."""
+    """Return the text with each line end replaced by `line_end`."""
     return _LINE_END.sub(lambda _: line_end, text)
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their ends; the last one is empty when the text ends in a line end."""
+    """Return the lines without their ends; the last one is empty if the text ends with a line end."""
     return _LINE_END.split(text)
 
 
 def split_keeping_ends(text: str) -> list[str]:
-    """The lines, each with its end; none is empty, and together they are the text."""
+    """Return the lines with their ends; no line is empty, and joined they are the text."""
     lines: list[str] = []
     done = 0
     for match in _LINE_END.finditer(text):
@@ -127,24 +124,24 @@ def ends_with_line_end(text: str) -> bool:
 
 
 def start_of_line(text: str, offset: int) -> int:
-    """Where the line that holds `offset` begins."""
+    """Return where the line that contains `offset` begins."""
     return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
 
 
 def end_of_line(text: str, offset: int) -> int:
-    """Where the line that holds `offset` ends, before its line end."""
+    """Return where the line that contains `offset` ends, before its line end."""
     match = _LINE_END.search(text, offset)
     return match.start() if match else len(text)
 
 
 def start_of_next_line(text: str, offset: int) -> int:
-    """Where the line after the one that holds `offset` begins."""
+    """Return where the line after the one that contains `offset` begins."""
     match = _LINE_END.search(text, offset)
     return match.end() if match else len(text)
 
 
 def last_line(text: str, start: int, end: int) -> str:
-    """The last line before `end` (which begins a line or ends the text), without its end."""
+    """Return the last line before `end` (which begins a line or ends the text), without its end."""
     stop = end
     if text[start:stop].endswith("\r\n"):
         stop -= 2
@@ -154,11 +151,11 @@ def last_line(text: str, start: int, end: int) -> str:
 
 
 def would_merge(above: str, below: str) -> bool:
-    """Whether two lines, one right after the other, would be read as one block although they were written as
-    two: then a blank line belongs between them.
+    """Return whether two adjacent lines would be read as one block although they are meant as two: then they
+    need a blank line between them.
 
-    Two lines of plain text may share a paragraph (a log grows that way), as may two items of a list, rows of
-    a table or lines of a quote. A heading above needs nothing; a heading below gets its blank line."""
+    Two lines of plain text may share a paragraph (a log grows that way), and so may two items of a list, rows
+    of a table or lines of a quote. A heading above needs no blank line; a heading below gets one."""
     if not above.strip() or not below.strip():
         return False
     if _HEADING.match(below):
@@ -166,31 +163,31 @@ def would_merge(above: str, below: str) -> bool:
     if _HEADING.match(above):
         return False
     if _UNDERLINE.match(below):
-        # Would turn the paragraph above into a heading.
+        # It would turn the paragraph above into a heading.
         return True
     if _TABLE_ROW.match(above):
         return not _TABLE_ROW.match(below)
     if _CODE.match(below) and above[:1] not in (" ", "\t") and not _LIST_ITEM.match(above):
-        # Right under a paragraph it would be a line of it, not code.
+        # Right below a paragraph it would be a line of it, not code.
         return True
     if _LATER_ITEM.match(below) and not _OPENS_BLOCK.match(above) and above[:1] not in (" ", "\t"):
-        # Of numbered items only the first may follow a paragraph at once; another would be a line of it.
+        # Only an item numbered 1 may interrupt a paragraph; another would be a line of it.
         return True
     if _OPENS_BLOCK.match(below) or below[:1] in (" ", "\t"):
-        # Opens a block of its own, or is indented to continue the item above on purpose.
+        # It opens its own block, or is indented to continue the item above.
         return False
     if _TABLE_ROW.match(below):
-        # A table's first row right under a paragraph would be a line of it.
+        # The first row of a table right below a paragraph would be a line of it.
         return True
     return bool(_QUOTE.match(above) or _LIST_ITEM.match(above) or _BLOCK_ID_LAST.search(above))
 
 
 def fit_lines(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
-    """What to insert at `offset`, the beginning of a line or the end of the text, so that `addition` stands
-    there as lines of its own. `floor` is where the region begins whose last line is the neighbour above.
+    """Return what to insert at `offset`, the start of a line or the end of the text, so that `addition`
+    becomes separate lines. `floor` is where the region begins whose last line is the neighbour above.
 
-    The text's own ending is kept: when it does not end in a line end, one is put before the addition, and
-    after it only if the addition brings its own. Everywhere else the addition's last line is ended."""
+    The ending of the text is preserved: a text without a final line end gets one before the addition, and one
+    after it only if the addition has its own. Everywhere else the addition's last line gets a line end."""
     line_end = line_end_near(text, offset)
     body = convert_line_ends(addition, line_end)
     lines = split_lines(body)
@@ -206,14 +203,14 @@ def fit_lines(text: str, offset: int, addition: str, *, floor: int = 0) -> str:
 
 
 def fit_lines_in_note(text: str, note: Note, offset: int, addition: str, *, floor: int = 0) -> str:
-    """As `fit_lines`, with a blank line before a heading of the note that follows."""
+    """Like `fit_lines`, with a blank line before a heading that follows."""
     inserted = fit_lines(text, offset, addition, floor=floor)
     return inserted + heading_separator(text, note, offset, inserted)
 
 
 def heading_separator(text: str, note: Note, offset: int, before: str) -> str:
-    """The line end that keeps `before` apart from a heading at `offset`, empty when there is no need. Above
-    a setext heading's text it is a must: the lines would become part of the heading."""
+    """Return the line end that separates `before` from a heading at `offset`, or "" if none is needed. Lines
+    right above the text of a setext heading would become part of the heading."""
     if not any(start_of_line(text, heading.start) == offset for heading in note.headings):
         return ""
     lines = split_lines(before)

@@ -1,16 +1,12 @@
-"""Edits of a note's properties, by line: only the lines of the named property change (docs/obsidian.md 5).
+"""Edits a note's properties by line: only the lines of the named property change (docs/obsidian.md 5).
 
-Comments, quoting, the order of keys and every other byte stay. A block that cannot be read is never
-rewritten. Each edit is checked before it is given out: the result is read again, and unless exactly the named
-property differs, and by the value asked for, the edit is refused.
+Comments, quoting, the order of keys and every other byte are preserved. A block that cannot be read is never
+rewritten. Each edit is checked before it is returned: the result is parsed again, and the edit is refused
+unless exactly the named property has changed, and to the requested value.
 
-Keys are top-level and match as the app matches them: exactly, else but for case.
-
-Edits of one list among a note's properties, item by item, in the style the list is written in.
-
-Takes which items stay and what is put where, and gives the changes: a block list loses or gains whole lines,
-a one-line list its items with their commas. Which list is meant, and the check of the result, are
-`properties_edit`'s.
+Keys are top-level and match as in the app: exactly, else ignoring case. Lists are edited item by item in the
+style they are written in: a block list loses or gains whole lines, a one-line list its items with their
+commas.
 """
 
 from __future__ import annotations
@@ -29,18 +25,17 @@ from vaultbridge.markdown.yaml.write import check_value, write_block, write_flow
 def list_changes(
     text: str, entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
 ) -> tuple[Change, ...]:
-    """`kept` says for each item whether it stays. `added` are values with the number of old items before
-    them, in the order they shall stand."""
+    """Remove and add items. `kept` says for each item whether it stays. `added` are the new values, each with
+    the number of old items before it, in their final order."""
     if not any(kept):
         values = [value for _, value in added]
-        return _anew(text, entry, values)
+        return _replace_all_items(text, entry, values)
     if entry.shape == "flow-list":
-        return _flow(entry, kept, added)
-    return _block(text, entry, kept, added)
+        return _edit_flow_list(entry, kept, added)
+    return _edit_block_list(text, entry, kept, added)
 
 
-def _anew(text: str, entry: PropertyEntry, values: list[Any]) -> tuple[Change, ...]:
-    """None of the old items stays."""
+def _replace_all_items(text: str, entry: PropertyEntry, values: list[Any]) -> tuple[Change, ...]:
     if entry.shape == "flow-list":
         return (Change(entry.start, entry.end, write_flow(values)),)
     if not values:
@@ -51,14 +46,16 @@ def _anew(text: str, entry: PropertyEntry, values: list[Any]) -> tuple[Change, .
     return (Change(first.line_start, entry.next_line, lines),)
 
 
-def _flow(entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]) -> tuple[Change, ...]:
+def _edit_flow_list(
+    entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
+) -> tuple[Change, ...]:
     items = entry.items
     changes: list[Change] = []
     first_kept = list(kept).index(True)
     for index, item in enumerate(items):
         if kept[index]:
             continue
-        # With its comma: the one before it, or for the first ones the one after.
+        # Delete the item with its comma: the one before it, or for the first items the one after.
         if index > first_kept:
             changes.append(Change(items[index - 1].end, item.end, ""))
         else:
@@ -71,7 +68,7 @@ def _flow(entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int,
     return tuple(changes)
 
 
-def _block(
+def _edit_block_list(
     text: str, entry: PropertyEntry, kept: Sequence[bool], added: Sequence[tuple[int, Any]]
 ) -> tuple[Change, ...]:
     changes: list[Change] = []
@@ -85,7 +82,7 @@ def _block(
 
 
 def _item_line(text: str, like: Item, value: Any) -> str:
-    """A line for a new item, indented and spaced as an old one."""
+    """Return the line of a new item, indented and spaced like an old one."""
     indent = text[like.line_start : like.dash]
     blanks = text[like.dash + 1 : like.start]
     if not blanks or blanks.strip(" "):
@@ -97,7 +94,7 @@ SameItem = Callable[[Any, Any], bool]
 
 
 def find_key(properties: Properties | None, name: str) -> str | None:
-    """The key as the note writes it, for a name given in any case; None when there is none."""
+    """Return the key as the note spells it, for a name in any case; None if there is none."""
     keys = properties.values if properties else {}
     if name in keys:
         return name
@@ -105,13 +102,12 @@ def find_key(properties: Properties | None, name: str) -> str | None:
 
 
 def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, ...]:
-    """The property gets the value; it, and the block, are made when they are not there. A list keeps its
-    style, and items that stay keep their lines; a quoted string stays quoted. No change when the property
-    has the value already."""
+    """Set a property; create it, and the block, if missing. A list keeps its style, and items that stay keep
+    their lines; a quoted string stays quoted. No change if the property already has the value."""
     wanted = check_value(value)
     properties = _editable(text, note)
     if properties is None:
-        return _verified(text, note, _new_block(text, name, wanted), {name: wanted})
+        return _verify(text, note, _new_block(text, name, wanted), {name: wanted})
     key = find_key(properties, name)
     if key is None:
         changes: tuple[Change, ...] = (_new_entry(text, properties, name, wanted),)
@@ -120,12 +116,12 @@ def set_property(text: str, note: Note, name: str, value: Any) -> tuple[Change, 
         return ()
     else:
         changes = _set_entry(text, _entry(text, properties, key), properties.values[key], wanted)
-    return _verified(text, note, changes, {**properties.values, key: wanted})
+    return _verify(text, note, changes, {**properties.values, key: wanted})
 
 
 def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
-    """The property and its lines go; the comments above it stay. With the last property goes the block, as
-    in the app, unless it holds comments."""
+    """Remove a property and its lines, but not the comments above it. The block is removed with its last
+    property, as in the app, unless it has comments."""
     properties, key = _existing(text, note, name)
     entry = _entry(text, properties, key)
     left = {other: value for other, value in properties.values.items() if other != key}
@@ -134,11 +130,12 @@ def remove_property(text: str, note: Note, name: str) -> tuple[Change, ...]:
         without = text[properties.end :]
         if parse(without).properties is None:
             return (Change(0, properties.end, ""),)
-    return _verified(text, note, (Change(entry.line_start, entry.next_line, ""),), left)
+    return _verify(text, note, (Change(entry.line_start, entry.next_line, ""),), left)
 
 
 def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change, ...]:
-    """Only the key's own characters change. Refused when the note has the new key already."""
+    """Rename a property: only the characters of the key change. Refused if the note already has the new
+    key."""
     properties, key = _existing(text, note, name)
     taken = find_key(properties, new)
     if taken is not None and taken != key:
@@ -148,14 +145,14 @@ def rename_property(text: str, note: Note, name: str, new: str) -> tuple[Change,
     _check_name(new)
     entry = _entry(text, properties, key)
     renamed = {new if other == key else other: value for other, value in properties.values.items()}
-    return _verified(text, note, (Change(entry.key_start, entry.key_end, write_key(new)),), renamed)
+    return _verify(text, note, (Change(entry.key_start, entry.key_end, write_key(new)),), renamed)
 
 
 def add_to_list(
     text: str, note: Note, name: str, value: Any, *, same: SameItem | None = None
 ) -> tuple[Change, ...]:
-    """One more item at the end of a list. A single value becomes the first item of a list, an empty or
-    absent property a list of one. No change when an item equals the value (by `same`, if given)."""
+    """Add an item at the end of a list. A single value becomes the first item of a list, an empty or missing
+    property a list of one. No change if an item equals the value (by `same`, if given)."""
     wanted = check_value(value)
     properties = _editable(text, note)
     key = find_key(properties, name)
@@ -173,54 +170,54 @@ def add_to_list(
         changes = list_changes(text, entry, [True] * len(old), [(len(old), wanted)])
     else:
         changes = _set_entry(text, entry, present, new)
-    return _verified(text, note, changes, {**properties.values, key: new})
+    return _verify(text, note, changes, {**properties.values, key: new})
 
 
 def remove_from_list(
     text: str, note: Note, name: str, value: Any, *, same: SameItem | None = None
 ) -> tuple[Change, ...]:
-    """Every item that equals the value goes; the list stays, if need be empty. Refused when none does."""
+    """Remove every item that equals the value; the list stays, even if empty. Refused if no item does."""
     properties, key = _existing(text, note, name)
     present = properties.values[key]
     old = present if isinstance(present, list) else [present]
     kept = [not (same or _same)(item, value) for item in old]
     if all(kept):
-        raise EditRefused(f"The property {key!r} holds no {value!r}.")
+        raise EditRefused(f"The property {key!r} does not contain {value!r}.")
     new = [item for item, stays in zip(old, kept, strict=True) if stays]
     entry = _entry(text, properties, key)
     if entry.items:
         changes = list_changes(text, entry, kept, [])
     else:
         changes = _set_entry(text, entry, present, new)
-    return _verified(text, note, changes, {**properties.values, key: new})
+    return _verify(text, note, changes, {**properties.values, key: new})
 
 
 def replace_in_list(
     text: str, note: Note, name: str, new: Callable[[Any], Any], *, same: SameItem | None = None
 ) -> tuple[Change, ...]:
-    """Each item becomes what `new` gives for it; a changed one that would then stand twice goes. A single
-    value is treated as a list of one and stays single."""
+    """Replace each item by what `new` returns for it; a changed item that would be a duplicate is removed. A
+    single value is treated as a list of one and stays single."""
     properties, key = _existing(text, note, name)
     present = properties.values[key]
     if not isinstance(present, list):
         return set_property(text, note, key, new(present))
     equal = same or _same
-    settled = [item for item in present if _same(new(item), item)]
+    unchanged = [item for item in present if _same(new(item), item)]
     wanted: list[Any] = []
     for item in present:
         becomes = new(item)
         if _same(becomes, item):
             wanted.append(item)
-        elif not any(equal(becomes, other) for other in (*settled, *wanted)):
+        elif not any(equal(becomes, other) for other in (*unchanged, *wanted)):
             wanted.append(becomes)
     return set_property(text, note, key, wanted)
 
 
 def _editable(text: str, note: Note) -> Properties | None:
-    """The block, or None when there is none and one may be made."""
+    """Return the block, or None if there is none and one may be created."""
     for problem in note.problems:
         if problem.code == "unclosed-properties":
-            raise EditRefused("The note begins with '---' but no line '---' ends its properties.")
+            raise EditRefused("The note begins with '---', but no line '---' closes its properties.")
     properties = note.properties
     if properties is not None and not properties.valid:
         reason = next((p.message for p in note.problems if p.code in ("bad-yaml", "duplicate-key")), "")
@@ -257,32 +254,32 @@ def _check_name(name: str) -> None:
 
 def _new_block(text: str, name: str, value: Any) -> tuple[Change, ...]:
     end = line_end_near(text, 0)
-    return (Change(0, 0, f"---{end}{_written(name, value, '', end)}---{end}"),)
+    return (Change(0, 0, f"---{end}{_write_entry(name, value, '', end)}---{end}"),)
 
 
 def _new_entry(text: str, properties: Properties, name: str, value: Any) -> Change:
-    """At the end of the block, indented like the other keys."""
+    """Add a property at the end of the block, indented like the other keys."""
     entries = find_entries(text, properties)
     indent = " " * entries[-1].column if entries else ""
     at = properties.body_end
-    return Change(at, at, _written(name, value, indent, line_end_near(text, at)))
+    return Change(at, at, _write_entry(name, value, indent, line_end_near(text, at)))
 
 
-def _written(name: str, value: Any, indent: str, line_end: str) -> str:
+def _write_entry(name: str, value: Any, indent: str, line_end: str) -> str:
     _check_name(name)
-    lines = [f"{indent}{write_key(name)}:{_beside(value)}"]
-    if _stands_below(value):
+    lines = [f"{indent}{write_key(name)}:{_write_beside_key(value)}"]
+    if _is_written_below(value):
         lines += write_block(value, indent + "  ")
     return "".join(line + line_end for line in lines)
 
 
-def _stands_below(value: Any) -> bool:
+def _is_written_below(value: Any) -> bool:
     return isinstance(value, list | dict) and bool(value)
 
 
-def _beside(value: Any) -> str:
-    """What stands on the key's line; the app leaves an empty property empty."""
-    if value is None or _stands_below(value):
+def _write_beside_key(value: Any) -> str:
+    """Return what follows the colon on the key's line; the app leaves an empty property empty."""
+    if value is None or _is_written_below(value):
         return ""
     return f" {write_flow(value, inside=False)}"
 
@@ -296,12 +293,12 @@ def _set_entry(text: str, entry: PropertyEntry, present: Any, wanted: Any) -> tu
         return (Change(entry.start, entry.end, write_flow(wanted)),)
     if isinstance(wanted, str) and entry.quote:
         return (Change(entry.start, entry.end, write_string(wanted, inside=False, quote=entry.quote)),)
-    return tuple(_value_anew(text, entry, wanted))
+    return tuple(_replace_value(text, entry, wanted))
 
 
-def _value_anew(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change]:
-    """A value of another kind. A comment on the key's line stays there."""
-    beside = _beside(wanted)
+def _replace_value(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change]:
+    """Write a value of a different kind. A comment on the key's line stays."""
+    beside = _write_beside_key(wanted)
     if entry.on_key_line:
         yield Change(entry.after_colon, max(entry.end, entry.after_colon), beside)
         below = entry.next_line
@@ -309,17 +306,17 @@ def _value_anew(text: str, entry: PropertyEntry, wanted: Any) -> Iterator[Change
         if beside:
             yield Change(entry.after_colon, entry.after_colon, beside)
         below = start_of_next_line(text, entry.after_colon)
-        if not _stands_below(wanted):
+        if not _is_written_below(wanted):
             yield Change(below, entry.next_line, "")
             return
-    if _stands_below(wanted):
+    if _is_written_below(wanted):
         line_end = line_end_near(text, entry.next_line)
         lines = "".join(line + line_end for line in write_block(wanted, " " * entry.column + "  "))
         yield Change(below, entry.next_line, lines)
 
 
 def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list[tuple[int, Any]]]:
-    """Which old items stay, and which new ones come after how many old ones."""
+    """Return which old items stay, and each new one with the number of old items before it."""
     # Imported here: few edits replace a list by another.
     import difflib
 
@@ -335,7 +332,7 @@ def _item_steps(present: list[Any], wanted: list[Any]) -> tuple[list[bool], list
 
 
 def _identity(value: Any) -> str:
-    """Equal for values that are the same in YAML: 1, 1.0, true and "1" all differ."""
+    """Return a key that is equal for values that are the same in YAML: 1, 1.0, true and "1" all differ."""
     return repr(value)
 
 
@@ -343,10 +340,9 @@ def _same(one: Any, other: Any) -> bool:
     return _identity(one) == _identity(other)
 
 
-def _verified(
-    text: str, note: Note, changes: Sequence[Change], expected: dict[str, Any]
-) -> tuple[Change, ...]:
-    """The changes, if the result reads as expected and the body is untouched; else EditRefused."""
+def _verify(text: str, note: Note, changes: Sequence[Change], expected: dict[str, Any]) -> tuple[Change, ...]:
+    """Return the changes if the result reads as expected and the body is untouched; else raise
+    EditRefused."""
     result = apply_changes(text, changes)
     after = parse(result).properties
     body = text[note.properties.end if note.properties else 0 :]
@@ -358,7 +354,7 @@ def _verified(
         or result[after.end :] != body
     ):
         raise EditRefused(
-            "The properties are written in a way that this edit would disturb.",
+            "The properties are written in a form that this edit would damage.",
             hint="Edit them in the note's text.",
         )
     return tuple(changes)

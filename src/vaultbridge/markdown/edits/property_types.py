@@ -1,7 +1,7 @@
-"""Values made to fit the type that the vault's `types.json` gives a property (docs/obsidian.md 5).
+"""Coerces a value to the type that the vault's `types.json` gives a property (docs/obsidian.md 5).
 
-A value that fits but is written otherwise (a number as text, one string for a list) is converted; one that
-does not is an InvalidArgument that says what would be right. Null always fits: the app shows it as empty.
+A number given as text, or one string for a list, is converted; a value that cannot be converted raises an
+InvalidArgument that says what would be right. Null is always accepted: the app shows it as empty.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ PropertyType: TypeAlias = Literal[
 PROPERTY_TYPES: Final[tuple[str, ...]] = get_args(PropertyType)
 
 _OF_THE_APP: Final = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
-"""Properties whose type is the app's own and no choice of the vault's."""
+"""Properties whose type the app fixes; the vault cannot choose it."""
 
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATETIME: Final = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?")
 
 
 def property_type(name: str, types: Mapping[str, str]) -> str:
-    """The type of a property, by `types.json` (names in lower case) unless the app itself says it."""
+    """Return the type of a property: the app's own for some, else that of `types.json` (names in lower
+    case)."""
     return _OF_THE_APP.get(name.lower()) or types.get(name.lower(), "")
 
 
 def coerce_value(value: Any, kind: str) -> Any:
-    """The value as a property of this type holds it. An unknown type (a plugin's) takes any value."""
+    """Convert the value to what a property of this type holds. An unknown type (a plugin's) accepts any
+    value."""
     if value is None:
         return None
     match kind:
@@ -57,7 +59,7 @@ def coerce_value(value: Any, kind: str) -> Any:
 
 def _mismatch(value: Any, what: str, hint: str) -> InvalidArgument:
     return InvalidArgument(
-        f"{value!r} is no {what}, and the vault has that type for it.", argument="value", hint=hint
+        f"{value!r} is not a {what}, which is this property's type in the vault.", argument="value", hint=hint
     )
 
 
@@ -66,7 +68,7 @@ def _text(value: Any) -> str:
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    raise _mismatch(value, "text", "Give a string.")
+    raise _mismatch(value, "string", "Give a string.")
 
 
 def _number(value: Any) -> int | float:
@@ -102,7 +104,7 @@ def _datetime(value: Any) -> str:
 
 
 def _exists(text: str) -> bool:
-    """Whether the calendar and the clock have it."""
+    """Return whether the date and time exist."""
     try:
         datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
     except ValueError:
@@ -115,4 +117,4 @@ def _items(value: Any, kind: str) -> list[Any]:
         return list(value)
     if isinstance(value, str):
         return [value]
-    raise _mismatch(value, f"list of {'tags' if kind == 'tags' else 'texts'}", "Give a list of strings.")
+    raise _mismatch(value, f"list of {'tags' if kind == 'tags' else 'strings'}", "Give a list of strings.")

@@ -1,11 +1,11 @@
-"""Edits of what stands under a heading or in a block with an id, and of their names.
+"""Edits sections and blocks: the text under a heading, a block with an id, and their names.
 
-Which heading or block is meant is `markdown.sections`' rule; an edit asks for a unique one, so that a
-repeated heading is refused with its lines rather than guessed. After a rename the result is parsed again: an
-edit that would not give the heading or block asked for is refused.
+`markdown.sections` finds the heading or block; an edit asks for a unique one, so that a repeated heading is
+refused, with its lines, rather than guessed. After a rename the result is parsed again: an edit that would
+not produce the requested heading or block is refused.
 
-The section's own text is what stands between its heading and the next heading of any level; the whole
-section includes its subsections.
+A section's own text is what is between its heading and the next heading of any level; the whole section
+includes its subsections.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?")
 _BLOCK_ID: Final = re.compile(r"[A-Za-z0-9-]+")
 
 HeadingPath = str | Sequence[str]
-"""`"A#B"` or `["A", "B"]`: B somewhere beneath A."""
+"""`"A#B"` or `["A", "B"]`: B somewhere below A."""
 
 
 def append_under_heading(
     text: str, note: Note, heading: HeadingPath, addition: str, *, subsections: bool | None = None
 ) -> tuple[Change, ...]:
-    """At the end of the section's own text, before the blank lines that end it, so that the addition belongs
-    to this heading and not to its last subsection. An addition that itself begins with a heading goes to the
-    end of the whole section. `subsections` overrules that choice: True for the whole section's end."""
+    """Append to the section's own text, before its trailing blank lines, so that the addition belongs to this
+    heading and not to its last subsection. An addition that itself begins with a heading goes to the end of
+    the whole section. `subsections` overrides that choice: True for the end of the whole section."""
     section = find_section(text, note, heading, unique=True)
     if not addition:
         return ()
@@ -59,16 +59,16 @@ def append_under_heading(
 
 
 def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[Change, ...]:
-    """A new section at the end of the note, after a blank line. The heading is of the second level unless it
-    is written with its own marks. Raises EditRefused for a path, of which any part may be what is missing,
-    and for more than one line."""
+    """Append a new section to the note, after a blank line. The heading has level 2 unless it is given with
+    its own `#`s. Raises EditRefused for a path, because any part of it may be missing, and for more than one
+    line."""
     written = heading.strip()
     marks = len(written) - len(written.lstrip("#"))
     name = written.lstrip("#").strip()
     if not name or marks > 6 or "#" in name or len(name.splitlines()) > 1:
         raise EditRefused(
-            f"A heading {heading!r} cannot be made.",
-            hint="Give the heading's text alone, such as Log or ### Log.",
+            f"A heading {heading!r} cannot be created.",
+            hint="Give only the heading's text, such as Log or ### Log.",
         )
     floor = note.properties.end if note.properties else 0
     lines = text[floor:].splitlines()
@@ -77,8 +77,8 @@ def append_section(text: str, note: Note, heading: str, addition: str) -> tuple[
 
 
 def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition: str) -> tuple[Change, ...]:
-    """Before the first line of the section that is not blank, so that the blank lines after the heading stay
-    where they are; right under the heading when its own text is empty."""
+    """Insert before the first line of the section that is not blank, so that the blank lines after the
+    heading stay where they are; right below the heading if its own text is empty."""
     section = find_section(text, note, heading, unique=True)
     if not addition:
         return ()
@@ -93,8 +93,8 @@ def prepend_under_heading(text: str, note: Note, heading: HeadingPath, addition:
 def replace_under_heading(
     text: str, note: Note, heading: HeadingPath, new: str, *, subsections: bool = True
 ) -> tuple[Change, ...]:
-    """The body of the section, the heading and the blank lines around it staying. By default that is the
-    whole section as reading it shows it, subsections included; otherwise its own text only."""
+    """Replace the body of the section; the heading and the blank lines around the body stay. By default that
+    is the whole section, as reading it returns it, with its subsections; otherwise only its own text."""
     section = find_section(text, note, heading, unique=True)
     end = section.end if subsections else _own_end(text, note, section)
     start = first_content(text, section.body_start, end)
@@ -118,7 +118,7 @@ def replace_under_heading(
 
 
 def append_after_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
-    """On the lines after the block, its id included."""
+    """Insert on the lines after the block and its id."""
     block = find_block(note, block_id, unique=True)
     if not addition:
         return ()
@@ -127,7 +127,7 @@ def append_after_block(text: str, note: Note, block_id: str, addition: str) -> t
 
 
 def prepend_before_block(text: str, note: Note, block_id: str, addition: str) -> tuple[Change, ...]:
-    """On the lines before the block."""
+    """Insert on the lines before the block."""
     block = find_block(note, block_id, unique=True)
     if not addition:
         return ()
@@ -136,8 +136,8 @@ def prepend_before_block(text: str, note: Note, block_id: str, addition: str) ->
 
 
 def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
-    """The block's text, its id staying where it is: at the end of the text or on a line of its own. A list
-    item keeps its mark and its task box when the new text brings none."""
+    """Replace the block's text; its id stays where it is, at the end of the text or on its own line. A list
+    item keeps its marker and its checkbox if the new text has none."""
     block = find_block(note, block_id, unique=True)
     start, stop = _block_text(text, block)
     body = convert_line_ends(new, line_end_near(text, block.start)).strip("\r\n").rstrip()
@@ -153,8 +153,8 @@ def replace_block(text: str, note: Note, block_id: str, new: str) -> tuple[Chang
 
 
 def rename_heading(text: str, note: Note, heading: HeadingPath | Section, new: str) -> tuple[Change, ...]:
-    """The heading's text; its level, marks and closing marks stay. References to it are not changed here:
-    `links.heading_rename` plans those."""
+    """Replace the heading's text; its level, markers and closing markers stay. `links.heading_rename` plans
+    the changes of the links to it."""
     section = heading if isinstance(heading, Section) else find_section(text, note, heading, unique=True)
     wanted = new.strip()
     if not wanted or re.search(r"[\r\n]", wanted):
@@ -168,17 +168,17 @@ def rename_heading(text: str, note: Note, heading: HeadingPath | Section, new: s
 
     after = parse(apply_changes(text, edit)).headings
     if len(after) != len(note.headings) or after[section.heading].text != wanted:
-        raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use plainer text.")
+        raise EditRefused(f"{wanted!r} would not be read as that heading's text.", hint="Use simpler text.")
     return edit
 
 
 def rename_block_id(text: str, note: Note, block_id: str, new: str) -> tuple[Change, ...]:
-    """The id itself. References to it are not changed here: `links.heading_rename` plans those."""
+    """Replace the id. `links.heading_rename` plans the changes of the links to it."""
     block = find_block(note, block_id, unique=True)
     wanted = new.removeprefix("^")
     if not _BLOCK_ID.fullmatch(wanted):
         raise InvalidArgument(
-            f"{wanted!r} is no block id.", argument="new", hint="Use letters, digits and '-' only."
+            f"{wanted!r} is not a block id.", argument="new", hint="Use letters, digits and '-' only."
         )
     taken = [other for other in note.blocks if other.id.lower() == wanted.lower() and other != block]
     if taken:
@@ -188,7 +188,7 @@ def rename_block_id(text: str, note: Note, block_id: str, new: str) -> tuple[Cha
 
 
 def _own_end(text: str, note: Note, section: Section) -> int:
-    """Where the section's own text ends: at the next heading of any level."""
+    """Return where the section's own text ends: at the next heading of any level."""
     following = section.heading + 1
     if following >= len(note.headings):
         return section.end
@@ -196,7 +196,7 @@ def _own_end(text: str, note: Note, section: Section) -> int:
 
 
 def _content_end(text: str, start: int, end: int) -> int:
-    """After the last line that is not blank, its line end included; `start` when all are."""
+    """Return the end of the last line that is not blank, after its line end; `start` if all are blank."""
     offset = start
     content = start
     for line in split_keeping_ends(text[start:end]):
@@ -207,7 +207,7 @@ def _content_end(text: str, start: int, end: int) -> int:
 
 
 def _block_text(text: str, block: Block) -> tuple[int, int]:
-    """The block without its id and the blanks before that."""
+    """Return the span of the block without its id and the blanks before it."""
     stop = block.id_start
     while stop > block.start and text[stop - 1] in " \t\r\n":
         stop -= 1

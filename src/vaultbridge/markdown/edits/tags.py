@@ -1,8 +1,8 @@
-"""Edits of a note's tags, in its properties and in its text (docs/obsidian.md 6).
+"""Edits a note's tags, in its properties and in its text (docs/obsidian.md 6).
 
-Owns which new names are good tags. Which runs of text are tags is the parser's rule; after an edit the result
-is parsed again and refused unless its tags are the ones asked for. Tags compare but for case; `a/b` lies
-under `a`.
+Decides which new names are valid tags; the parser decides which text is a tag. After an edit the result is
+parsed again and refused unless its tags are the expected ones. Tags are compared ignoring case; `a/b` is a
+subtag of `a`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _FORBIDDEN: Final = re.compile(r"[\s\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=
 
 
 def parse_tag_name(text: str) -> str:
-    """The tag a caller means, without `#`. Raises InvalidArgument for what the app would not read as one."""
+    """Return the name of a tag without `#`. Raises InvalidArgument if the app would not read it as a tag."""
     name = text.strip().removeprefix("#")
     problem = ""
     if not name:
         problem = "is empty"
     elif found := _FORBIDDEN.search(name):
-        problem = f"holds {found.group()!r}"
+        problem = f"contains {found.group()!r}"
     elif name.isdigit():
         problem = "has only digits"
     elif name.startswith("/") or name.endswith("/") or "//" in name:
@@ -48,8 +48,8 @@ def parse_tag_name(text: str) -> str:
 
 
 def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
-    """To the properties, in the style their list of tags has; no change when the note has the tag already,
-    there or in its text."""
+    """Add a tag to the properties, in the style of their list of tags; no change if the note already has the
+    tag, there or in its text."""
     name = parse_tag_name(tag)
     if any(there.name.lower() == name.lower() for there in note.tags):
         return ()
@@ -57,8 +57,8 @@ def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
     value = note.properties.values[key] if note.properties and key else None
     if isinstance(value, str) and re.search(r"\s", value.strip()):
         raise EditRefused(
-            f"The property {key!r} holds {value!r}, which the app reads as no tag at all.",
-            hint="Make it a list first.",
+            f"The property {key!r} is {value!r}, which the app does not read as a tag.",
+            hint="Turn it into a list first.",
         )
     return add_to_list(text, note, "tags", name, same=_same_tag)
 
@@ -66,8 +66,8 @@ def add_tag(text: str, note: Note, tag: str) -> tuple[Change, ...]:
 def remove_tag(
     text: str, note: Note, tag: str, *, in_properties: bool = True, in_text: bool = True
 ) -> tuple[Change, ...]:
-    """The tag itself, wherever it stands; the tags under it stay. A line of the text that held nothing else
-    goes, elsewhere one of the blanks around the tag does. Refused when the note has no such tag."""
+    """Remove a tag everywhere, but not its subtags. A line of the text that has nothing else is removed;
+    elsewhere one of the blanks around the tag goes with it. Refused if the note does not have the tag."""
     name = tag.strip().removeprefix("#")
     found = [there for there in note.tags if there.name.lower() == name.lower()]
     body = [there for there in found if not there.in_properties] if in_text else []
@@ -85,12 +85,12 @@ def remove_tag(
         if (there.start, there.end) not in gone
         and not (front and there.in_properties and there.name.lower() == name.lower())
     ]
-    return _verified(text, changes, expected)
+    return _verify(text, changes, expected)
 
 
 def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
-    """Every occurrence, those under it too (`#a/b` follows `#a`). In the properties a tag that would then
-    stand twice stands once. No change when the note does not have the tag."""
+    """Rename every occurrence of a tag and of its subtags (`#a/b` follows `#a`). In the properties a
+    duplicate is removed. No change if the note does not have the tag."""
     before, after = old.strip().removeprefix("#"), parse_tag_name(new)
     rename = _renaming(before, after)
     changes: tuple[Change, ...] = ()
@@ -104,7 +104,7 @@ def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
             changes += (Change(there.start + 1, there.end, rename(there.name)),)
     if not changes:
         return ()
-    _verified_body(text, changes, [rename(t.name) for t in note.tags if not t.in_properties])
+    _verify_body(text, changes, [rename(t.name) for t in note.tags if not t.in_properties])
     return changes
 
 
@@ -156,8 +156,8 @@ def _removals(text: str, tags: list[Tag]) -> list[Change]:
 
 
 def _with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
-    """The tag with the blank before it, or after it at the beginning of a line. What stands before `floor`
-    is gone already."""
+    """Delete the tag with the blank before it, or after it at the start of a line. What is before `floor` has
+    already been deleted."""
     ends_here = tag.end == line_end or text[tag.end] in " \t"
     if tag.start > floor and text[tag.start - 1] in " \t" and ends_here:
         return Change(tag.start - 1, tag.end, "")
@@ -166,17 +166,17 @@ def _with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
     return Change(tag.start, tag.end, "")
 
 
-def _verified(text: str, changes: tuple[Change, ...], expected: list[str]) -> tuple[Change, ...]:
+def _verify(text: str, changes: tuple[Change, ...], expected: list[str]) -> tuple[Change, ...]:
     after = parse(apply_changes(text, changes)).tags
     if [tag.name for tag in after] != expected:
-        raise EditRefused("The tags stand in a way that this edit would disturb.", hint="Edit the text.")
+        raise EditRefused("This edit would also change other tags.", hint="Edit the text.")
     return changes
 
 
-def _verified_body(text: str, changes: tuple[Change, ...], expected: list[str]) -> None:
+def _verify_body(text: str, changes: tuple[Change, ...], expected: list[str]) -> None:
     after = parse(apply_changes(text, changes)).tags
     if [tag.name for tag in after if not tag.in_properties] != expected:
-        raise EditRefused("The tags stand in a way that this edit would disturb.", hint="Edit the text.")
+        raise EditRefused("This edit would also change other tags.", hint="Edit the text.")
 
 
 def _listed(note: Note) -> str:

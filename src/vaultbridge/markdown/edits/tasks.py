@@ -1,7 +1,7 @@
-"""Edits of tasks: the character in the box, and the Tasks plugin's date of completion beside it.
+"""Edits tasks: the status character, and the completion date of the Tasks plugin.
 
-Which lines are tasks is the parser's rule. The date is written or removed only for a caller that passes one,
-because a vault without that plugin has no use for it.
+`markdown.parse` decides which lines are tasks. The date is written or removed only for a caller that passes
+one, because a vault without that plugin has no use for it.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TRAILING_ID: Final = re.compile(r"[ \t]+\^[A-Za-z0-9-]+[ \t]*$|[ \t]+$")
 
 TASKS_LISTED: Final = 10
-"""How many tasks a refusal shows: enough to choose from."""
+"""How many tasks an error lists: enough to choose from."""
 
 
 def find_task(note: Note, *, line: int = 0, text: str = "") -> Task:
-    """The task at a line (from 1), or the one with a text: its whole text or description, else the only one
-    that contains it, case not counting. Raises EditRefused, listing the tasks that come near."""
+    """Find the task at a line (from 1), or the one with this text: its whole text or description, else the
+    only one that contains it, ignoring case. Raises EditRefused with a list of the tasks that come close."""
     if line:
         for task in note.tasks:
             if task.line == line:
                 return task
-        raise EditRefused(f"Line {line} is no task.", hint=_listed(note.tasks))
+        raise EditRefused(f"Line {line} is not a task.", hint=_listed(note.tasks))
     wanted = text.strip()
     if not wanted:
         raise InvalidArgument("Name the task by its line or its text.", argument="line")
@@ -37,23 +37,23 @@ def find_task(note: Note, *, line: int = 0, text: str = "") -> Task:
     if not found:
         raise EditRefused(f"No task has the text {wanted!r}.", hint=_listed(note.tasks))
     if len(found) > 1:
-        raise EditRefused(f"{len(found)} tasks fit {wanted!r}.", hint=_listed(found))
+        raise EditRefused(f"{len(found)} tasks match {wanted!r}.", hint=_listed(found))
     return found[0]
 
 
 def set_task(text: str, task: Task, status: str, *, done_date: str | None = None) -> tuple[Change, ...]:
-    """The task's status becomes the character `status`, or with "toggle" the other of open and done (any
-    character but a space is done; it is set to `x`).
+    """Set a task's status to the character `status`, or with "toggle" to open or done, whichever it is not
+    (any character except a space means done; toggling writes `x`).
 
-    With a `done_date` the Tasks plugin's ✅ field follows: written or replaced when the task is completed
-    with `x` or `X`, removed when it is opened again."""
+    With a `done_date` the ✅ field of the Tasks plugin is updated: written or replaced when the task is
+    completed with `x` or `X`, removed when it is opened again."""
     wanted = (" " if task.done else "x") if status == "toggle" else status
     if len(wanted) != 1 or wanted in "\r\n\t":
         raise InvalidArgument(
-            f"{status!r} is no task status.", argument="status", hint="Give one character, or 'toggle'."
+            f"{status!r} is not a task status.", argument="status", hint="Give one character, or 'toggle'."
         )
     if done_date is not None and not _DATE.fullmatch(done_date):
-        raise InvalidArgument(f"{done_date!r} is no date.", argument="done_date", hint="Write YYYY-MM-DD.")
+        raise InvalidArgument(f"{done_date!r} is not a date.", argument="done_date", hint="Write YYYY-MM-DD.")
     changes: list[Change] = []
     if text[task.start : task.end] != wanted:
         changes.append(Change(task.start, task.end, wanted))
@@ -69,7 +69,7 @@ def _date_changes(text: str, task: Task, status: str, done_date: str) -> list[Ch
         if field:
             written = f" ✅ {done_date}"
             return [] if field.group() == written else [Change(field.start(), field.end(), written)]
-        # Fields trail the description, but a block id must stay the very last.
+        # Fields follow the description, but a block id must stay last.
         trailing = _TRAILING_ID.search(text[start:end])
         at = start + trailing.start() if trailing else end
         return [Change(at, at, f" ✅ {done_date}")]

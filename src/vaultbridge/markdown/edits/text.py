@@ -1,11 +1,8 @@
-"""Edits of a note's text by place or by the text that stands there.
+"""Edits a note's text at its start or end, at a line, or where a given text is.
 
-Each function takes the text, its parsed note where structure matters, and gives the changes; nothing is
-written. Edits by heading or block are in `markdown.edits.sections`, of tasks in `markdown.edits.tasks`, of
-properties in
-`markdown.edits.properties`, of tags in `markdown.edits.tags`, by a diff in `markdown.edits.unified_diff`.
-
-Text given by a caller may use any line ends: it gets those of the note at that place.
+Each function takes the text, and the parsed note where structure matters, and returns the changes; nothing is
+written. The other modules of this folder edit sections, tasks, properties and tags, and apply diffs. The
+caller's text may use any line ends: it gets those that the note has at that place.
 """
 
 from __future__ import annotations
@@ -27,17 +24,17 @@ from vaultbridge.markdown.edits.change import (
 from vaultbridge.markdown.model import Note
 
 LINES_NAMED: Final = 8
-"""How many places a refusal names: enough to tell them apart, and the message stays one line."""
+"""How many lines an error lists: enough to tell them apart, and the message stays on one line."""
 
 NEAR_MISS_CHARS: Final = 2000
-"""The longest text for which a near miss is looked for: the pattern grows with it, the use does not."""
+"""The longest text for which we look for a near miss: a longer pattern costs more and helps no more."""
 
 
 def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
-    """At the end of the note, on a line of its own.
+    """Append to the note, on a new line.
 
-    A note that ended in a line end still does; one that did not gets a line end before the addition and none
-    after it unless the addition brings one. An empty note becomes the addition as given."""
+    A note that ends with a line end still does; one that does not gets a line end before the addition, and
+    none after it unless the addition has one. An empty note becomes the addition as given."""
     if not addition:
         return ()
     floor = note.properties.end if note.properties else 0
@@ -45,8 +42,8 @@ def append(text: str, note: Note, addition: str) -> tuple[Change, ...]:
 
 
 def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
-    """Before the first line of the body that is not blank, so that the blank lines after the properties stay
-    where they are."""
+    """Insert before the first line of the body that is not blank, so that the blank lines after the
+    properties stay where they are."""
     if not addition:
         return ()
     floor = note.properties.end if note.properties else 0
@@ -60,8 +57,8 @@ def prepend(text: str, note: Note, addition: str) -> tuple[Change, ...]:
 
 
 def first_content(text: str, start: int, end: int) -> int:
-    """Where the first line that is not blank begins, between `start` (the beginning of a line) and `end`;
-    `start` itself when all are blank."""
+    """Return where the first line that is not blank begins, between `start` (the start of a line) and `end`;
+    `start` itself if all are blank."""
     offset = start
     for line in split_keeping_ends(text[start:end]):
         if line.strip():
@@ -71,8 +68,8 @@ def first_content(text: str, start: int, end: int) -> int:
 
 
 def insert_at_line(text: str, line: int, addition: str) -> tuple[Change, ...]:
-    """Before the given line, counted from 1; one past the last line is the end. The addition becomes lines
-    of its own and no blank line is added: the caller named the place. Above the properties there is none:
+    """Insert before the given line, counted from 1; one after the last line is the end. The addition becomes
+    separate lines, without a blank line: the caller chose the place. Nothing can go above the properties:
     they would become text."""
     starts = _line_starts(text)
     if not 1 <= line <= len(starts) + 1:
@@ -105,14 +102,14 @@ def _must_have_no_properties(text: str, starts: list[int]) -> None:
         return
     first = 1 + sum(1 for start in starts if start < properties.end)
     raise EditRefused(
-        "Line 1 is where the note's properties begin; above it they would become text.",
-        hint=f"Give line {first} for the beginning of its text, or prepend.",
+        "The note's properties begin at line 1; text above would turn them into text.",
+        hint=f"Give line {first} for the start of the body, or prepend.",
     )
 
 
 def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, ...]:
-    """The lines from `first` to `last`, both included and counted from 1, become `new`; an empty `new`
-    deletes them. The last line keeps its line end, or its lack of one."""
+    """Replace the lines from `first` to `last`, inclusive and counted from 1; an empty `new` deletes them.
+    The last line keeps its line end, or its lack of one."""
     starts = _line_starts(text)
     if not 1 <= first <= last <= len(starts):
         raise EditRefused(f"There are no lines {first} to {last}: the note has {len(starts)}.")
@@ -123,17 +120,17 @@ def replace_lines(text: str, first: int, last: int, new: str) -> tuple[Change, .
     body = convert_line_ends(new, line_end_near(text, end if end < len(text) else start))
     old = text[start:end]
     ending = re.search(r"(\r\n|\n|\r)$", old)
-    kept = ending.group() if ending else ""
+    line_end = ending.group() if ending else ""
     if ends_with_line_end(body):
         body = re.sub(r"(\r\n|\n|\r)$", "", body)
-    return (Change(start, end, body + kept),)
+    return (Change(start, end, body + line_end),)
 
 
 def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple[Change, ...]:
-    """The one place where `old` stands becomes `new`, or with `every` each of them.
+    """Replace the only occurrence of `old` by `new`, or with `every` each of them.
 
-    `old` must match exactly but for its line ends, which may be LF where the note has CR LF. Raises
-    EditRefused when it stands nowhere, or more than once without `every`, and says where."""
+    `old` must match exactly except for its line ends, which may be LF where the note has CR LF. Raises
+    EditRefused if it does not occur, or if it occurs more than once without `every`, and says where."""
     if not old:
         raise InvalidArgument("The text to replace is empty.", argument="old")
     sought = old
@@ -146,7 +143,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
         lines = _lines_of(text, places)
         raise EditRefused(
             f"The text to replace occurs {len(places)} times, at lines {_listed(lines)}.",
-            hint="Give more of the text around it, or ask for all of them.",
+            hint="Include more of the text around it, or ask to replace all of them.",
             lines=lines[:LINES_NAMED],
         )
     changes: list[Change] = []
@@ -159,7 +156,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
 
 
 def _occurrences(text: str, sought: str) -> list[int]:
-    """Overlapping ones too: `aa` in `aaa` names two places."""
+    """Return all occurrences, even overlapping ones: `aa` occurs twice in `aaa`."""
     places: list[int] = []
     place = text.find(sought)
     while place >= 0:
@@ -194,13 +191,13 @@ def _listed(lines: list[int]) -> str:
 
 
 def _near_miss(text: str, old: str) -> str:
-    """A hint where the text stands with other blanks or another case, the usual reason for a miss."""
+    """Return a hint if the text occurs with different blanks or case, the usual reasons for a miss."""
     words = old.split()
     if not words or len(old) > NEAR_MISS_CHARS:
         return ""
     pattern = r"\s+".join(map(re.escape, words))
-    for flags, what in ((0, "with other blanks"), (re.IGNORECASE, "in another case")):
+    for flags, what in ((0, "with different blanks"), (re.IGNORECASE, "in a different case")):
         found = re.search(pattern, text, flags)
         if found:
-            return f"It stands {what} at line {_lines_of(text, [found.start()])[0]}."
+            return f"It occurs {what} at line {_lines_of(text, [found.start()])[0]}."
     return ""

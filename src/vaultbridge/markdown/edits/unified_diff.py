@@ -1,16 +1,16 @@
-"""Unified diffs of one note: made for a preview, and applied as an edit.
+"""Makes unified diffs of one note for previews, and applies them as edits.
 
-Applying is strict: the lines a hunk removes or shows as context must stand in the note exactly, where the
-hunk says or else in exactly one other place below the hunk before it. There is no fuzz, because a diff that
-almost fits would land in the wrong place. Two freedoms remain: line ends are not compared (a diff with LF
-fits a note with CR LF, whose ends the added lines take), and a diff that says nothing about the last line's
-end leaves it as it is.
+Applying is strict: the lines that a hunk removes or shows as context must be in the note exactly, where the
+hunk says or else in exactly one other place after the previous hunk. There is no fuzz, because a diff that
+almost matches would be applied in the wrong place. There are two exceptions: line ends are not compared (a
+diff with LF matches a note with CR LF, and the added lines get CR LF), and a diff that says nothing about the
+end of the last line leaves it as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -22,22 +22,23 @@ _HEADER: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,
 _NO_END: Final = "\\ No newline at end of file"
 
 DIFFED_LINES: Final = 10_000
-"""The most differing lines, counted after the equal ones at both ends, that are matched line by line. Beyond
-that the time grows with the square and the preview shows one block replaced."""
+"""The most lines, without the equal ones at both ends, that are compared line by line. The time of difflib
+can grow with the square or worse: a hostile pair of this size takes 2.2 s. A larger change is shown as one
+replaced block."""
 
 COMPARED_LINES: Final = 5_000_000
-"""The most line comparisons made in search of a hunk's place: about a second. Only a note of countless equal
-lines comes near."""
+"""The most line comparisons in search of a hunk's place: about a second. Only a note with very many equal
+lines comes close."""
 
 CONTEXT_LINES: Final = 3
-"""As every tool that shows diffs."""
+"""The same as in other tools that show diffs."""
 
 Kind: TypeAlias = Literal[" ", "-", "+"]
 _KINDS: Final[dict[str, Kind]] = {" ": " ", "-": "-", "+": "+"}
 
 
 class _Line(Struct, frozen=True):
-    """`at` is its line in the diff, from 1. `ended` is False when the diff says that no line end follows."""
+    """`at` is its line in the diff, from 1. `ended` is False if the diff says that no line end follows."""
 
     kind: Kind
     text: str
@@ -57,8 +58,8 @@ class _Hunk(Struct, frozen=True):
 
 
 def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
-    """The changes a unified diff makes. Raises EditRefused, naming the hunk and line, when the diff is
-    malformed, is for several files, or does not fit the note."""
+    """Return the changes that a unified diff makes. Raises EditRefused, naming the hunk and line, if the diff
+    is malformed, is for several files, or does not match the note."""
     lines = split_keeping_ends(text)
     bare = [line.rstrip("\r\n") for line in lines]
     starts = [0]
@@ -78,7 +79,7 @@ def apply_diff(text: str, diff: str) -> tuple[Change, ...]:
 
 
 def _hunks(diff: str) -> Iterator[_Hunk]:
-    # The diff's own lines end in LF; a CR before it belongs to a line end of the note and is not compared.
+    # The lines of the diff end with LF; a CR before it belongs to a line end of the note and is not compared.
     lines = [line.removesuffix("\r") for line in diff.split("\n")]
     if lines and lines[-1] == "":
         lines.pop()
@@ -93,7 +94,7 @@ def _hunks(diff: str) -> Iterator[_Hunk]:
                 if files > 1:
                     raise _malformed(at, "begins a second file", "Give one diff per note.")
             elif number and lines[at][:1] in ("+", "-", " ") and not lines[at].startswith("--- "):
-                raise _malformed(at, f"is more than hunk {number} announces", "Correct its '@@' line.")
+                raise _malformed(at, f"is more than hunk {number} declares", "Correct its '@@' line.")
             at += 1
             continue
         number += 1
@@ -113,11 +114,11 @@ def _hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) 
         line = lines[at]
         if line.startswith("\\"):
             if not found:
-                raise _malformed(at, "says that a line has no end, but there is none before it", "")
+                raise _malformed(at, "says that a line has no line end, but no line precedes it", "")
             last = found[-1]
             found[-1] = _Line(last.kind, last.text, last.at, ended=False)
         else:
-            # Editors strip the blank of an empty context line.
+            # Editors remove the blank of an empty context line.
             kind = _KINDS.get(line[:1] or " ")
             if kind is None:
                 break
@@ -127,7 +128,7 @@ def _hunk(lines: list[str], header_at: int, number: int, header: re.Match[str]) 
         at += 1
     if old_left or new_left:
         raise EditRefused(
-            f"Hunk {number} (line {header_at + 1} of the diff) does not have as many lines as it announces.",
+            f"Hunk {number} (line {header_at + 1} of the diff) does not have as many lines as it declares.",
             hint="In '@@ -a,b +c,d @@', b counts its ' ' and '-' lines and d its ' ' and '+' lines.",
         )
     return _Hunk(number, header_at + 1, old_start, tuple(found)), at
@@ -138,7 +139,7 @@ def _malformed(at: int, what: str, hint: str) -> EditRefused:
 
 
 def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
-    """The index of the note's line where the hunk begins."""
+    """Return the index of the note's line where the hunk begins."""
     old = hunk.old
     if not old:
         # Nothing to match: the number is "after this line".
@@ -154,9 +155,9 @@ def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     tries = [at for at in range(floor, len(bare) - len(old) + 1) if bare[at] == old[0].text]
     if len(tries) * len(old) > COMPARED_LINES:
         raise EditRefused(
-            f"Hunk {hunk.number} (line {hunk.at} of the diff) does not fit at line {hunk.old_start}, and the "
-            "note has too many lines like its first to look for another place.",
-            hint="Give the right line.",
+            f"Hunk {hunk.number} (line {hunk.at} of the diff) does not match at line {hunk.old_start}, and "
+            "the note has too many lines like its first to look for another place.",
+            hint="Give the right line number.",
         )
     places = [at for at in tries if _fits(old, bare, lines, at)]
     if len(places) == 1:
@@ -180,23 +181,23 @@ def _misfit(hunk: _Hunk, bare: list[str], stated: int, places: list[int]) -> Edi
     if places:
         lines = ", ".join(str(place + 1) for place in places[:8])
         return EditRefused(
-            f"{where} does not fit at line {hunk.old_start} and fits at several others: {lines}.",
-            hint="Give the right line, or more context.",
+            f"{where} does not match at line {hunk.old_start} but matches at several others: {lines}.",
+            hint="Give the right line number, or more context.",
         )
     for offset, line in enumerate(hunk.old):
         at = stated + offset
-        standing = bare[at] if 0 <= at < len(bare) else None
-        if standing != line.text:
-            found = "the note ends before it" if standing is None else f"the note has {standing[:120]!r}"
+        actual = bare[at] if 0 <= at < len(bare) else None
+        if actual != line.text:
+            found = "the note ends before it" if actual is None else f"the note has {actual[:120]!r}"
             return EditRefused(
-                f"{where} does not fit: it expects {line.text[:120]!r} at line {at + 1}, but {found}.",
-                hint="Read the note again and make the diff from its present text.",
+                f"{where} does not match: it expects {line.text[:120]!r} at line {at + 1}, but {found}.",
+                hint="Read the note again and make the diff from its current text.",
             )
-    return EditRefused(f"{where} does not fit: it overlaps the hunk before it, or the note's end differs.")
+    return EditRefused(f"{where} does not match: it overlaps the previous hunk, or the note's end differs.")
 
 
 def _hunk_changes(hunk: _Hunk, text: str, starts: list[int], at: int) -> Iterator[Change]:
-    """One change per run of removed and added lines, so that context is never touched."""
+    """Yield one change per run of removed and added lines, so that context is never touched."""
     removed: list[_Line] = []
     added: list[_Line] = []
     for line in (*hunk.lines, None):
@@ -221,7 +222,7 @@ def _run(removed: list[_Line], added: list[_Line], text: str, starts: list[int],
     if not at_end:
         yield Change(start, end, new)
         return
-    # The last line of the note: keep its ending unless the diff speaks of it.
+    # The last line of the note: keep its ending unless the diff says otherwise.
     if added and not added[-1].ended:
         ended = False
     elif any(not line.ended for line in removed):
@@ -237,60 +238,41 @@ def _run(removed: list[_Line], added: list[_Line], text: str, starts: list[int],
 
 
 def make_diff(old: str, new: str, path: str) -> str:
-    """A unified diff that shows `new` against `old`, empty when they are equal. For a preview; applying it to
-    `old` gives `new` when both keep to one kind of line end."""
+    """Return a unified diff from `old` to `new`, empty if they are equal. For previews; applying it to `old`
+    gives `new` if both use one kind of line end."""
     if old == new:
         return ""
     before, after = split_keeping_ends(old), split_keeping_ends(new)
-    head = [f"--- a/{path}\n", f"+++ b/{path}\n"]
-    return "".join(
-        head + [piece for group in _groups(before, after) for piece in _shown(group, before, after)]
-    )
+    shortest = min(len(before), len(after))
+    first = next((n for n in range(shortest) if before[n] != after[n]), shortest)
+    last = next((n for n in range(shortest - first) if before[-1 - n] != after[-1 - n]), shortest - first)
+    skipped, left = max(0, first - CONTEXT_LINES), max(0, last - CONTEXT_LINES)
+    before, after = before[skipped : len(before) - left], after[skipped : len(after) - left]
+    pieces = [f"--- a/{path}\n", f"+++ b/{path}\n"]
+    for hunk in _hunks_between(before, after, first - skipped, last - left):
+        old_range = _range(hunk[0][1] + skipped, hunk[-1][2] + skipped)
+        new_range = _range(hunk[0][3] + skipped, hunk[-1][4] + skipped)
+        pieces.append(f"@@ -{old_range} +{new_range} @@\n")
+        for tag, a1, a2, b1, b2 in hunk:
+            if tag == "equal":
+                pieces += _marked(" ", before[a1:a2])
+            else:
+                pieces += (*_marked("-", before[a1:a2]), *_marked("+", after[b1:b2]))
+    return "".join(pieces)
 
 
 _Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 
-def _groups(before: list[str], after: list[str]) -> list[list[_Opcode]]:
-    """Runs of differing lines with the context around them; runs whose contexts touch are one group."""
+def _hunks_between(before: list[str], after: list[str], head: int, tail: int) -> Iterable[list[_Opcode]]:
+    """Return difflib's hunks of two lists that share their first `head` and last `tail` lines."""
+    if len(before) + len(after) > DIFFED_LINES:
+        end, new_end = len(before) - tail, len(after) - tail
+        equal_tail = ("equal", end, len(before), new_end, len(after))
+        return [[("equal", 0, head, 0, head), ("replace", head, end, head, new_end), equal_tail]]
     import difflib
 
-    first = 0
-    while first < min(len(before), len(after)) and before[first] == after[first]:
-        first += 1
-    last = 0
-    while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
-        last += 1
-    middle = (before[first : len(before) - last], after[first : len(after) - last])
-    if len(middle[0]) + len(middle[1]) > DIFFED_LINES:
-        codes: list[_Opcode] = [("replace", 0, len(middle[0]), 0, len(middle[1]))]
-    else:
-        codes = list(difflib.SequenceMatcher(None, *middle, autojunk=False).get_opcodes())
-    groups: list[list[_Opcode]] = []
-    for tag, a1, a2, b1, b2 in codes:
-        if tag == "equal":
-            continue
-        code = (tag, a1 + first, a2 + first, b1 + first, b2 + first)
-        if groups and code[1] - groups[-1][-1][2] <= 2 * CONTEXT_LINES:
-            groups[-1].append(code)
-        else:
-            groups.append([code])
-    return groups
-
-
-def _shown(group: list[_Opcode], before: list[str], after: list[str]) -> Iterator[str]:
-    start = max(0, group[0][1] - CONTEXT_LINES)
-    new_start = group[0][3] - (group[0][1] - start)
-    end = min(len(before), group[-1][2] + CONTEXT_LINES)
-    new_end = group[-1][4] + (end - group[-1][2])
-    yield f"@@ -{_range(start, end)} +{_range(new_start, new_end)} @@\n"
-    at = start
-    for _, a1, a2, b1, b2 in group:
-        yield from _marked(" ", before[at:a1])
-        yield from _marked("-", before[a1:a2])
-        yield from _marked("+", after[b1:b2])
-        at = a2
-    yield from _marked(" ", before[at:end])
+    return difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT_LINES)
 
 
 def _marked(mark: str, lines: list[str]) -> Iterator[str]:

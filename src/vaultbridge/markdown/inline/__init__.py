@@ -1,1 +1,1 @@
-"""What stands inside a line: links, tags, code spans, math, HTML, inline fields."""
+"""Parses the inside of a block: links, tags, code spans, math, HTML, inline fields."""

@@ -1,7 +1,7 @@
-"""What the inside of one link means: wikilinks, Markdown destinations, and a property that is a link.
+"""Parses one link: wikilinks, Markdown destinations, and a property whose value is a link.
 
-Takes the pieces the inline scanner or the properties found and gives values. Where links may stand is the
-scanner's rule; where they lead is `links.resolve`'s.
+Takes the pieces that `inline.scan` or `markdown.frontmatter` found. They decide where a link may be;
+`links.resolve` decides which file it names.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 from vaultbridge.markdown.model import Link, LinkKind
 
 PARENTHESES = 8
-"""The deepest nesting of parentheses in a bare destination. CommonMark asks for at least three levels,
+"""The deepest nesting of parentheses in a bare destination. CommonMark requires at least three levels,
 addresses have one or two, and the bound keeps text full of failed attempts linear."""
 
 # Before Python 3.11.5 a possessive group whose inside can backtrack matches wrongly (cpython gh-106052). So
-# only single characters are repeated possessively, and groups are unrolled: they have one way to match.
+# only single characters are repeated possessively, and groups are unrolled so that they match in one way
+# only.
 
 WIKI_INSIDE = r"(?!\]\])[^\[\]\r\n]*+(?:(?:\](?!\])|\[(?!\[))[^\[\]\r\n]*+)*"
 """The inside of `[[…]]`: one line, up to the first `]]`; an inner `[[` starts over."""
@@ -47,10 +48,10 @@ _KEPT = frozenset(b";/?:@&=+$,#")
 
 
 def split_wiki(inside: str) -> tuple[str, str, str | None]:
-    """Target, subpath and display of what stands between `[[` and `]]`.
+    """Split the text between `[[` and `]]` into target, subpath and display.
 
-    The first `|` past the first character separates. In a table it must be written `\\|`; the app takes that
-    form everywhere."""
+    The first `|` after the first character is the separator. In a table it must be written `\\|`; the app
+    accepts that form everywhere."""
     bar = inside.find("|", 1)
     display: str | None = None
     if bar > 0:
@@ -62,7 +63,7 @@ def split_wiki(inside: str) -> tuple[str, str, str | None]:
 
 
 def read_wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | None:
-    """The link a whole `[[…]]` or `![[…]]` makes; None when it names nothing."""
+    """Parse a whole `[[…]]` or `![[…]]`; None if it names nothing."""
     embed = raw[0] == "!"
     target, subpath, display = split_wiki(raw[3:-2] if embed else raw[2:-2])
     if not target and not subpath:
@@ -71,8 +72,8 @@ def read_wiki_link(raw: str, kind: LinkKind, line: int, start: int) -> Link | No
 
 
 def read_destination(text: str, at: int) -> tuple[str, int] | None:
-    """Reads `(dest "title")` at an opening parenthesis: the destination as written, and the offset after
-    the closing one. None when CommonMark sees no destination (a literal space, unbalanced parentheses)."""
+    """Read `(dest "title")` at an opening parenthesis: the destination as written, and the offset after the
+    closing one. None if it is no destination by CommonMark (a literal space, unbalanced parentheses)."""
     opened = _OPEN.match(text, at)
     if opened is None:
         return None
@@ -90,7 +91,7 @@ def read_destination(text: str, at: int) -> tuple[str, int] | None:
 
 
 def internal_target(written: str) -> tuple[str, str] | None:
-    """Target and subpath of a Markdown destination; None when it leads out of the vault or nowhere."""
+    """Return target and subpath of a Markdown destination; None if it is external or empty."""
     dest = _ESCAPE.sub(r"\1", written) if "\\" in written else written
     if "&" in dest and _ENTITY.search(dest):
         import html
@@ -103,7 +104,8 @@ def internal_target(written: str) -> tuple[str, str] | None:
 
 
 def decode_uri(text: str) -> str:
-    """JavaScript's decodeURI: reserved characters stay encoded; a malformed text is given back as it is."""
+    """Decode like JavaScript's decodeURI: reserved characters stay encoded; a malformed text is returned
+    unchanged."""
     if "%" not in text:
         return text
     if _BROKEN_PERCENT.search(text):
@@ -132,7 +134,7 @@ def _decoded_run(match: re.Match[str]) -> str:
 
 
 def read_property_link(value: str, raw: str, name: str, line: int, start: int) -> Link | None:
-    """The link that a property's whole value makes, wiki or Markdown. `raw` is the value as written."""
+    """Parse a property whose whole value is a link, wiki or Markdown. `raw` is the value as written."""
     place: Any = {"kind": "property", "line": line, "start": start, "end": start + len(raw)}
     place["property_name"] = name
     if value.startswith("[["):

@@ -1,14 +1,11 @@
-"""Inside a paragraph, heading or table row: links, tags, footnotes and Dataview fields.
+"""Finds the links, tags, footnotes and Dataview fields in a paragraph, heading or table row.
 
-One pass from left to right over the places that matter. What hides its inside (code, math, HTML) is skipped
-as a whole; what may nest (brackets) is kept on a stack. Each kind of failed search is remembered, so that no
-text, however strange, takes more than linear time. Which stretches of a note are handed in is the block
-scanner's rule.
+One pass from left to right over the tokens that matter. Code, math and HTML are skipped whole; brackets,
+which may nest, are kept on a stack. Each kind of failed search is remembered, so that no text takes more than
+linear time. `blocks.scan` decides which parts of a note are passed in.
 
-Dataview's inline fields: `key:: value` lines, `[key:: value]` and `(key:: value)`.
-
-Keys are compared in lower case with hyphens for blanks; marks of emphasis around a key are not part of it.
-Finding the brackets is the inline scanner's work, because brackets nest.
+Dataview's inline fields are `key:: value` lines, `[key:: value]` and `(key:: value)`. Their keys are compared
+in lower case with hyphens for blanks, without emphasis marks.
 """
 
 from __future__ import annotations
@@ -23,15 +20,15 @@ from vaultbridge.markdown.model import Footnote, InlineField, Link, LinkKind, Ta
 from vaultbridge.markdown.text import BLANKS
 
 KEY_CHARS = 100
-"""The longest key. Bounds how far back a `::` may reach, and so the cost of text full of colons."""
+"""The longest key. It bounds how far a key before `::` can reach, and so the cost of text full of colons."""
 
 _BRACKET_KEY = re.compile(rf"[ \t]*+([^\[\]():\r\n]{{1,{KEY_CHARS}}}+)::(?!:)")
 _LINE_FIELD = re.compile(
     rf"^[ \t]*+([^\s:\[\]()`][^:\r\n\[\]()`]{{0,{KEY_CHARS}}}+)::(?!:)[ \t]*+([^\r\n]*+)", re.MULTILINE
 )
 _EMPHASIS = " \t*_~"
-# Letters, digits, `_`, `-`, `/`, blanks, and all symbols beyond Latin-1 punctuation, emoji among them. The
-# class lists what is left out: one that spans all of Unicode takes milliseconds to compile.
+# Letters, digits, `_`, `-`, `/`, blanks, and all symbols beyond Latin-1 punctuation, including emoji. The
+# class is negated because one that spans all of Unicode takes milliseconds to compile.
 _KEY_CHAR = r"[^\x00-\x08\x0a-\x1f!-,.:-@\[-^`{-\xa8]"
 _KEY = re.compile(rf"(?![-/ \t]){_KEY_CHAR}+\Z")
 _BLANKS = re.compile(r"\s+")
@@ -39,12 +36,12 @@ _DROPPED = re.compile(r"[\x00-,./:-@\[-^`{-\xa8]")
 
 
 def field_key(name: str) -> str:
-    """The normalised form that keys are compared by."""
+    """Normalise a key for comparison."""
     return _DROPPED.sub("", _BLANKS.sub("-", name.strip().lower()))
 
 
 def bracket_key(part: str, pos: int) -> tuple[str, int] | None:
-    """The key that stands right after an opening bracket, and where its value starts."""
+    """Return the key right after an opening bracket, and where its value starts."""
     match = _BRACKET_KEY.match(part, pos)
     if match is None:
         return None
@@ -55,7 +52,7 @@ def bracket_key(part: str, pos: int) -> tuple[str, int] | None:
 def bracket_field(
     key: tuple[str, int], part: str, opened: int, closed: int, line: int, base: int
 ) -> InlineField | None:
-    """The field between the brackets at `opened` and `closed`; None when they are not on one line."""
+    """Return the field between the brackets at `opened` and `closed`; None if they are not on one line."""
     name, value_at = key
     value = part[value_at:closed]
     if "\n" in value or "\r" in value:
@@ -66,7 +63,7 @@ def bracket_field(
 def line_fields(
     part: str, base: int, starts: list[int], hidden: list[tuple[int, int]]
 ) -> Iterator[InlineField]:
-    """The fields that take a whole line; `hidden` are the stretches of code, math and HTML, in order."""
+    """Yield the fields that take a whole line; `hidden` are the spans of code, math and HTML, in order."""
     ends = [end for _, end in hidden]
     for match in _LINE_FIELD.finditer(part):
         name = match[1].strip(_EMPHASIS)
@@ -82,8 +79,8 @@ def line_fields(
 
 
 TAG_NAME = rf"[^{BLANKS}\u2000-\u206f\u2e00-\u2e7f'!\"#$%&()*+,.:;<=>?@^`{{|}}~\[\]\\]++"
-# Each token begins with a character of one set, which the engine looks for quickly; what may follow is told
-# apart by a look back at that character.
+# Each token begins with a character of one set, for which the engine searches quickly; look-behinds at that
+# character then select what may follow.
 _ALWAYS = (
     r"(?<=\\)([!-/:-@\[-`{-~])"  # 1 a backslash escape
     r"|(?<=`)(`*+)"  # 2 code
@@ -104,7 +101,7 @@ _IS_BLANK = frozenset(BLANKS)
 
 
 class InlineResult:
-    """What the inline passes of one note have found so far."""
+    """The results of the inline passes over one note so far."""
 
     __slots__ = ("fields", "footnotes", "links", "starts", "tags", "text")
 
@@ -120,10 +117,11 @@ class InlineResult:
 def scan_inline(
     part: str, base: int, found: InlineResult, *, in_comment: bool = False, whole_lines: bool = True
 ) -> None:
-    """Adds what stands in `part`, whose first character has the offset `base` in the text.
+    """Add what is found in `part`, whose first character has the offset `base` in the text.
 
-    Block marks inside (`>` of a quoted paragraph's further lines) must have been blanked out, not cut, so
-    that offsets hold. `whole_lines` is False for cells and headings, where no line can be a field."""
+    Block markers inside it (`>` on a quoted paragraph's further lines) must have been replaced by blanks, not
+    cut, to keep offsets right. `whole_lines` is False for cells and headings, where no line can be a
+    field."""
     if "::" in part:
         token = _FIELD_TOKEN
     elif "](" in part or "^[" in part:
@@ -139,7 +137,7 @@ def scan_inline(
 
 
 class _Pass:
-    """One stretch of text. Openers are (start, after, tags before, field key) on the bracket stack."""
+    """A pass over one piece of text. The bracket stack holds (start, after, tags before, field key)."""
 
     __slots__ = (
         "base",
@@ -223,7 +221,7 @@ class _Pass:
             return
         self.found.links.append(link)
         if not link.embed:
-            # A link holds no link: brackets around this one can no longer become one. Images may.
+            # A link cannot contain a link, so brackets around this one cannot become one. Images can.
             self.inactive_below = len(self.brackets)
 
     def _tag(self, written: str, start: int) -> None:
@@ -236,7 +234,8 @@ class _Pass:
         self.tag_may_start = start + 1 + len(name)
 
     def _hide(self, kind: int, start: int, pos: int) -> int:
-        """Where the code, math or HTML that begins here ends; `pos`, when it does not end and so is text."""
+        """Return where the code, math or HTML that begins here ends; `pos` if it has no end and so is
+        text."""
         if kind == _HTML:
             if self.html is None:
                 self.html = HtmlScanner(self.part)
@@ -300,7 +299,7 @@ class _Pass:
     def _field(self, key: tuple[str, int], opened: int, closed: int) -> None:
         if closed < self.comment_end:
             return
-        # A field holds no fields: what was found inside this one is part of its value.
+        # A field cannot contain fields: those found inside this one are part of its value.
         while self.bracketed and self.bracketed[-1][1] > opened:
             self.bracketed.pop()
         self.bracketed.append((key, opened, closed))

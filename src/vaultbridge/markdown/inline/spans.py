@@ -1,12 +1,9 @@
-"""Where code spans and inline math end.
+"""Finds where code spans, inline math, raw HTML and autolinks end.
 
-Both close with a run of the same mark and length. All runs of a text are listed once, on the first question,
-so that a text full of openers that never close still takes linear time.
-
-Raw HTML and autolinks inside text: where each ends (CommonMark 6.5 and 6.6).
-
-Links and tags between HTML tags count, those inside a tag, a comment or an autolink do not. HTML blocks are
-the block scanner's.
+Code and math close with a run of the same mark and length. All runs of a text are listed once, when first
+needed, so that a text full of openers that never close still takes linear time. HTML and autolinks follow
+CommonMark 6.5 and 6.6: links and tags between HTML tags count, those inside a tag, a comment or an autolink
+do not. HTML blocks belong to `blocks.scan`.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ from bisect import bisect_left
 _SPACE = r"[ \t\r\n]"
 _VALUE = r"(?:[^ \t\r\n\"'=<>`]++|'[^']*+'|\"[^\"]*+\")"
 ATTRIBUTE = rf"{_SPACE}++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:{_SPACE}*+={_SPACE}*+{_VALUE})?"
-"""One attribute of an opening tag, with the blanks before it. There is one way to match it, so nothing to go
-back to (groups are not possessive: see `inline_links`)."""
+"""One attribute of an opening tag, with the blanks before it. It can match in one way only, so there is no
+backtracking (groups are not possessive: see `inline.links`)."""
 
 OPEN_TAG = rf"<[A-Za-z][A-Za-z0-9-]*+(?:{ATTRIBUTE})*{_SPACE}*+/?>"
 CLOSING_TAG = rf"</[A-Za-z][A-Za-z0-9-]*+{_SPACE}*+>"
@@ -32,14 +29,15 @@ _EMPTY_COMMENT = re.compile(r"<!---?>")
 
 
 class HtmlScanner:
-    """Remembers which endings do not occur any more, so that each is searched for in vain only once."""
+    """Finds the end of HTML. It remembers which endings do not occur again, so that each is searched for in
+    vain only once."""
 
     def __init__(self, part: str) -> None:
         self._part = part
         self._absent: set[str] = set()
 
     def end(self, start: int) -> int:
-        """The offset past the HTML or autolink at `start`, or -1 when there is none."""
+        """Return the offset after the HTML or autolink at `start`, or -1 if there is none."""
         part = self._part
         if part.startswith("<!--", start):
             empty = _EMPTY_COMMENT.match(part, start)
@@ -68,13 +66,15 @@ _DOLLARS = re.compile(r"\$+")
 
 
 class Spans:
+    """Finds the end of code spans and inline math in one text."""
+
     def __init__(self, part: str) -> None:
         self._part = part
         self._ticks: dict[int, list[int]] | None = None
         self._dollars: dict[int, list[int]] | None = None
 
     def code_end(self, start: int, after: int) -> int:
-        """The offset past the closing run of the code span that opens at `start`, or -1."""
+        """Return the offset after the closing run of the code span that opens at `start`, or -1."""
         if self._ticks is None:
             self._ticks = {}
             for match in _TICKS.finditer(self._part):
@@ -83,7 +83,7 @@ class Spans:
 
     def math_end(self, start: int, after: int) -> int:
         """The same for math. A single `$` opens only before a character that is not blank, and closes only
-        after such a one and not before a digit: `$5 and $6` is money."""
+        after one that is not blank and not before a digit: `$5 and $6` is money."""
         part = self._part
         size = after - start
         if size == 1 and (after >= len(part) or part[after].isspace()):

@@ -1,16 +1,18 @@
-"""The plain shapes that nearly all properties have, read without a YAML parser.
+"""Reads YAML 1.2 core into plain JSON-safe values, with the position of every string.
 
-A C loader takes a hundred microseconds for what a few regular expressions do in ten, and importing it costs
-more than a small vault's search. This reader knows `key: scalar`, one-line quoted strings without
-escapes, one-line lists and indented lists of those; anything else makes it decline, and `yaml_core` decides.
-It must decline whenever it is not certain: where it answers, both give the same (a property test holds it).
+`parse_yaml` reads anything. It works on parse events rather than a loader's tree, because a loader recurses
+over the input's nesting and expands aliases without a bound. Dates, times and `yes/no/on/off` stay strings
+and
+`010` is ten, as in YAML 1.2; `<<` is a key like any other, because merging is not part of the core schema.
+Duplicate keys are refused.
 
-YAML 1.2 core, from text to plain JSON-safe values with the place of every string.
+`parse_plain` reads the simple forms that nearly all properties have, without a YAML parser: the C loader
+takes a hundred microseconds for what a few regular expressions do in ten, and importing it costs more than a
+search of a small vault. It knows `key: scalar`, one-line quoted strings without escapes, one-line lists and
+indented lists of those, and declines anything else. Where it answers, both give the same (a property test
+checks it).
 
-Works on parse events rather than a loader's tree, because a loader recurses over the input's nesting and
-expands aliases without a bound. Dates, times and `yes/no/on/off` stay strings and `010` is ten, as YAML 1.2
-has it; `<<` is a key like any other, because merging is not part of the core schema. Duplicate keys are
-refused. Which block of a note is YAML, and what its keys mean, is `frontmatter`'s duty.
+`markdown.frontmatter` decides which block of a note is YAML, and what its keys mean.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from yaml.events import Event, ScalarEvent
 
 YAML_CHARS = 1024 * 1024
-"""The longest YAML that is read: a thousand times a large set of properties."""
+"""The longest YAML that we read: a thousand times a large set of properties."""
 
 YAML_DEPTH = 64
 """The deepest nesting of lists and maps. Nobody writes six levels; exporters reach a dozen."""
@@ -51,7 +53,7 @@ _CORE_TAG = "tag:yaml.org,2002:"
 
 
 class Leaf(Struct, frozen=True, gc=False):
-    """A string and where it stands: `key` is the top-level key above it, `depth` 0 for that key's own value
+    """A string and its position: `key` is the top-level key above it; `depth` is 0 for that key's own value
     and 1 for an item of its list. The span covers the text as written, without quotes."""
 
     key: str
@@ -62,7 +64,7 @@ class Leaf(Struct, frozen=True, gc=False):
 
 
 class Yaml(Struct, frozen=True):
-    """What a YAML text says. With a `problem`, `value` is None and there are no leaves."""
+    """The value of a YAML text. With a `problem`, `value` is None and there are no leaves."""
 
     value: Any = None
     leaves: tuple[Leaf, ...] = ()
@@ -70,7 +72,7 @@ class Yaml(Struct, frozen=True):
 
 
 class _Unusable(Exception):
-    """Reading cannot go on; carries the problem out of the reader."""
+    """Reading cannot continue; carries the problem out of the reader."""
 
     def __init__(self, code: ProblemCode, message: str, line: int, start: int, end: int) -> None:
         super().__init__(message)
@@ -78,7 +80,7 @@ class _Unusable(Exception):
 
 
 class _Frame:
-    """A list or map being read. `key` is None while a map waits for its next key."""
+    """A list or map being read. `key` is None while a map expects its next key."""
 
     __slots__ = ("anchor", "container", "first_leaf", "key", "start", "values_before")
 
@@ -99,8 +101,8 @@ class _Anchored(Struct, frozen=True):
 
 
 def resolve_plain(text: str) -> str | int | float | bool | None:
-    """The value of an unquoted scalar under the core schema. An integer that does not fit 64 bits becomes a
-    float, as it does in the app and in every JSON reader we answer to."""
+    """Return the value of an unquoted scalar under the core schema. An integer that does not fit in 64 bits
+    becomes a float, as in the app and in the JSON readers of our clients."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_STARTS:
@@ -127,7 +129,7 @@ def _as_float(number: int) -> float:
 
 
 def parse_yaml(text: str) -> Yaml:
-    """Reads one YAML document. Never raises; offsets and lines are those of `text`, lines from 1."""
+    """Read one YAML document. Never raises; offsets and lines are those of `text`, lines from 1."""
     if len(text) > YAML_CHARS:
         return Yaml(problem=Problem("bad-yaml", f"Line 1: more than {YAML_CHARS} characters of YAML."))
     import yaml
@@ -150,7 +152,7 @@ def parse_yaml(text: str) -> Yaml:
 
 
 class _Reader:
-    """Builds the value bottom up from events, with an explicit stack."""
+    """Builds the value bottom-up from events, with an explicit stack."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -180,7 +182,9 @@ class _Reader:
             elif kind is kinds.DocumentStartEvent:
                 self._documents += 1
                 if self._documents > 1:
-                    raise self._unusable("bad-yaml", "a second document begins here; one is allowed.", event)
+                    raise self._unusable(
+                        "bad-yaml", "a second document begins here; only one is allowed.", event
+                    )
         return Yaml(self._result, tuple(self._leaves))
 
     def _scalar(self, event: ScalarEvent) -> None:
@@ -232,7 +236,7 @@ class _Reader:
             self._anchors[frame.anchor] = _Anchored(frame.container, weight, self._depth(), leaves)
         above = self._frames[-1] if self._frames else None
         if above is not None and above.key is None and type(above.container) is dict:
-            # A list or map as a key has no place in JSON: its source stands for it.
+            # JSON has no keys that are lists or maps: we use the key's source text.
             del self._leaves[frame.first_leaf :]
             self._set_key(above, self._text[frame.start : _span(event)[1]].strip(), event)
             return
@@ -242,7 +246,7 @@ class _Reader:
         name: str = getattr(event, "anchor", "")
         anchored = self._anchors.get(name)
         if anchored is None:
-            raise self._unusable("bad-yaml", f"the alias *{name} has no finished anchor above it.", event)
+            raise self._unusable("bad-yaml", f"the alias *{name} has no complete anchor above it.", event)
         frame = self._frames[-1] if self._frames else None
         if frame is not None and frame.key is None and type(frame.container) is dict:
             self._set_key(frame, f"*{name}" if type(anchored.value) is not str else anchored.value, event)
@@ -258,7 +262,7 @@ class _Reader:
 
     def _set_key(self, frame: _Frame, key: str, event: Event) -> None:
         if key in frame.container:
-            raise self._unusable("duplicate-key", f"the key {key!r} stands more than once.", event)
+            raise self._unusable("duplicate-key", f"the key {key!r} is used more than once.", event)
         frame.key = key
         if len(self._frames) == 1:
             self._top_key = key
@@ -289,7 +293,7 @@ def _span(event: Event) -> tuple[int, int]:
 
 
 KEY_CHARS = 100
-"""Longer keys are left to the parser, which refuses simple keys beyond 1,024 characters."""
+"""Longer keys are left to `parse_yaml`, which refuses simple keys of more than 1,024 characters."""
 
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 # An unquoted scalar in block context: no indicator first, no ": ", no " #", nothing that could end it.
@@ -308,7 +312,7 @@ _FLOW_ITEM = re.compile(
 
 
 def parse_plain(text: str) -> Yaml | None:
-    """The same as `parse_yaml` for the shapes above, or None: then ask that."""
+    """Return the same as `parse_yaml` for the simple forms, else None: then call `parse_yaml`."""
     if len(text) > YAML_CHARS:
         return None
     values: dict[str, Any] = {}
@@ -327,7 +331,7 @@ def parse_plain(text: str) -> Yaml | None:
                 return None
             kind = match.lastgroup
             if kind == "plain":
-                # The scalar may be followed by blanks that are not part of it.
+                # Blanks after the scalar are not part of it.
                 value: Any = _plain(key, match["plain"], start + match.start("plain"), 0, leaves)
             elif kind == "quoted":
                 value = _quoted(key, match["quoted"], start + match.start("quoted"), 0, leaves)

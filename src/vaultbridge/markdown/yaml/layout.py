@@ -1,7 +1,7 @@
-"""Where each property stands in the text of its block: key, colon, value, items.
+"""Finds where each property is in the text of its block: key, colon, value, items.
 
-Only places, no meaning: the values are `frontmatter`'s to read. Offsets are those of the whole note. A block
-is laid out only for an edit, and only when the reader has called it valid.
+Gives positions only; `markdown.frontmatter` reads the values. Offsets are those of the whole note. Only edits
+need this, and only of a block that was read without a problem.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SHAPES: Final[dict[tuple[str, bool], Shape]] = {
 
 
 class Item(Struct, frozen=True):
-    """An item of a list. `start` and `end` cover its value as written; `line_start` is where its line begins
-    and `dash` where its `-` stands (block lists only)."""
+    """An item of a list. `start` and `end` cover its value as written; `line_start` is the start of its line
+    and `dash` the offset of its `-` (block lists only)."""
 
     start: int
     end: int
@@ -41,9 +41,9 @@ class Item(Struct, frozen=True):
 
 
 class PropertyEntry(Struct, frozen=True):
-    """One property. `after_colon` is right behind the colon; `start` and `end` cover the value as written,
-    quotes, anchor and tag included, and are equal when it is empty. `next_line` is where the line after the
-    value begins. `column` is the key's indentation."""
+    """One property. `after_colon` is the offset after the colon; `start` and `end` cover the value as
+    written, including quotes, anchor and tag, and are equal if it is empty. `next_line` is where the line
+    after the value begins. `column` is the key's indentation."""
 
     key: str
     key_start: int
@@ -65,9 +65,9 @@ class PropertyEntry(Struct, frozen=True):
 
 
 def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]:
-    """Every property of a valid block, in the order of the text. Raises EditRefused for a form that cannot be
-    edited by line: `{…}` around the whole block, or `? key`."""
-    # PyYAML takes long to import, and only an edit of properties comes here.
+    """Find every property of a valid block, in the order of the text. Raises EditRefused for a form that
+    cannot be edited by line: `{…}` around the whole block, or `? key`."""
+    # PyYAML is slow to import, and only edits of properties need it.
     import yaml
 
     body = replace_surrogates(text[properties.body_start : properties.body_end])
@@ -76,7 +76,7 @@ def find_entries(text: str, properties: Properties) -> tuple[PropertyEntry, ...]
         return ()
     if root.flow_style:
         raise EditRefused(
-            "The properties are written as one {…}.", hint="Write them as lines of 'key: value' first."
+            "The properties are written inside one {…}.", hint="Write them as lines of 'key: value' first."
         )
     return tuple(_entries(text, properties.body_start, root))
 
@@ -104,7 +104,7 @@ def _entry(
     items: tuple[Item, ...] = ()
     line_start = start_of_line(text, span[0])
     if start < after_colon:
-        # An alias: the node stands where its anchor is. It ends with its name.
+        # An alias: the node is where its anchor is. The alias ends with its name.
         start = after_colon + len(text[after_colon:]) - len(text[after_colon:].lstrip(" \t"))
         end = start + len(text[start : end_of_line(text, start)].split(" ")[0])
         shape: Shape = "scalar"
@@ -135,8 +135,8 @@ def _entry(
 
 
 def _content_end(text: str, offset: int, node: Node) -> int:
-    """Where what the node says ends. A block collection's own end mark lies after the comments and blank
-    lines that follow it, a block scalar's after the blank lines."""
+    """Return where a node's content ends. PyYAML's end mark of a block collection is after the comments and
+    blank lines that follow it, that of a block scalar after the blank lines."""
     import yaml
 
     end = int(node.end_mark.index) + offset
@@ -180,7 +180,7 @@ def _items(text: str, offset: int, node: Node) -> list[Item]:
 
 
 def _dash(text: str, at: int) -> int:
-    """Where the next item's `-` stands, past comments and blank lines."""
+    """Return the offset of the next item's `-`, after comments and blank lines."""
     while at < len(text):
         end = end_of_line(text, at)
         bare = text[at:end].lstrip(" \t")

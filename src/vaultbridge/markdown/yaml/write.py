@@ -1,8 +1,8 @@
-"""Values as YAML text that reads back as the same values.
+"""Writes values as YAML text that reads back as the same values.
 
-A string is quoted exactly when it would otherwise be read as something else; `parse_yaml` is the judge of
-that, so the rule cannot drift from the reader's. Strings are quoted with `"` as the app does, or with `'`
-when that spares escapes. Where in a note the text goes is `properties_edit`'s duty.
+A string is quoted exactly when it would otherwise be read as something else; `parse_yaml` decides that, so
+the rule cannot drift from the reader's. Strings are quoted with `"` as in the app, or with `'` where that
+avoids escapes. `markdown.edits.properties` decides where in a note the text goes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.markdown.yaml.core import parse_yaml
 
 VALUE_DEPTH: Final = 16
-"""The deepest nesting of a value that is written: the app's own editor offers one level."""
+"""The deepest nesting of a value that we write: the app's own editor offers one level."""
 
 _WORDS: Final = frozenset(("null", "true", "false"))
 _SURELY_PLAIN: Final = re.compile(r"[^\W\d_][\w-]*(?:[ /][\w-]+)*", re.ASCII)
@@ -27,7 +27,7 @@ _ESCAPED: Final = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def check_value(value: Any, *, depth: int = 0) -> Any:
-    """The value with tuples made lists, if a property can hold it; else InvalidArgument."""
+    """Return the value with tuples turned into lists. Raises InvalidArgument if a property cannot hold it."""
     if depth > VALUE_DEPTH:
         raise InvalidArgument(f"The value is nested deeper than {VALUE_DEPTH} levels.", argument="value")
     if value is None or isinstance(value, str | bool | int | float):
@@ -44,8 +44,8 @@ def check_value(value: Any, *, depth: int = 0) -> Any:
 
 
 def write_flow(value: Any, *, inside: bool = True) -> str:
-    """The value on one line. `inside` says that it stands within `[ ]` or `{ }`, where commas and brackets
-    end a plain string."""
+    """Write the value on one line. `inside` is true within `[ ]` or `{ }`, where commas and brackets end a
+    plain string."""
     match value:
         case str():
             return write_string(value, inside=inside)
@@ -65,7 +65,7 @@ def write_flow(value: Any, *, inside: bool = True) -> str:
 
 
 def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
-    """The string, quoted if need be; `quote` asks for that kind of quotes where they can hold it."""
+    """Write the string, quoted if necessary; `quote` asks for that kind of quotes where they can hold it."""
     if not quote and _reads_plain(text, inside=inside):
         return text
     single = "'" not in text and not _NEVER_SINGLE.search(text)
@@ -79,7 +79,7 @@ def write_string(text: str, *, inside: bool = True, quote: str = "") -> str:
 
 
 def write_key(name: str) -> str:
-    """A key as it stands before its colon."""
+    """Write a key, without its colon."""
     if _SURELY_PLAIN.fullmatch(name):
         return name
     if not _NEVER_PLAIN.search(name) and parse_yaml(f"{name}: x").value == {name: "x"}:
@@ -88,8 +88,8 @@ def write_key(name: str) -> str:
 
 
 def write_block(value: Any, indent: str, *, item_lead: str = "- ") -> list[str]:
-    """The lines, without ends, of a list or map that stands under its key. What nests deeper is written on
-    one line."""
+    """Write a list or map below its key: the lines without their ends. Deeper values are written on one
+    line."""
     if isinstance(value, list):
         return [f"{indent}{item_lead}{write_flow(item, inside=False)}" for item in value]
     return [f"{indent}{write_key(key)}: {write_flow(item, inside=False)}" for key, item in value.items()]
