@@ -11,9 +11,10 @@ import pytest
 
 from support.tools import ToolHarness, open_harness, write_files
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
+from vaultbridge.tools.base.answer import Answer
 from vaultbridge.vault.read import content_hash
+from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import is_local_filesystem
 
 Small = Callable[..., ToolHarness]
 
@@ -164,6 +165,11 @@ def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
     assert "100 bytes" in str(harness.refused(EngineFailure, "read_note", name="A"))
 
 
+def answer_at_once(harness: ToolHarness, tool: str, arguments: dict[str, object]) -> Answer | None:
+    prepared = harness.catalog.prepare(tool, arguments, harness.context)
+    return None if prepared is None else prepared.run_at_once()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -181,19 +187,20 @@ def test_a_note_above_the_scopes_size_is_refused(small: Small) -> None:
         {"path": "F/A.md", "max_chars": 20, "start": 12},
     ],
 )
-def test_what_is_ready_is_what_a_call_gives(tmp_path: Path, arguments: dict[str, object]) -> None:
+def test_what_is_answered_at_once_is_what_a_call_gave_until_the_note_changes(
+    tmp_path: Path, arguments: dict[str, object]
+) -> None:
     write_files(tmp_path, {"vault/F/A.md": NOTE})
     if not is_local_filesystem((tmp_path / "vault").resolve()):
         pytest.skip("nothing is known of this file system")
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
-        ready = harness.catalog.ready("read_note", arguments, harness.context)
+        assert answer_at_once(harness, "read_note", arguments) is None
         answer = harness.call("read_note", **arguments)
-        assert ready in (None, answer)
-        assert harness.catalog.ready("obsidian_read_note", arguments, harness.context) == answer
+        assert answer_at_once(harness, "obsidian_read_note", arguments) == answer
         harness.data("edit_note", name="F/A.md", op="append", content="more")
-        ready = harness.catalog.ready("read_note", arguments, harness.context)
-        assert ready in (None, harness.call("read_note", **arguments))
+        assert answer_at_once(harness, "read_note", arguments) is None
+        harness.call("read_note", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -216,16 +223,16 @@ def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments:
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
         harness.call("read_note", path="A.md")
-        assert harness.catalog.ready(tool, arguments, harness.context) is None
+        assert answer_at_once(harness, tool, arguments) is None
 
 
-def test_a_tool_that_is_switched_off_has_nothing_ready(tmp_path: Path) -> None:
+def test_a_tool_that_is_switched_off_answers_nothing_at_once(tmp_path: Path) -> None:
     write_files(tmp_path, {"vault/A.md": NOTE})
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
         harness.call("read_note", path="A.md")
         harness.catalog.switch("read_note", on=False)
-        assert harness.catalog.ready("read_note", {"path": "A.md"}, harness.context) is None
+        assert answer_at_once(harness, "read_note", {"path": "A.md"}) is None
 
 
 @pytest.mark.parametrize("name", ["A#Two", "[[A#Two]]", "[[A#Two|shown]]", "Folder/A.md#One#Two"])

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.stat_cache`: which file systems answer at once."""
+"""`vaultbridge.vault.read_cache`: which file systems answer at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.vault.stat_cache import is_local_filesystem
+from vaultbridge.vault.read_cache import is_local_filesystem
 
 TABLE = r"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 30 22 0:25 / /home rw shared:7 - btrfs /dev/sda2 rw,subvol=/home

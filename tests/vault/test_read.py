@@ -6,7 +6,6 @@ import os
 import threading
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from vaultbridge.errors import EngineFailure, NoteNotFound
 from vaultbridge.system import FileStat
 from vaultbridge.vault import read
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.read import content_hash, read_file, read_from_memory
+from vaultbridge.vault.read import content_hash, read_file
 from vaultbridge.vault.walk import FileEntry, walk
 
 
@@ -113,65 +112,3 @@ def test_a_file_that_never_holds_still_is_given_up(
     monkeypatch.setattr(read, "_read_all", restless)
     with pytest.raises(EngineFailure, match="keeps changing"):
         read_file(root, vault_path("n.md"))
-
-
-# What is in the system's memory.
-
-
-@pytest.fixture
-def in_memory(folder: Path) -> Path:
-    place = folder / "n.md"
-    place.write_bytes(b"text")
-    if read_from_memory(str(place), largest=10) is None:
-        pytest.skip("the system does not tell what is in memory")
-    return place
-
-
-def test_a_file_in_memory_is_read_as_any_other(root: Root, in_memory: Path) -> None:
-    assert read_from_memory(str(in_memory), largest=4) == read_file(root, vault_path("n.md"))
-    in_memory.write_bytes(b"")
-    assert read_from_memory(str(in_memory), largest=0) == read_file(root, vault_path("n.md"))
-
-
-def test_what_is_too_large_linked_or_no_file_is_left_to_others(in_memory: Path) -> None:
-    assert read_from_memory(str(in_memory), largest=3) is None
-    link = in_memory.with_name("link.md")
-    link.symlink_to(in_memory)
-    pipe = in_memory.with_name("pipe.md")
-    os.mkfifo(pipe)
-    for place in (link, pipe, in_memory.parent, in_memory.with_name("none.md")):
-        assert read_from_memory(str(place), largest=100) is None
-
-
-def test_a_file_that_grows_meanwhile_is_left_to_others(
-    in_memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reading = os.preadv
-
-    def grown(*args: Any) -> int:
-        with in_memory.open("ab") as file:
-            file.write(b"more")
-        return reading(*args)
-
-    monkeypatch.setattr(os, "preadv", grown)
-    assert read_from_memory(str(in_memory), largest=100) is None
-
-
-def test_a_file_that_is_not_in_memory_is_not_waited_for(in_memory: Path) -> None:
-    in_memory.write_bytes(b"x" * 8192)
-    with in_memory.open("rb") as file:
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    found = read_from_memory(str(in_memory), largest=10_000)
-    # A file system that lives in memory has nothing else.
-    assert found is None or found.data == b"x" * 8192
-    assert read_file(Root(in_memory.parent), vault_path("n.md")).data == b"x" * 8192
-    again = read_from_memory(str(in_memory), largest=10_000)
-    assert again is not None and again.data == b"x" * 8192
-
-
-def test_where_the_system_cannot_be_asked_nothing_is_read(
-    in_memory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "RWF_NOWAIT")
-    assert read_from_memory(str(in_memory), largest=10) is None

@@ -2,13 +2,14 @@
 
 It orders the parts: names become paths, scopes are asked, a draft is committed as one transaction and the
 index follows before the caller is answered. Questions to the index are in `engine.queries`; keeping the index
-fresh is `engine.index_sync`. Everything here but `reading_at_hand` blocks: a server calls it from worker
+fresh is `engine.index_sync`. Everything here but `read_again` blocks: a server calls it from worker
 threads, any number at once.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -29,8 +30,7 @@ from vaultbridge.engine.operate import make_draft
 from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
-from vaultbridge.engine.read_cache import ReadCache, Reading
-from vaultbridge.engine.reading import Part, excerpt, needs_structure, parse_file
+from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
 from vaultbridge.engine.redaction import unnamed
 from vaultbridge.engine.vocabulary import op_of, with_paths
 from vaultbridge.errors import (
@@ -41,17 +41,17 @@ from vaultbridge.errors import (
     StaleWrite,
     VaultbridgeError,
 )
-from vaultbridge.limits import KIB, NOTE_READ_BYTES
+from vaultbridge.limits import NOTE_READ_BYTES
 from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.text import decode
 from vaultbridge.vault.absolute import is_absolute, make_vault_relative
 from vaultbridge.vault.cache_folder import CACHE_VARIABLE, CacheUnusable, vault_cache
 from vaultbridge.vault.dates import expand_template
 from vaultbridge.vault.paths import Root, VaultPath, vault_folder, vault_path
-from vaultbridge.vault.read import content_hash, read_from_memory, read_place, retry_while_busy
+from vaultbridge.vault.read import content_hash, read_place, retry_while_busy
+from vaultbridge.vault.read_cache import ReadCache
 from vaultbridge.vault.scope import LinkedScope, Scope
 from vaultbridge.vault.settings import SettingsReader, VaultSettings
-from vaultbridge.vault.stat_cache import StatCache, StrictFileStat
 from vaultbridge.vault.write.steps import affected_paths
 from vaultbridge.vault.write.transaction import Recovered, Transactor
 from vaultbridge.vault.write.trash import Trash
@@ -67,10 +67,6 @@ DRAFT_ATTEMPTS: Final = 5
 """How often a change is drafted anew because a file it needs was saved between our look and our write: each
 time somebody else was quicker, so each time the vault has moved on. A caller that stated the content it saw
 is refused at the second look instead."""
-
-
-AT_ONCE_BYTES: Final = 64 * KIB
-"""The longest note that is read where nothing may take long: a tenth of a millisecond."""
 
 log = logging.getLogger(__name__)
 
@@ -119,8 +115,7 @@ class Engine:
         self._clock = clock
         self._settings = SettingsReader(self.root)
         self._settings_lock = threading.Lock()
-        self._settled = StatCache(self.root, clock=clock)
-        self._readings = ReadCache(self._settled)
+        self._read_cache = ReadCache[Part, Reading](self.root, clock=clock)
         self._changing = threading.RLock()
         self.transactor = Transactor(
             self.root,
@@ -239,41 +234,28 @@ class Engine:
     def read(self, path: VaultPath, part: Part) -> Reading:
         """A part of a text file. Only parsed when the part needs it."""
         # Before the content, so that no change can fall between.
-        stamp = self._settled.stamp(path)
-        return self._reading(path, part, self.read_bytes(path), stamp)
-
-    def _reading(self, path: VaultPath, part: Part, data: bytes, stamp: StrictFileStat | None) -> Reading:
+        before = self._read_cache.stat(path)
+        data = self.read_bytes(path)
         text = decode(data).text
         cut = excerpt(text, parse_file(path, text) if needs_structure(part) else Note(), part)
         reading = Reading(path, content_hash(data), cut.total_lines, cut)
-        if stamp is not None:
-            self._readings.keep(reading, part, stamp)
+        if before is not None:
+            self._read_cache.put(path, part, reading, before, size=sys.getsizeof(cut.text))
         return reading
 
-    def reading_at_hand(self, name: str, part: Part) -> Reading | None:
-        """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if it
-        was read before and is unchanged, or is short and in the system's memory. Waits for no disk and takes
-        little time: a server may ask in its event loop. Raises as `read` does."""
+    def read_again(self, name: str, part: Part) -> Reading | None:
+        """What `find` and `read` would give for a note named by its exact path, with or without `.md`, if
+        this part was read before and the note is unchanged. Never waits: a server may ask in its event loop.
+        Raises as `read` does."""
+        if not self._read_cache.usable:
+            return None
         for path in self._files.spelled(name):
             # The limits may have become narrower since.
-            reading = self._readings.get(path, part, largest=self.scope.max_note_bytes)
-            if reading is not None:
+            reading = self._read_cache.get(path, part, largest=self.scope.max_note_bytes)
+            if reading is not None or self.root.is_stored_as(path):
+                # The name means this path, read before or not.
                 return reading
-            stamp = self._settled.stamp(path)
-            if stamp is not None:
-                return self._read_at_once(path, part, stamp)
-            if self.root.is_stored_as(path):
-                # The name means this, and it has to be read as any other.
-                return None
         return None
-
-    def _read_at_once(self, path: VaultPath, part: Part, stamp: StrictFileStat) -> Reading | None:
-        if needs_structure(part) or not path.endswith(".md"):
-            return None
-        # Such a path has no link in it, so it is its own place.
-        place = f"{self.root.folder}/{path}"
-        content = read_from_memory(place, largest=min(AT_ONCE_BYTES, self.scope.max_note_bytes))
-        return None if content is None else self._reading(path, part, content.data, stamp)
 
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: hidden notes and large ones too, since links in them follow a rename."""

@@ -1,8 +1,6 @@
-"""The part of a note that somebody asked for, cut to a size they can take.
+"""The part of a note that a caller asked for, cut to a size it can take; and which parser reads which file.
 
 Pure: text in, an excerpt out. Which note, and whether it may be read, is decided before.
-
-Which parser reads which file.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from vaultbridge.markdown.model import Note
 from vaultbridge.markdown.positions import Positions
 from vaultbridge.markdown.sections import find_block, find_section, outline
 from vaultbridge.markdown.text import replace_surrogates
+from vaultbridge.vault.paths import VaultPath
 
 
 def parse_file(path: str, text: str) -> Note:
@@ -67,6 +66,15 @@ class Excerpt(Struct, frozen=True, gc=False):
     last_line: int
     total_lines: int
     next_start: int | None = None
+
+
+class Reading(Struct, frozen=True, gc=False):
+    """A part of a file. `lines` is how many the whole file has, as a reader counts them."""
+
+    path: VaultPath
+    hash: str
+    lines: int
+    excerpt: Excerpt
 
 
 def needs_structure(part: Part) -> bool:

@@ -18,8 +18,7 @@ from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, N
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.read_cache import Reading
-    from vaultbridge.engine.reading import Part
+    from vaultbridge.engine.reading import Part, Reading
     from vaultbridge.vault.paths import VaultPath
 
 NOTES_AT_ONCE: Final = 50
@@ -149,11 +148,12 @@ def _meant(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, Par
     return path, replace(part, heading=named.heading, block=named.block)
 
 
-def ready(context: VaultContext, arguments: ReadNote) -> Answer | None:
-    """What `run` would answer, when a note named by its path has been read before and has not changed."""
+def run_at_once(context: VaultContext, arguments: ReadNote) -> Answer | None:
+    """What `run` would answer, if this part of one note, named by its path, was read before and is
+    unchanged."""
     if not arguments.name or arguments.names or arguments.raw:
         return None
-    reading = context.engine.reading_at_hand(arguments.name, _part(arguments))
+    reading = context.engine.read_again(arguments.name, _part(arguments))
     return None if reading is None else answer_text(_shown(reading))
 
 
@@ -208,7 +208,7 @@ READ_NOTE = Tool(
     ),
     arguments=ReadNote,
     run=run,
-    ready=ready,
+    run_at_once=run_at_once,
     group="notes",
     core=True,
     note="name",

@@ -144,37 +144,6 @@ def read_place(
         raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
 
 
-def read_from_memory(place: str, *, largest: int) -> FileContent | None:
-    """The whole of an ordinary file of at most `largest` bytes, if the system has it in its memory; None for
-    anything else, and where the system cannot be asked so. Does not wait for a disk's content."""
-    flag = getattr(os, "RWF_NOWAIT", 0)
-    if not flag:
-        return None
-    try:
-        handle = open_file(place, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        before = os.fstat(handle)
-        if not stat.S_ISREG(before.st_mode) or before.st_size > largest:
-            return None
-        if before.st_size and not before.st_blocks:
-            # Perhaps a placeholder, which takes a closer look.
-            return None
-        # One byte more than there should be, so that a file that grew is noticed.
-        room = bytearray(before.st_size + 1)
-        count = os.preadv(handle, [room], 0, flag)
-        signature = FileStat.of(before)
-        if count != before.st_size or FileStat.of(os.fstat(handle)) != signature:
-            return None
-        return FileContent(bytes(room[:count]), signature, stat.S_IMODE(before.st_mode))
-    except OSError:
-        # Not in memory (EAGAIN), or a file system that cannot tell.
-        return None
-    finally:
-        os.close(handle)
-
-
 def not_downloaded_error(path: str) -> EngineFailure:
     return EngineFailure(
         f"{path} is not downloaded yet: its content lies with the cloud service.",

@@ -24,8 +24,8 @@ from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ForeignTool, ToolContext
 from vaultbridge.tools.standard import standard_catalog
+from vaultbridge.vault.read_cache import is_local_filesystem
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import is_local_filesystem
 from vaultbridge.vault.write.trash import Trash
 
 TOOLS_BYTES = 16_000

@@ -43,6 +43,27 @@ MAX_LISTINGS: Final = 32
 """Listings kept ready, one for each way to look at the tools: connections differ in little."""
 
 
+class PreparedCall(Struct, frozen=True):
+    """A call of a tool that only reads, with its arguments converted."""
+
+    tool: Tool
+    context: ToolContext
+    vault: str
+    arguments: Struct
+
+    def run_at_once(self) -> Answer | None:
+        """What `run` would give, if that takes no waiting; None otherwise, also when it would fail."""
+        assert self.tool.run_at_once is not None
+        try:
+            return self.tool.run_at_once(self.context.for_vault(self.vault), self.arguments)
+        except VaultbridgeError:
+            return None
+
+    def run(self, context: ToolContext) -> Answer:
+        """`context` is the one of this call, which knows who asks."""
+        return self.tool.run(context.for_vault(self.vault), self.arguments)
+
+
 class Catalog:
     """Any thread may use it. `call` blocks as long as the tool does."""
 
@@ -194,17 +215,17 @@ class Catalog:
             raise
         return tool.run(context.for_vault(vault), filled)
 
-    def ready(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer | None:
-        """What `call` would give, if that takes no waiting; None for everything else, errors too. The vaults
-        must be open already."""
+    def prepare(self, name: str, arguments: dict[str, Any], context: ToolContext) -> PreparedCall | None:
+        """A call that may be answered at once, with its arguments converted; None for any other, also for one
+        that will fail. The vaults must be open already."""
         tool = self._find_callable(name, context)
-        if not isinstance(tool, Tool) or tool.ready is None or names_machine_folder(arguments):
+        if not isinstance(tool, Tool) or tool.run_at_once is None or names_machine_folder(arguments):
             return None
         try:
             vault, filled = _convert_arguments(tool, arguments, context)
-            return tool.ready(context.for_vault(vault), filled)
         except VaultbridgeError:
             return None
+        return PreparedCall(tool, context, vault, filled)
 
     def _find_callable(self, name: str, context: ToolContext) -> AnyTool | None:
         tool = self.get(name)

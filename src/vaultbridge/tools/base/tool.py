@@ -131,9 +131,9 @@ class Tool(Struct, frozen=True, kw_only=True):
     """A tool of ours. `name` is bare; a dialect may prefix it. `arguments` is a frozen Struct: its fields are
     the arguments, and `run` gets it filled in. `title` is for people, where it says more than the name.
 
-    `note` is the argument that names a note or file: `path` is taken as another word for it. `ready` gives
-    what `run` would, if it can do so without ever waiting for anything, and else None: a server asks it in
-    its event loop."""
+    `note` is the argument that names a note or file: `path` is taken as another word for it. `run_at_once`
+    gives what `run` would, if it can do so without ever waiting for anything, and else None: a server calls
+    it in its event loop."""
 
     name: str
     description: str
@@ -141,7 +141,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     run: Callable[[VaultContext, Any], Answer]
     group: str
     title: str = ""
-    ready: Callable[[VaultContext, Any], Answer | None] | None = None
+    run_at_once: Callable[[VaultContext, Any], Answer | None] | None = None
     effect: Effect = "reads"
     idempotent: bool = False
     core: bool = False

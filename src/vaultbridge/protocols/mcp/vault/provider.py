@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.vault.prompts import Prompts
     from vaultbridge.tools.base.answer import Answer
     from vaultbridge.tools.base.answer import Content as AnswerPart
-    from vaultbridge.tools.base.catalog import Catalog
+    from vaultbridge.tools.base.catalog import Catalog, PreparedCall
     from vaultbridge.tools.base.tool import Profile, ToolContext
 
 
@@ -195,9 +195,10 @@ class VaultProvider:
         return self._shown
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
-        answer = self._ready(name, arguments)
+        prepared = self._prepare(name, arguments)
+        answer = None if prepared is None else prepared.run_at_once()
         if answer is None:
-            answer = await self._called(name, arguments, context)
+            answer = await self._called(name, arguments, context, prepared)
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
@@ -209,20 +210,24 @@ class VaultProvider:
             return False
         return (await self._load()).catalog.changes(name)
 
-    def _ready(self, name: str, arguments: dict[str, Any]) -> Answer | None:
-        """An answer that takes no waiting: a thread would take longer than the answer itself."""
+    def _prepare(self, name: str, arguments: dict[str, Any]) -> PreparedCall | None:
+        """A call that may take no waiting: then a thread would take longer than the answer itself."""
         loaded = self._loaded
         if loaded is None or not self._engines.all_open:
             return None
-        return loaded.catalog.ready(name, arguments, loaded.shop)
+        return loaded.catalog.prepare(name, arguments, loaded.shop)
 
-    async def _called(self, name: str, arguments: dict[str, Any], context: Context) -> Answer:
+    async def _called(
+        self, name: str, arguments: dict[str, Any], context: Context, prepared: PreparedCall | None
+    ) -> Answer:
         progress = ProgressRelay(context, self._loop)
         actor = context.client_name or "mcp"
 
         def call() -> Answer:
             loaded = self._load_now()
             shop = replace(loaded.shop, actor=actor, progress=progress)
+            if prepared is not None:
+                return prepared.run(shop)
             return loaded.catalog.call(name, arguments, shop)
 
         kind = self._kind(name, arguments)

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.stat_cache`: whether a file is unchanged, judged by its stat alone."""
+"""`vaultbridge.vault.read_cache`: whether a file is unchanged, judged by its stat alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, vault_path
-from vaultbridge.vault.stat_cache import StatCache, StrictFileStat, is_local_filesystem
+from vaultbridge.vault.read_cache import ReadCache, StrictFileStat, is_local_filesystem
 
 NOTE = vault_path("Folder/n.md")
 
@@ -30,11 +30,11 @@ def later() -> float:
     return time.time() + RACY_NS / 1e9 + 1
 
 
-def stamped(root: Root) -> tuple[StatCache, StrictFileStat]:
-    files = StatCache(root, clock=later)
-    stamp = files.stamp(NOTE)
+def stamped(root: Root) -> tuple[ReadCache[str, str], StrictFileStat]:
+    files = ReadCache[str, str](root, clock=later)
+    stamp = files.stat(NOTE)
     assert stamp is not None
-    assert files.unchanged(NOTE, stamp)
+    assert files.is_unchanged(NOTE, stamp)
     return files, stamp
 
 
@@ -47,19 +47,19 @@ def past_the_tick(place: Path, change: Callable[[], object]) -> None:
 
 
 def test_a_file_that_changed_just_now_gets_no_stamp(root: Root, place: Path) -> None:
-    assert StatCache(root, clock=lambda: place.stat().st_ctime).stamp(NOTE) is None
-    assert StatCache(root, clock=lambda: place.stat().st_ctime + RACY_NS / 2e9).stamp(NOTE) is None
+    assert ReadCache[str, str](root, clock=lambda: place.stat().st_ctime).stat(NOTE) is None
+    assert ReadCache[str, str](root, clock=lambda: place.stat().st_ctime + RACY_NS / 2e9).stat(NOTE) is None
 
 
 def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
     os.utime(place, (later() + 3600, later() + 3600))
-    assert StatCache(root, clock=later).stamp(NOTE) is None
+    assert ReadCache[str, str](root, clock=later).stat(NOTE) is None
 
 
 def test_the_same_length_written_in_place_shows(root: Root, place: Path) -> None:
     files, stamp = stamped(root)
     past_the_tick(place, lambda: place.write_bytes(b"other"))
-    assert not files.unchanged(NOTE, stamp)
+    assert not files.is_unchanged(NOTE, stamp)
 
 
 def test_a_time_that_was_set_back_shows(root: Root, place: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_time_that_was_set_back_shows(root: Root, place: Path) -> None:
 
     past_the_tick(place, change)
     assert place.stat().st_mtime_ns == times.st_mtime_ns
-    assert not files.unchanged(NOTE, stamp)
+    assert not files.is_unchanged(NOTE, stamp)
 
 
 def test_a_replaced_a_removed_and_a_restored_file_show(root: Root, place: Path) -> None:
@@ -80,10 +80,10 @@ def test_a_replaced_a_removed_and_a_restored_file_show(root: Root, place: Path) 
     beside = place.with_name("new")
     beside.write_bytes(b"first")
     beside.replace(place)
-    assert not files.unchanged(NOTE, stamp)
+    assert not files.is_unchanged(NOTE, stamp)
     place.unlink()
-    assert not files.unchanged(NOTE, stamp)
-    assert files.stamp(NOTE) is None
+    assert not files.is_unchanged(NOTE, stamp)
+    assert files.stat(NOTE) is None
 
 
 @pytest.mark.parametrize("part", ["Folder", "Folder/n.md"])
@@ -93,11 +93,11 @@ def test_a_link_in_place_of_the_file_or_its_folder_shows(root: Root, place: Path
     moved = root.folder / "elsewhere"
     (root.folder / part).rename(moved)
     (root.folder / part).symlink_to(moved)
-    assert not files.unchanged(NOTE, stamp)
-    assert files.stamp(NOTE) is None
+    assert not files.is_unchanged(NOTE, stamp)
+    assert files.stat(NOTE) is None
 
 
 def test_a_folder_and_another_spelling_get_no_stamp(root: Root, place: Path) -> None:
-    files = StatCache(root, clock=later)
-    assert files.stamp(vault_path("Folder")) is None
-    assert files.stamp(vault_path("folder/N.md")) is None
+    files = ReadCache[str, str](root, clock=later)
+    assert files.stat(vault_path("Folder")) is None
+    assert files.stat(vault_path("folder/N.md")) is None

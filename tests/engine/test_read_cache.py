@@ -1,8 +1,7 @@
-"""Readings that are kept: always what stands on the disk, never more than their room."""
+"""Readings in the cache: always what stands on the disk, never more than their room."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,23 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.engine import AT_ONCE_BYTES
-from vaultbridge.engine.read_cache import ENTRY_BYTES, ReadCache, Reading
-from vaultbridge.engine.reading import WHOLE, Excerpt, Part
+from vaultbridge.engine.reading import WHOLE, Excerpt, Part, Reading
 from vaultbridge.errors import EditRefused, NoteNotFound, PermissionDenied
 from vaultbridge.limits import MIB
 from vaultbridge.server.servers import LiveScope
 from vaultbridge.system import RACY_NS
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
-from vaultbridge.vault.read import read_from_memory
+from vaultbridge.vault.read_cache import ENTRY_BYTES, ReadCache, is_local_filesystem
 from vaultbridge.vault.scope import Scope
-from vaultbridge.vault.stat_cache import StatCache, is_local_filesystem
 from vaultbridge.vault.write.trash import Trash
 
 A = vault_path("A.md")
 
 BODY = Part(properties=False)
-"""A part that has to be looked for in the note: such a one is never read at once."""
 
 
 def later() -> float:
@@ -55,72 +50,40 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
         yield engine
 
 
-def test_a_reading_is_at_hand_until_the_file_changes(engine: Engine) -> None:
+def test_a_reading_is_given_again_until_the_file_changes(engine: Engine) -> None:
     place = engine.root.folder / A
     place.write_text("one\n", "utf-8")
-    assert engine.reading_at_hand("A.md", BODY) is None
+    assert engine.read_again("A.md", BODY) is None
     reading = engine.read(A, BODY)
-    assert engine.reading_at_hand("A.md", BODY) is reading
-    assert engine.reading_at_hand("/A.md", BODY) is reading
-    assert engine.reading_at_hand("A.md", Part(properties=False, max_chars=2)) is None
+    assert engine.read_again("A.md", BODY) is reading
+    assert engine.read_again("/A.md", BODY) is reading
+    assert engine.read_again("A.md", Part(properties=False, max_chars=2)) is None
     place.write_text("one and more\n", "utf-8")
-    assert engine.reading_at_hand("A.md", BODY) is None
+    assert engine.read_again("A.md", BODY) is None
     assert engine.read(A, BODY).excerpt.text == "one and more\n"
 
 
-def test_a_short_note_in_memory_is_read_at_once(engine: Engine) -> None:
-    """As `read` would: the page cache holds what was written just now."""
-    place = engine.root.folder / A
-    for text in ("", "one\n", "zwei\r\n", "x" * AT_ONCE_BYTES):
-        place.write_bytes(text.encode())
-        if read_from_memory(str(place), largest=AT_ONCE_BYTES) is None:
-            pytest.skip("the system does not tell what is in memory")
-        reading = engine.reading_at_hand("A", WHOLE)
-        assert reading == engine.read(A, WHOLE)
-        assert reading is not None and reading.excerpt.text == text[: WHOLE.max_chars]
-
-
-def test_what_may_take_long_is_not_read_at_once(engine: Engine) -> None:
-    folder = engine.root.folder
-    (folder / A).write_text("x" * (AT_ONCE_BYTES + 1), "utf-8")
-    (folder / "B.md").write_text("# Heading\n", "utf-8")
-    (folder / "C.canvas").write_text("{}", "utf-8")
-    (folder / "D.md").mkdir()
-    os.mkfifo(folder / "E.md")
-    assert engine.reading_at_hand("A.md", WHOLE) is None
-    assert engine.reading_at_hand("B.md", Part(heading="Heading")) is None
-    assert engine.reading_at_hand("C.canvas", WHOLE) is None
-    assert engine.reading_at_hand("D.md", WHOLE) is None
-    assert engine.reading_at_hand("E.md", WHOLE) is None
-
-
-def test_a_note_above_the_scopes_size_is_not_read_at_once(tmp_path: Path) -> None:
-    with engine_on(tmp_path, Scope(max_note_bytes=3)) as engine:
-        (engine.root.folder / A).write_text("text", "utf-8")
-        assert engine.reading_at_hand("A.md", WHOLE) is None
-
-
 @pytest.mark.parametrize("name", ["a.md", "a", "../A.md", "", "A.md\0", "Alias", "B"])
-def test_only_an_exact_path_is_answered_from_memory(engine: Engine, name: str) -> None:
+def test_only_an_exact_path_is_answered_from_the_cache(engine: Engine, name: str) -> None:
     """Which note any other name means may change without this one changing."""
     (engine.root.folder / A).write_text("---\naliases: Alias\n---\n", "utf-8")
     (engine.root.folder / "F").mkdir()
     (engine.root.folder / "F/B.md").write_text("b", "utf-8")
     engine.read(A, WHOLE)
     engine.read(vault_path("F/B.md"), WHOLE)
-    assert engine.reading_at_hand(name, WHOLE) is None
+    assert engine.read_again(name, WHOLE) is None
 
 
 def test_the_ending_of_a_note_may_be_left_out_as_long_as_the_name_means_it(engine: Engine) -> None:
     (engine.root.folder / A).write_text("note", "utf-8")
     reading = engine.read(A, WHOLE)
-    assert engine.reading_at_hand("A", WHOLE) is reading
+    assert engine.read_again("A", WHOLE) is reading
     (engine.root.folder / "A").write_text("a file without an ending", "utf-8")
-    assert engine.reading_at_hand("A", WHOLE) is None
+    assert engine.read_again("A", WHOLE) is None
     assert engine.find("A") == "A"
 
 
-def test_what_a_scope_hides_is_never_kept(tmp_path: Path) -> None:
+def test_what_a_scope_hides_is_never_cached(tmp_path: Path) -> None:
     with engine_on(tmp_path, Scope(deny=("Private",))) as engine:
         (engine.root.folder / "Private").mkdir()
         (engine.root.folder / "Private/S.md").write_text("secret", "utf-8")
@@ -128,7 +91,7 @@ def test_what_a_scope_hides_is_never_kept(tmp_path: Path) -> None:
         for path in ("Private/S.md", "L.md"):
             with pytest.raises(NoteNotFound):
                 engine.read(vault_path(path), WHOLE)
-            assert engine.reading_at_hand(path, WHOLE) is None
+            assert engine.read_again(path, WHOLE) is None
 
 
 def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
@@ -138,9 +101,9 @@ def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
         for narrower in (Scope(deny=("A",)), Scope(max_note_bytes=5)):
             scope.become()
             engine.read(A, WHOLE)
-            assert engine.reading_at_hand("A.md", WHOLE) is not None
+            assert engine.read_again("A.md", WHOLE) is not None
             scope.become(narrower)
-            assert engine.reading_at_hand("A.md", WHOLE) is None
+            assert engine.read_again("A.md", WHOLE) is None
 
 
 def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
@@ -149,21 +112,21 @@ def test_a_link_is_looked_at_each_time(tmp_path: Path, engine: Engine) -> None:
     link = engine.root.folder / "L.md"
     link.symlink_to("A.md")
     assert engine.read(vault_path("L.md"), WHOLE).excerpt.text == "inside"
-    assert engine.reading_at_hand("L.md", WHOLE) is None
+    assert engine.read_again("L.md", WHOLE) is None
     (tmp_path / "outside.md").write_text("outside", "utf-8")
     (engine.root.folder / A).unlink()
     (engine.root.folder / A).symlink_to(tmp_path / "outside.md")
-    assert engine.reading_at_hand("A.md", WHOLE) is None
+    assert engine.read_again("A.md", WHOLE) is None
     with pytest.raises(PermissionDenied):
         engine.read(A, WHOLE)
 
 
-def test_a_failed_reading_keeps_nothing(engine: Engine) -> None:
+def test_a_failed_reading_leaves_nothing_in_the_cache(engine: Engine) -> None:
     (engine.root.folder / A).write_text("text", "utf-8")
     for _ in range(2):
         with pytest.raises(EditRefused, match="heading"):
             engine.read(A, Part(heading="None"))
-        assert engine.reading_at_hand("A.md", Part(heading="None")) is None
+        assert engine.read_again("A.md", Part(heading="None")) is None
 
 
 @settings(max_examples=60, deadline=None)
@@ -176,10 +139,10 @@ def test_a_failed_reading_keeps_nothing(engine: Engine) -> None:
         max_size=20,
     )
 )
-def test_whatever_happens_to_the_files_memory_says_what_the_disk_says(
+def test_whatever_happens_to_the_files_the_cache_says_what_the_disk_says(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, str]]
 ) -> None:
-    with engine_on(tmp_path_factory.mktemp("kept")) as engine:
+    with engine_on(tmp_path_factory.mktemp("cache")) as engine:
         folder = engine.root.folder
         (folder / "F").mkdir()
         for number, (act, path) in enumerate(acts):
@@ -201,12 +164,12 @@ def test_whatever_happens_to_the_files_memory_says_what_the_disk_says(
                 with place.open("a", encoding="utf-8") as file:
                     file.write(text)
             on_disk = place.read_text("utf-8") if place.exists() else None
-            if (reading := engine.reading_at_hand(path, WHOLE)) is not None:
+            if (reading := engine.read_again(path, WHOLE)) is not None:
                 assert reading.excerpt.text == on_disk
             if act == "read" and on_disk is not None:
                 read = engine.read(vault_path(path), WHOLE)
                 assert read.excerpt.text == on_disk
-                assert engine.reading_at_hand(path, WHOLE) is read
+                assert engine.read_again(path, WHOLE) is read
 
 
 def reading_of(path: VaultPath, chars: int) -> Reading:
@@ -216,26 +179,25 @@ def reading_of(path: VaultPath, chars: int) -> Reading:
 def test_the_room_is_bounded_and_the_one_used_longest_ago_goes_first(tmp_path: Path) -> None:
     if not is_local_filesystem(tmp_path.resolve()):
         pytest.skip("nothing is known of this file system")
-    files = StatCache(Root(tmp_path), clock=later)
-    kept = ReadCache(files, most_bytes=3 * (ENTRY_BYTES + 400))
+    cache = ReadCache[Part, Reading](Root(tmp_path), clock=later, most_bytes=3 * (ENTRY_BYTES + 400))
     paths = [vault_path(f"{number}.md") for number in range(4)]
     for path in paths:
         (tmp_path / path).write_text("x", "utf-8")
 
     def keep(path: VaultPath, chars: int = 300) -> None:
-        stamp = files.stamp(path)
-        assert stamp is not None
-        kept.keep(reading_of(path, chars), WHOLE, stamp)
+        before = cache.stat(path)
+        assert before is not None
+        cache.put(path, WHOLE, reading_of(path, chars), before, size=chars + 50)
 
     for path in paths[:3]:
         keep(path)
-    assert kept.get(paths[0], WHOLE, largest=MIB) is not None
+    assert cache.get(paths[0], WHOLE, largest=MIB) is not None
     keep(paths[3])
-    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
+    assert [cache.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
     keep(paths[3], chars=10_000)
-    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
+    assert [cache.get(path, WHOLE, largest=MIB) is not None for path in paths] == [True, False, True, True]
     # A changed one gives its room back.
     (tmp_path / paths[0]).write_text("xy", "utf-8")
-    assert kept.get(paths[0], WHOLE, largest=MIB) is None
+    assert cache.get(paths[0], WHOLE, largest=MIB) is None
     keep(paths[1])
-    assert [kept.get(path, WHOLE, largest=MIB) is not None for path in paths] == [False, True, True, True]
+    assert [cache.get(path, WHOLE, largest=MIB) is not None for path in paths] == [False, True, True, True]
