@@ -32,14 +32,14 @@ import sys
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.values import Text, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.values import TextContent, ToolInfo, ToolResult
 from vaultbridge.protocols.mcp.stdio import serve_stdio
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 class Echo(EmptyProvider):
     async def list_tools(self):
         return [ToolInfo(name="echo", description="Echo", input_schema=SCHEMA)]
     async def call_tool(self, name, arguments, context):
-        return ToolResult((Text(text=arguments["text"]),))
+        return ToolResult((TextContent(text=arguments["text"]),))
 async def make():
     return Echo()
 server = McpServer(Offer(), make)

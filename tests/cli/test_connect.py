@@ -37,7 +37,10 @@ def test_the_written_command_starts_a_server_on_the_vault(home: Path, vault: Pat
     assert "knows my-cafe" in capsys.readouterr().out
     entry = json.loads((home / ".mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
     called = subprocess.run(
-        [sys.executable, "-m", "vaultbridge", "call", "my-cafe", "obsidian_read_note", '{"path": "A.md"}'],
+        [
+            sys.executable, "-m", "vaultbridge", "call", "--trust", "my-cafe",
+            "obsidian_read_note", '{"path": "A.md"}',
+        ],  # fmt: skip
         capture_output=True,
         text=True,
         timeout=60,

@@ -126,7 +126,8 @@ async def test_several_vaults_are_told_apart(serving: Serving) -> None:
         there = await served.call("read_note", path="Only here.md", vault="Work")
         assert there["success"] is False
         schema = (await served.tools())["tools"][0]["inputSchema"]
-        assert schema["properties"]["vault"] == {"enum": ["Notes", "Work", "Work 2"]}
+        vault = schema["properties"]["vault"]
+        assert (vault["type"], vault["enum"]) == ("string", ["Notes", "Work", "Work 2"])
 
 
 async def test_a_vault_that_is_not_there_ends_the_start(serving: Serving, tmp_path: Path) -> None:
@@ -149,7 +150,9 @@ async def test_a_token_opens_what_it_was_made_for_and_nothing_after_it_was_revok
             json={"arguments": {"name": "X"}},
             headers=bearer,
         ) as response:
-            assert response.status == 404
+            refused = await response.json()
+        assert refused["isError"] is True
+        assert "read-only" in refused["content"][0]["text"]
         assert not (served.vault / "X.md").exists()
         assert "Hello" in await served.read("Hello.md", bearer)
         assert "secret" not in await served.read("Private/Diary.md", bearer)

@@ -31,14 +31,14 @@ BOUND = 90.0
 BUILDER = """
 import sys
 from pathlib import Path
-from vaultbridge.index import sync
-from vaultbridge.engine.index_sync import Keeper
+from vaultbridge.index.sync import sync
+from vaultbridge.engine.index_sync import IndexLeader
 from vaultbridge.index.store.database import Index
 from vaultbridge.vault.paths import Root
 
 vault, cache = map(Path, sys.argv[1:])
 sync.BATCH_FILES = 100
-keeper = Keeper(cache)
+keeper = IndexLeader(cache)
 assert keeper.claim()
 
 def told(done, total):

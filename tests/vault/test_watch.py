@@ -234,8 +234,8 @@ def test_a_process_that_was_stopped_asks_for_a_rescan(root: Root, folder: Path) 
     program = (
         "import sys\n"
         "from vaultbridge.vault.paths import Root\n"
-        "from vaultbridge.vault.watch import Watcher\n"
-        "Watcher(Root(sys.argv[1]), lambda event: print(event, flush=True)).start()\n"
+        "from vaultbridge.vault.watch import VaultWatcher\n"
+        "VaultWatcher(Root(sys.argv[1]), lambda event: print(event, flush=True)).start()\n"
         "sys.stdin.read()\n"
     )
     with subprocess.Popen(
