@@ -160,7 +160,7 @@ from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync.sync import Synchroniser
 from vaultbridge.index.query.search import search
 from vaultbridge.index.graph import LinkGraph
-from vaultbridge.index.names import Names
+from vaultbridge.index.names import NameLookup
 from vaultbridge.index import listing
 from vaultbridge.vault.paths import Root, VaultPath
 index = Index.open(Path(sys.argv[2]))
@@ -169,7 +169,7 @@ for query in ("window", "zyzzyvaphone", "the", "tag:#project", "[status:active]"
     search(index, query)
 graph = LinkGraph(index)
 graph.backlinks(VaultPath("Hub.md")); graph.unresolved(); graph.orphans()
-Names(index).find("no such note"); listing.tags(index); listing.tasks(index); index.table()
+NameLookup(index).find("no such note"); listing.tags(index); listing.tasks(index); index.table()
 for line in open("/proc/self/status"):
     if line.startswith("VmRSS"):
         print(int(line.split()[1]) / 1024)

@@ -36,11 +36,9 @@ def test_the_written_command_starts_a_server_on_the_vault(home: Path, vault: Pat
     assert main(["claude-code", str(vault), "--", "--read-only"]) == 0
     assert "knows my-cafe" in capsys.readouterr().out
     entry = json.loads((home / ".mcp.json").read_text("utf-8"))["mcpServers"]["my-cafe"]
+    call = [sys.executable, "-m", "vaultbridge", "call"]
     called = subprocess.run(
-        [
-            sys.executable, "-m", "vaultbridge", "call", "--trust", "my-cafe",
-            "obsidian_read_note", '{"path": "A.md"}',
-        ],  # fmt: skip
+        [*call, "--trust", "my-cafe", "obsidian_read_note", '{"path": "A.md"}'],
         capture_output=True,
         text=True,
         timeout=60,
