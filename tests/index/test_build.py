@@ -1,4 +1,4 @@
-"""Parsing in other processes gives what parsing here gives, also when a process dies."""
+"""Parsing in child processes gives the same rows as parsing here, even when a child dies."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_children_give_the_same_rows_as_this_process(root: Root, monkeypatch: py
     assert words_there == words_here >= {"word17", "tag", "title"}
 
 
-def test_a_child_that_dies_costs_a_warning_and_no_note(
+def test_a_child_that_dies_causes_a_warning_and_loses_no_note(
     root: Root, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(build, "CHUNK_FILES", 7)
@@ -72,7 +72,7 @@ def test_stopping_early_ends_the_children(root: Root, monkeypatch: pytest.Monkey
     assert all(child.poll() is not None for child in children)  # type: ignore[attr-defined]
 
 
-def test_long_messages_both_ways_do_not_make_the_two_sides_wait_for_each_other(tmp_path: Path) -> None:
+def test_long_messages_in_both_directions_do_not_deadlock(tmp_path: Path) -> None:
     """Far more than a pipe holds, in both directions at once."""
     folder = tmp_path / ("d" * 200) / ("e" * 200)
     folder.mkdir(parents=True)
@@ -85,7 +85,7 @@ def test_long_messages_both_ways_do_not_make_the_two_sides_wait_for_each_other(t
     assert sum(len(chunk.results) for chunk in results) == 300
 
 
-def test_a_file_that_vanished_is_told_as_gone(root: Root) -> None:
+def test_a_file_that_vanished_is_reported_as_gone(root: Root) -> None:
     (chunk,) = parse_files(root, [FileJob(1, "missing.md", "note", 1)])
     assert chunk.results == [FileResult(1, "missing.md", None, None, gone=True)]
 

@@ -1,4 +1,4 @@
-"""What a look at the disk means, given what the index has."""
+"""Comparing a scan of the disk with the rows of the index."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def seen(*entries: FileEntry, unreadable: str | None = None) -> Snapshot:
     return Snapshot({one.path: one for one in entries}, places)
 
 
-def test_the_same_stamp_means_no_change() -> None:
+def test_a_file_with_the_same_stat_is_unchanged() -> None:
     assert not compare([row("a.md")], seen(entry("a.md")))
 
 
 @pytest.mark.parametrize(
     "now", [entry("a.md", mtime=2), entry("a.md", size=11), entry("a.md", ino=6), entry("a.md", mtime=0)]
 )
-def test_any_other_stamp_means_reading(now: FileEntry) -> None:
+def test_a_file_with_another_stat_is_read(now: FileEntry) -> None:
     difference = compare([row("a.md")], seen(now))
     assert difference.changed == [(row("a.md"), now)]
 
 
-def test_young_and_unread_files_are_read_whatever_their_stamp() -> None:
+def test_untrusted_and_pending_files_are_read_whatever_their_stat() -> None:
     young, unread = row("a.md", trusted=0), row("b.md", state=PENDING)
     difference = compare([young, unread], seen(entry("a.md"), entry("b.md")))
     assert [one.path for one, _ in difference.changed] == ["a.md", "b.md"]
@@ -66,7 +66,7 @@ def test_new_files_get_ids_in_the_order_of_their_paths() -> None:
     assert [(job.id, job.path) for job in difference.jobs(7)] == [(7, "a.md"), (8, "b.md")]
 
 
-def test_one_path_looks_as_in_a_look_at_everything(tmp_path: Path) -> None:
+def test_scanning_one_path_finds_what_scanning_the_vault_finds_there(tmp_path: Path) -> None:
     (tmp_path / "A").mkdir()
     (tmp_path / "A" / "n.md").write_text("x")
     (tmp_path / "link.md").symlink_to(tmp_path / "A" / "n.md")

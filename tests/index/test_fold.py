@@ -1,4 +1,4 @@
-"""Folding is our choice of what a search takes for equal; the scripts are those the engine promises."""
+"""Folding is our choice of what a search treats as equal, for the scripts that we promise to support."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_case_accents_width_and_invisible_characters_are_folded_away(written: st
 
 
 @pytest.mark.parametrize("text", ["が", "한국어", "हिन्दी", "ภาษา", "北京"])
-def test_marks_that_make_another_letter_stay(text: str) -> None:
+def test_marks_that_make_a_different_letter_stay(text: str) -> None:
     assert fold_text(text) == unicodedata.normalize("NFKC", text)
 
 
@@ -55,13 +55,13 @@ def test_decomposed_kana_and_hangul_are_composed() -> None:
         ("東京、大阪。", ["東", "京", "大", "阪"]),
     ],
 )
-def test_words_stand_apart_where_the_script_writes_no_spaces(text: str, expected: list[str]) -> None:
+def test_words_are_separated_in_scripts_without_spaces(text: str, expected: list[str]) -> None:
     assert split_words(text) == expected
 
 
 @given(st.text(max_size=40), st.text(max_size=8))
 def test_what_occurs_in_folded_text_without_separators_lies_within_words(text: str, part: str) -> None:
-    """The rule on which every look-up in the full-text table rests."""
+    """Every look-up in the full-text table depends on this rule."""
     folded, wanted = fold_text(text), fold_text(part)
     pieces = WORD.findall(separate_words(part))
     if len(pieces) == 1 and pieces[0] == wanted and wanted in folded:
@@ -69,7 +69,7 @@ def test_what_occurs_in_folded_text_without_separators_lies_within_words(text: s
 
 
 @given(st.text(max_size=60))
-def test_folding_twice_changes_nothing_for_the_table(text: str) -> None:
+def test_folding_twice_gives_the_table_the_same_words(text: str) -> None:
     assert WORD.findall(separate_words(text).lower()) == split_words(text)
 
 
@@ -83,14 +83,14 @@ def test_spans_of_folded_text_lead_back_to_text_that_folds_to_the_same(text: str
 
 
 @given(st.integers(0, 10**9))
-def test_folding_piece_by_piece_is_folding_the_whole_in_every_script(seed: int) -> None:
+def test_folding_piece_by_piece_equals_folding_the_whole_in_every_script(seed: int) -> None:
     rng = random.Random(seed)
     text = " ".join((mixed_word(rng), *(word_of(rng.choice(sorted(scripts())), rng) for _ in range(4))))
     assert FoldedText(text).folded == fold_text(text)
 
 
 @given(st.text(max_size=40))
-def test_folding_piece_by_piece_is_folding_the_whole(text: str) -> None:
+def test_folding_piece_by_piece_equals_folding_the_whole(text: str) -> None:
     assert FoldedText(text).folded == fold_text(text)
 
 
@@ -102,7 +102,7 @@ def test_a_span_covers_the_marks_that_were_folded_away() -> None:
     assert text[first:last] == "re\u0301sume\u0301"
 
 
-def test_separators_do_not_stand_apart() -> None:
+def test_separators_are_not_words() -> None:
     assert not stands_apart("。")
     assert not stands_apart("a")
     assert stands_apart("京")

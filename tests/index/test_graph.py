@@ -45,7 +45,7 @@ def p(path: str) -> VaultPath:
     return VaultPath(path)
 
 
-def test_backlinks_tell_every_link_with_its_line_and_kind(graph: LinkGraph) -> None:
+def test_backlinks_include_every_link_with_its_line_and_kind(graph: LinkGraph) -> None:
     told = [(one.source, one.line, one.raw, one.kind, one.embed) for one in graph.backlinks(p("c.md"))]
     assert told == [
         ("a.md", 4, "[[c#H|see]]", "wiki", False),
@@ -59,7 +59,7 @@ def test_backlinks_tell_every_link_with_its_line_and_kind(graph: LinkGraph) -> N
     assert graph.backlinks(p("missing.md")) == []
 
 
-def test_outgoing_links_say_where_they_lead(graph: LinkGraph) -> None:
+def test_outgoing_links_have_the_file_that_they_lead_to(graph: LinkGraph) -> None:
     told = [(one.target, one.subpath, one.resolved) for one in graph.outgoing(p("a.md"))]
     assert told == [
         ("b", "", "b.md"),
@@ -71,7 +71,7 @@ def test_outgoing_links_say_where_they_lead(graph: LinkGraph) -> None:
     ]
 
 
-def test_an_ambiguous_link_is_marked_until_it_is_clear(make_vault: MakeVault) -> None:
+def test_a_link_is_ambiguous_until_only_one_file_has_the_name(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "[[x]]", "a/x.md": "", "b/x.md": ""})
     graph = LinkGraph(vault.index)
     assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", True)]
@@ -80,7 +80,7 @@ def test_an_ambiguous_link_is_marked_until_it_is_clear(make_vault: MakeVault) ->
     assert [(one.resolved, one.ambiguous) for one in graph.outgoing(p("n.md"))] == [("a/x.md", False)]
 
 
-def test_unresolved_names_are_grouped_without_case(graph: LinkGraph) -> None:
+def test_unresolved_targets_are_grouped_ignoring_case(graph: LinkGraph) -> None:
     told = [(one.target, one.count, one.sources) for one in graph.unresolved().rows]
     assert told == [("Ghost", 2, ("a.md",)), ("Phantom", 1, ("secret/s.md",))]
 
@@ -106,7 +106,7 @@ def test_a_hidden_note_links_to_nothing_and_is_linked_by_nobody(scoped: LinkGrap
     assert "secret/s.md" not in scoped.orphans().rows
 
 
-def test_walks_use_the_neighbours_of_one_moment(make_vault: MakeVault) -> None:
+def test_walks_use_the_neighbours_of_one_transaction(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "[[b]]", "b.md": "[[c]]", "c.md": "", "secret/s.md": "[[a]] [[c]]"})
     graph = LinkGraph(vault.index, visible=hide_secret)
     with vault.index.reading() as db:

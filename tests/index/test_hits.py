@@ -1,4 +1,4 @@
-"""Cutting lines and taking queries apart; whole hits are tested in `test_search`."""
+"""Shortening lines and collecting search terms; whole hits are tested in `test_search`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_a_short_line_is_shown_whole() -> None:
 
 
 @given(st.integers(0, 2000), st.integers(1, 400), st.integers(0, 2000))
-def test_a_long_line_is_bounded_and_its_first_span_stays_in_it(start: int, length: int, rest: int) -> None:
+def test_a_long_line_is_shortened_around_its_first_span(start: int, length: int, rest: int) -> None:
     line = "x" * start + "M" * length + "y" * rest
     text, spans = shorten_line(line, [(start, start + length)])
     assert len(text) <= SNIPPET_CHARS
@@ -22,7 +22,7 @@ def test_a_long_line_is_bounded_and_its_first_span_stays_in_it(start: int, lengt
     assert set(text[first:last]) == {"M"}
 
 
-def test_what_is_negated_is_not_asked_for() -> None:
+def test_negated_parts_are_not_search_terms() -> None:
     asked = SearchTerms.collect(parse_query("a -b (c OR -(d e)) file:f tag:#g [h] task:i /j/"))
     assert [needle.text for needle in asked.needles] == ["a", "c", "i"]
     assert [needle.text for needle in asked.names] == ["f"]
@@ -30,6 +30,6 @@ def test_what_is_negated_is_not_asked_for() -> None:
     assert len(asked.properties) == len(asked.patterns) == len(asked.tasks) == 1
 
 
-def test_the_words_typed_are_a_name_too() -> None:
+def test_the_typed_words_may_be_the_name_of_a_note() -> None:
     assert "my résumé" in make_name_keys(SearchTerms.collect(parse_query("My Résumé")))
     assert make_name_keys(SearchTerms.collect(parse_query("tag:#x"))) == ()

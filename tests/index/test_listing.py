@@ -28,7 +28,7 @@ def shown(path: str) -> bool:
     return not path.startswith("secret/")
 
 
-def test_tags_roll_up_into_those_they_lie_under(make_vault: MakeVault) -> None:
+def test_parent_tags_count_the_notes_of_nested_tags(make_vault: MakeVault) -> None:
     told = [
         (one.name, one.notes, one.occurrences)
         for one in listing.list_tags(make_vault(FILES).index, visible=shown)
@@ -43,7 +43,7 @@ def test_tags_roll_up_into_those_they_lie_under(make_vault: MakeVault) -> None:
     ]
 
 
-def test_notes_with_a_tag_include_those_under_it(make_vault: MakeVault) -> None:
+def test_notes_with_a_tag_include_those_with_a_nested_tag(make_vault: MakeVault) -> None:
     index = make_vault(FILES).index
     assert listing.list_notes_with_tag(index, "#WORK", visible=shown) == ["a.md", "b.md", "folder/c.md"]
     assert listing.list_notes_with_tag(index, "work", nested=False) == ["b.md", "secret/d.md"]
@@ -51,7 +51,7 @@ def test_notes_with_a_tag_include_those_under_it(make_vault: MakeVault) -> None:
     assert listing.list_notes_with_tag(index, "wor") == []
 
 
-def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
+def test_properties_are_listed_with_their_types_and_values(make_vault: MakeVault) -> None:
     told = {one.name: one for one in listing.list_properties(make_vault(FILES).index, visible=shown)}
     assert set(told) == {"Status", "rating", "links", "flag", "none", "when", "tags"}
     assert told["Status"].notes == 2
@@ -66,7 +66,7 @@ def test_properties_tell_their_types_and_values(make_vault: MakeVault) -> None:
     }
 
 
-def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeVault) -> None:
+def test_values_of_a_property_are_listed_by_path_ignoring_case(make_vault: MakeVault) -> None:
     told = listing.list_property_values(make_vault(FILES).index, "STATUS", visible=shown).rows
     assert [(one.path, one.name, one.value) for one in told] == [
         ("a.md", "Status", "active"),
@@ -90,7 +90,7 @@ def test_values_of_one_property_come_by_path_whatever_its_case(make_vault: MakeV
         ({"limit": 2, "offset": 1}, ["write report", "call Zoé"]),
     ],
 )
-def test_tasks_are_chosen_by_what_is_asked(
+def test_tasks_are_filtered_by_every_argument(
     make_vault: MakeVault, arguments: dict[str, str], expected: list[str]
 ) -> None:
     page = listing.list_tasks(make_vault(FILES).index, visible=shown, **arguments)  # type: ignore[arg-type]
@@ -99,13 +99,13 @@ def test_tasks_are_chosen_by_what_is_asked(
     assert page.total == (5 if "limit" in arguments else len(expected))
 
 
-def test_a_task_tells_its_place_and_fields(make_vault: MakeVault) -> None:
+def test_a_task_has_its_path_line_and_fields(make_vault: MakeVault) -> None:
     (task,) = listing.list_tasks(make_vault(FILES).index, text="write report").tasks
     assert (task.path, task.line, task.status, task.done) == ("a.md", 8, " ", False)
     assert task.fields["due"] == "2024-05-02"
 
 
-def test_recent_files_are_the_newest_of_the_kinds_asked_for(make_vault: MakeVault) -> None:
+def test_recent_files_are_the_newest_of_the_requested_kinds(make_vault: MakeVault) -> None:
     vault = make_vault(FILES)
     for age, path in enumerate(["b.md", "secret/d.md", "pic.png", "folder/c.md", "a.md"]):
         os.utime(vault.folder / path, ns=(10**18 - age * 10**9,) * 2)

@@ -1,4 +1,4 @@
-"""Forgiving lookup: our own rules, in the order the module's docstring gives."""
+"""Lenient lookup: our own rules, in the order given in the module's docstring."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_a_file_is_found_however_it_is_named(make_vault: MakeVault, name: str, p
     assert NameLookup(make_vault(FILES).index).find(name) == NameMatch(path, how)  # type: ignore[arg-type]
 
 
-def test_a_name_in_several_folders_is_told_not_guessed(make_vault: MakeVault) -> None:
+def test_a_name_in_several_folders_is_reported_as_ambiguous(make_vault: MakeVault) -> None:
     names = NameLookup(make_vault(FILES).index)
     assert names.find("index") == AmbiguousMatch(("Daily/Index.md", "Projects/Index.md"))  # type: ignore[arg-type]
     assert names.find("shared") == AmbiguousMatch(("Three.md", "Two.md"))  # type: ignore[arg-type]
 
 
-def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> None:
+def test_a_source_note_prefers_the_nearest_file(make_vault: MakeVault) -> None:
     names = NameLookup(make_vault(FILES).index)
     assert names.find("index", source="Daily/2024-01-05.md") == NameMatch("Daily/Index.md", "link")  # type: ignore[arg-type]
 
@@ -79,16 +79,14 @@ def test_a_source_note_makes_the_near_one_preferred(make_vault: MakeVault) -> No
         ("北亰", "北京.md"),
     ],
 )
-def test_a_slip_of_the_pen_gets_the_name_that_was_meant_offered_first(
-    make_vault: MakeVault, typed: str, meant: str
-) -> None:
+def test_for_a_typo_the_intended_name_is_offered_first(make_vault: MakeVault, typed: str, meant: str) -> None:
     found = NameLookup(make_vault(FILES).index).find(typed)
     assert isinstance(found, NotFound)
     assert found.closest[0] == meant
     assert len(found.closest) <= CLOSEST
 
 
-def test_nothing_alike_offers_nothing(make_vault: MakeVault) -> None:
+def test_without_a_similar_name_nothing_is_offered(make_vault: MakeVault) -> None:
     names = NameLookup(make_vault(FILES).index)
     assert names.find("qqqqxxxxzzzz") == NotFound(())
     assert names.find("") == NotFound(())

@@ -1,4 +1,4 @@
-"""How a word is looked up and checked. That both agree on every text is shown in `test_search`."""
+"""Finding candidates for a word and checking them. `test_search` shows that both agree on every text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def terms() -> Terms:
         ("++", CandidateQuery("", exact=False)),
     ],
 )
-def test_candidates_come_from_whole_words_beginnings_and_the_dictionary(
+def test_candidates_come_from_whole_words_prefixes_and_the_dictionary(
     terms: Terms, text: str, expected: CandidateQuery
 ) -> None:
     assert plan_candidates(Needle.of(text), terms, "any") == expected
@@ -77,13 +77,13 @@ def spans_in(line: str, needle: Needle) -> list[tuple[int, int]]:
         ("x", False, "none", []),
     ],
 )
-def test_spans_are_places_in_the_line_as_written(
+def test_spans_are_offsets_in_the_line_as_written(
     text: str, sensitive: bool, line: str, spans: list[tuple[int, int]]
 ) -> None:
     assert spans_in(line, Needle.of(text, sensitive=sensitive)) == spans
 
 
-def test_a_line_full_of_matches_is_marked_up_to_a_bound() -> None:
+def test_the_number_of_spans_in_one_line_is_limited() -> None:
     assert len(spans_in("a" * 1000, Needle.of("a"))) == SPANS_PER_LINE
 
 

@@ -60,7 +60,7 @@ def test_values_are_compared_as_texts(value: Any, texts: list[str]) -> None:
         ("[p:true]", True, True),
     ],
 )
-def test_a_value_passes_or_not(written: str, value: Any, expected: bool) -> None:
+def test_a_value_matches_or_not(written: str, value: Any, expected: bool) -> None:
     with PatternMatcher() as patterns:
         assert value_matches(asked_by(written).value, value, patterns, sensitive=False) == expected
 
@@ -75,7 +75,7 @@ def test_a_value_passes_or_not(written: str, value: Any, expected: bool) -> None
         ("[due date]", "Due Date", True),
     ],
 )
-def test_a_name_must_be_the_whole_one(written: str, name: str, expected: bool) -> None:
+def test_a_property_name_must_match_as_a_whole(written: str, name: str, expected: bool) -> None:
     asked: Query = asked_by(written).name
     with PatternMatcher() as patterns:
         assert name_matches(asked, name, patterns) == expected

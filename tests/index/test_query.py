@@ -87,7 +87,7 @@ A, B, C = Term("a"), Term("b"), Term("c")
         ("a\u3000b", And((A, B))),
     ],
 )
-def test_queries_are_read_as_the_app_reads_them(written: str, tree: Query) -> None:
+def test_queries_are_parsed_as_in_the_app(written: str, tree: Query) -> None:
     assert parse_query(written) == tree
 
 
@@ -114,7 +114,9 @@ def test_queries_are_read_as_the_app_reads_them(written: str, tree: Query) -> No
         ("a " * (QUERY_PARTS + 1), 2 * QUERY_PARTS, "parts"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(written: str, position: int, says: str) -> None:
+def test_an_invalid_query_is_refused_with_the_place_of_the_mistake(
+    written: str, position: int, says: str
+) -> None:
     with pytest.raises(InvalidQuery) as caught:
         parse_query(written)
     assert says in str(caught.value)

@@ -1,4 +1,4 @@
-"""Patterns are JavaScript's, as in the app; that none can hold the process is our promise."""
+"""Patterns are JavaScript's, as in the app; that none can block the process is our promise."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_a_pattern_means_what_it_means_in_javascript(pattern: str, text: str, ma
     assert (compile_pattern(pattern, ignore_case=True).search(text) is not None) == matches
 
 
-def test_case_counts_when_asked() -> None:
+def test_case_matters_on_request() -> None:
     assert not compile_pattern("WORD", ignore_case=False).search("word")
 
 
 @pytest.mark.parametrize(
     "pattern", ["(", "a**", "(?<=a+)b", r"\p{Nonsense}", r"[\p{L}]", "x" * (REGEX_CHARS + 1)]
 )
-def test_a_pattern_that_cannot_be_read_is_refused(pattern: str) -> None:
+def test_an_invalid_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidQuery):
         compile_pattern(pattern, ignore_case=True)
 
@@ -63,7 +63,7 @@ def test_any_pattern_compiles_or_is_an_invalid_query(pattern: str) -> None:
         compile_pattern(pattern, ignore_case=True)
 
 
-def test_spans_come_back_for_each_text() -> None:
+def test_spans_are_returned_for_each_text() -> None:
     with PatternMatcher(seconds=AMPLE) as patterns:
         found = patterns.spans(compile_pattern("b+", ignore_case=True), ["aBb b", "", "日b"])
         again = patterns.spans(compile_pattern("b", ignore_case=False), ["B", "b"])
@@ -71,13 +71,13 @@ def test_spans_come_back_for_each_text() -> None:
     assert again == [[], [(0, 1)]]
 
 
-def test_more_matches_than_are_shown_are_cut() -> None:
+def test_the_number_of_matches_in_one_text_is_limited() -> None:
     with PatternMatcher(seconds=AMPLE) as patterns:
         (spans,) = patterns.spans(re.compile("a"), ["a" * 1000])
     assert len(spans) == SPANS_PER_TEXT
 
 
-def test_texts_larger_than_a_pipe_pass() -> None:
+def test_texts_larger_than_a_pipe_buffer_are_matched() -> None:
     text = "x" * 300_000 + "needle"
     with PatternMatcher(seconds=AMPLE) as patterns:
         found = patterns.spans(re.compile("needle"), [text] * 4)

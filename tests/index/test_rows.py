@@ -1,4 +1,4 @@
-"""What a file puts into the index."""
+"""The rows that a file puts into the index."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ key:: value
 """
 
 
-def test_a_stored_note_comes_back_whole() -> None:
+def test_a_stored_note_is_decoded_completely() -> None:
     note = parse(TEXT)
     assert note.callouts and note.footnotes and note.blocks and note.fields and note.tasks
     assert decode_note(encode_note(note)) == note
 
 
 @given(st.text(max_size=200))
-def test_any_text_makes_rows_whose_note_comes_back(text: str) -> None:
+def test_any_text_gives_rows_whose_note_can_be_decoded(text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     rows = parse_rows("note", data, "h")
     assert rows.text is not None
@@ -52,7 +52,7 @@ def test_any_text_makes_rows_whose_note_comes_back(text: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_make_rows_as_a_note_and_as_a_canvas(data: bytes) -> None:
+def test_any_bytes_give_rows_as_a_note_and_as_a_canvas(data: bytes) -> None:
     for kind in ("note", "canvas"):
         rows = parse_rows(kind, data, "h")
         assert rows.text is not None
@@ -61,7 +61,7 @@ def test_any_bytes_make_rows_as_a_note_and_as_a_canvas(data: bytes) -> None:
 
 @pytest.mark.parametrize("embed", [True, False])
 @pytest.mark.parametrize("kind", ["wiki", "markdown", "property", "canvas"])
-def test_flags_hold_the_kind_and_style(kind: str, embed: bool) -> None:
+def test_link_flags_encode_kind_and_style(kind: str, embed: bool) -> None:
     link = Link("r", "t", "", None, embed, kind, 1, 0, 1)  # type: ignore[arg-type]
     assert decode_link_kind(encode_link_flags(link)) == kind
     assert bool(encode_link_flags(link) & 1) == embed
@@ -82,17 +82,17 @@ def test_flags_hold_the_kind_and_style(kind: str, embed: bool) -> None:
         ("", "text"),
     ],
 )
-def test_property_types_are_those_a_person_sees(value: object, type_: str) -> None:
+def test_property_types_are_those_of_the_app(value: object, type_: str) -> None:
     assert property_type(value) == type_
 
 
-def test_a_canvas_is_searched_with_its_escapes_read_and_its_lines_kept() -> None:
+def test_a_canvas_is_searched_with_decoded_escapes_and_unchanged_lines() -> None:
     rows = parse_rows("canvas", b'{"nodes":[\n{"text":"one\\ntwo \\u00e9\\ud83d\\ude80 \\"q\\""}\n]}', "h")
     assert rows.text is not None
     assert rows.text.split("\n")[1] == '{"text":"one two é🚀 "q""}'
 
 
-def test_numbers_that_cannot_be_stored_become_those_of_javascript() -> None:
+def test_numbers_too_large_to_store_become_floats_as_in_javascript() -> None:
     rows = parse_rows("note", b"---\nid: 123456789012345678901234567890\n---\n", "h")
     assert [row[-1] for row in rows.properties] == ["1.2345678901234568e29"]
     properties = decode_note(rows.note).properties
@@ -101,7 +101,7 @@ def test_numbers_that_cannot_be_stored_become_those_of_javascript() -> None:
 
 
 def test_text_that_cannot_be_stored_is_made_displayable() -> None:
-    """Our parser never makes such a text of a file; a YAML escape might."""
+    """Decoding a file never gives such a text, but a YAML escape may."""
     note = Note(
         Properties({"odd": ["\ud800x", {"\udfff": 2**70}]}, 0, 0, 0, 0),
         aliases=("\ud800",),

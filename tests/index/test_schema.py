@@ -1,4 +1,4 @@
-"""The tables themselves."""
+"""Creating, checking and removing the index file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_new_file_passes_its_own_check(tmp_path: Path) -> None:
     schema.check(tmp_path / "x")
 
 
-def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
+def test_the_file_has_our_application_id(tmp_path: Path) -> None:
     schema.create(tmp_path / "x")
     db = sqlite3.connect(tmp_path / "x")
     assert db.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
@@ -23,7 +23,7 @@ def test_the_file_says_whose_it_is(tmp_path: Path) -> None:
     db.close()
 
 
-def test_lacking_meta_is_unusable(tmp_path: Path) -> None:
+def test_an_index_without_its_meta_values_is_unusable(tmp_path: Path) -> None:
     schema.create(tmp_path / "x")
     db = sqlite3.connect(tmp_path / "x")
     db.execute("DELETE FROM meta WHERE name = 'state'")
@@ -33,7 +33,7 @@ def test_lacking_meta_is_unusable(tmp_path: Path) -> None:
         schema.check(tmp_path / "x")
 
 
-def test_removing_takes_what_sqlite_keeps_beside(tmp_path: Path) -> None:
+def test_removing_deletes_the_files_beside_it_too(tmp_path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
         (tmp_path / f"x{suffix}").touch()
     schema.remove(tmp_path / "x")

@@ -146,7 +146,7 @@ TREES: st.SearchStrategy[Query] = st.recursive(
 
 
 def _holds(query: Query, path: str, text: str) -> bool:
-    """The rule itself, read slowly."""
+    """The rule itself, applied to every text."""
     match query:
         case Term(wanted):
             return fold_text(wanted) in fold_text(text) or fold_text(wanted) in fold_text(path)
@@ -166,7 +166,7 @@ def _holds(query: Query, path: str, text: str) -> bool:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(st.lists(st.lists(WORDS, max_size=4), min_size=1, max_size=6), st.lists(TREES, min_size=1, max_size=8))
-def test_word_searches_agree_with_a_slow_reading_of_every_text(
+def test_word_searches_agree_with_a_slow_search_of_every_text(
     tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], queries: list[Query]
 ) -> None:
     vault = Vault(tmp_path_factory.mktemp("oracle"))
@@ -180,7 +180,7 @@ def test_word_searches_agree_with_a_slow_reading_of_every_text(
 
 
 def test_a_string_in_too_many_words_is_still_found_exactly(make_vault: MakeVault) -> None:
-    """Beyond the dictionary's bound the texts themselves are searched."""
+    """Beyond the dictionary's limit the texts themselves are searched."""
     crowd = " ".join(f"w{number}zq{number}" for number in range(1000))
     vault = make_vault({"crowd.md": crowd, "one.md": "xzqx", "none.md": "nothing", "start.md": "zqueue"})
     assert found(search(vault.index, "zq")) == {"crowd.md", "one.md", "start.md"}
@@ -198,10 +198,10 @@ def test_a_string_in_too_many_words_is_still_found_exactly(make_vault: MakeVault
         ('"he capital of"', {"both.md", "end.md", "longend.md", "plain.md", "start.md"}),
     ],
 )
-def test_a_phrase_is_found_whose_ends_many_words_share(
+def test_a_phrase_is_found_when_many_words_share_its_ends(
     make_vault: MakeVault, query: str, expected: set[str]
 ) -> None:
-    """More than can be named one by one in a question to the word table."""
+    """More than a query to the word table can list one by one."""
     many = " ".join(
         f"{chr(97 + one)}{chr(97 + two)}the, of{chr(97 + one)}" for one in range(26) for two in range(3)
     )
@@ -235,7 +235,7 @@ def test_the_exact_name_comes_first_then_alias_then_heading_then_body(make_vault
     assert order.index("heading.md") < order.index("body.md")
 
 
-def test_among_equals_the_newest_comes_first(make_vault: MakeVault, empty_vault: Vault) -> None:
+def test_of_equal_hits_the_newest_comes_first(make_vault: MakeVault, empty_vault: Vault) -> None:
     empty_vault.write({f"{name}.md": "same words here" for name in "abc"})
     for age, name in enumerate("bca"):
         os.utime(empty_vault.folder / f"{name}.md", ns=(10**18 - age * 10**9,) * 2)
@@ -253,7 +253,7 @@ def test_among_equals_the_newest_comes_first(make_vault: MakeVault, empty_vault:
     ]
 
 
-def test_pages_follow_each_other_without_gap_or_repetition(make_vault: MakeVault) -> None:
+def test_pages_have_no_gaps_and_no_repetitions(make_vault: MakeVault) -> None:
     vault = make_vault({f"{number:02}.md": "word " * (number % 5 + 1) for number in range(23)})
     for sort in ("relevance", "modified", "name", "path"):
         pages = [search(vault.index, "word", limit=5, offset=offset, sort=sort) for offset in range(0, 25, 5)]  # type: ignore[arg-type]
@@ -262,7 +262,7 @@ def test_pages_follow_each_other_without_gap_or_repetition(make_vault: MakeVault
         assert len(paths) == len(set(paths)) == 23
 
 
-def test_what_is_hidden_is_neither_shown_nor_counted(make_vault: MakeVault) -> None:
+def test_hidden_notes_are_neither_shown_nor_counted(make_vault: MakeVault) -> None:
     vault = make_vault({"open/a.md": "word", "secret/b.md": "word", "secret/c.md": "other"})
     page = search(vault.index, "word", visible=lambda path: not path.startswith("secret/"))
     assert (found(page), page.total) == ({"open/a.md"}, 1)
@@ -282,7 +282,7 @@ def test_hits_show_lines_with_their_numbers_spans_and_context(make_vault: MakeVa
     )
 
 
-def test_a_long_line_is_cut_around_what_was_found(make_vault: MakeVault) -> None:
+def test_a_long_line_is_shortened_around_the_match(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "x " * 5000 + "needle" + " y" * 5000})
     (hit,) = search(vault.index, "needle").hits
     (match,) = hit.matches
@@ -292,7 +292,7 @@ def test_a_long_line_is_cut_around_what_was_found(make_vault: MakeVault) -> None
     assert match.text.startswith("…") and match.text.endswith("…")
 
 
-def test_lines_with_more_of_what_was_asked_are_chosen(make_vault: MakeVault) -> None:
+def test_lines_with_more_of_the_words_are_preferred(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "red\nred\nred\nred and blue\nblue\n"})
     (hit,) = search(vault.index, "red blue", matches_per_note=1).hits
     assert [match.line for match in hit.matches] == [4]
@@ -302,7 +302,7 @@ def test_lines_with_more_of_what_was_asked_are_chosen(make_vault: MakeVault) -> 
     ("query", "line"),
     [("tag:#later", 4), ("[status:open]", 2), ("task-todo:", 6), ("task:water", 7), ("/w.ter/", 7)],
 )
-def test_operators_show_the_line_that_they_are_about(make_vault: MakeVault, query: str, line: int) -> None:
+def test_operators_show_the_line_that_they_match(make_vault: MakeVault, query: str, line: int) -> None:
     vault = make_vault({"n.md": "---\nstatus: open\n---\nsee #later/on\n\n- [ ] call\n- [x] water\n"})
     (hit,) = search(vault.index, query, matches_per_note=1).hits
     assert [match.line for match in hit.matches] == [line]
@@ -322,7 +322,7 @@ def test_operators_show_the_line_that_they_are_about(make_vault: MakeVault, quer
         ("section:(nested notes) early", [2, 5, 6]),
     ],
 )
-def test_what_is_asked_of_a_part_is_shown_in_that_part_alone(
+def test_words_within_a_block_are_shown_only_there(
     make_vault: MakeVault, query: str, lines: list[int]
 ) -> None:
     text = "first nested\nearly\n\n# One\nnested\nnotes\n\n# Two\nlate #tag\nnested again\n\nagain\n"
@@ -330,25 +330,25 @@ def test_what_is_asked_of_a_part_is_shown_in_that_part_alone(
     assert [match.line for match in hit.matches] == lines
 
 
-def test_a_part_is_shown_after_any_number_of_lines_with_its_words(make_vault: MakeVault) -> None:
+def test_a_matching_section_is_shown_after_any_number_of_other_lines(make_vault: MakeVault) -> None:
     vault = make_vault({"n.md": "nested\n" * 600 + "# One\nnested notes\n"})
     (hit,) = search(vault.index, "section:(nested notes)").hits
     assert [match.line for match in hit.matches] == [602]
 
 
-def test_a_page_of_no_hits_still_counts(make_vault: MakeVault) -> None:
+def test_a_page_without_hits_still_has_the_total(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "moon", "b.md": "moon"})
     page = search(vault.index, "moon", limit=0)
     assert (page.hits, page.total) == ((), 2)
 
 
-def test_a_name_alone_is_a_hit_without_lines(make_vault: MakeVault) -> None:
+def test_a_match_in_the_name_alone_has_no_lines(make_vault: MakeVault) -> None:
     (hit,) = search(make_vault({"Solar.md": "nothing of it"}).index, "solar").hits
     assert hit.matches == ()
 
 
 @pytest.mark.parametrize("arguments", [{"limit": -1}, {"limit": 10**6}, {"offset": -1}, {"context": 1000}])
-def test_bounds_of_arguments_are_told(make_vault: MakeVault, arguments: dict[str, int]) -> None:
+def test_arguments_out_of_bounds_are_refused(make_vault: MakeVault, arguments: dict[str, int]) -> None:
     with pytest.raises(InvalidArgument):
         search(make_vault({}).index, "a", **arguments)  # type: ignore[arg-type]
 
@@ -358,7 +358,7 @@ def test_a_bad_pattern_is_an_invalid_query(make_vault: MakeVault) -> None:
         search(make_vault({"a.md": "x"}).index, "/(/")
 
 
-def test_searching_needs_nothing_in_the_vault(make_vault: MakeVault) -> None:
+def test_an_empty_vault_can_be_searched(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "word"})
     before = sorted(path.name for path in Path(vault.folder).rglob("*"))
     search(vault.index, "word")

@@ -56,7 +56,7 @@ def _empty(file: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", [_foreign, _garbage, _truncated, _other_version, _lacking_a_table, _empty])
-def test_a_file_that_cannot_serve_is_replaced_with_a_warning(
+def test_an_unusable_file_is_replaced_with_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], None]
 ) -> None:
     spoil(tmp_path / schema.INDEX_FILE)
@@ -66,7 +66,7 @@ def test_a_file_that_cannot_serve_is_replaced_with_a_warning(
     index.close()
 
 
-def test_a_good_file_is_kept_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_good_file_is_opened_without_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     first = Index.open(tmp_path)
     begun = first.status().generation
     with first.writing():
@@ -97,7 +97,7 @@ def test_a_failed_write_leaves_everything_as_it_was(make_vault: MakeVault) -> No
     assert (vault.dump(), vault.index.status()) == before
 
 
-def test_a_reader_sees_one_moment(make_vault: MakeVault) -> None:
+def test_a_reader_sees_one_consistent_state(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "word"})
     with vault.index.reading() as db:
         before = db.execute("SELECT count(*) FROM files").fetchone()
@@ -136,8 +136,8 @@ def test_a_closed_index_says_so(tmp_path: Path) -> None:
         pass
 
 
-def test_an_index_that_fails_in_an_unknown_way_is_looked_at_and_made_anew(make_vault: MakeVault) -> None:
-    """SQLite has many words for a damaged file; not all of them say so."""
+def test_an_index_that_fails_in_an_unknown_way_is_checked_and_rebuilt(make_vault: MakeVault) -> None:
+    """SQLite has many errors for a damaged file, and not all of them say so."""
     vault = make_vault({"A.md": "alpha"})
     with vault.index.writing() as db:
         db.execute("DELETE FROM words_config WHERE k = 'version'")

@@ -47,7 +47,7 @@ TARGETS = [
 
 
 class OutsideChanges(RuleBasedStateMachine):
-    """Somebody works in the vault with other tools; we look now and then, at all or at some paths."""
+    """Somebody changes the vault with other tools; now and then we compare all of it or some paths."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class OutsideChanges(RuleBasedStateMachine):
 
         self.temporary = Path(tempfile.mkdtemp(prefix="outside-"))
         self.vault = Vault(self.temporary)
-        # Links to everything that may come, from two places: whatever comes or goes decides some of them.
+        # Links to every name that may appear, from two places: adding or removing a file affects some of them.
         everything = "\n".join(f"[[{target}]]" for target in TARGETS)
         self.vault.write({"links.md": everything, "A/B/links.md": everything})
         self.vault.full()
@@ -72,7 +72,7 @@ class OutsideChanges(RuleBasedStateMachine):
             shutil.rmtree(self.temporary)
 
     def _stamp(self, path: str) -> None:
-        # An hour apart each time, so that no change hides within one tick of the clock.
+        # An hour apart each time, so that no change happens within one tick of the clock.
         self.clock += 3600 * 10**9
         os.utime(self.vault.folder / path, ns=(self.clock, self.clock))
         self.touched.add(path)
@@ -162,8 +162,8 @@ def test_a_touched_file_with_the_same_content_is_not_parsed_again(make_vault: Ma
     assert vault.full().changed == 0
 
 
-def test_a_change_within_one_tick_of_the_clock_is_noticed_at_the_next_look(empty_vault: Vault) -> None:
-    """Same size, time stamp and inode: only the hash can tell, and it is asked while the file is young."""
+def test_a_change_within_one_tick_of_the_clock_is_found_by_the_next_comparison(empty_vault: Vault) -> None:
+    """Same size, timestamp and inode: only the hash differs, and it is compared while the file is young."""
     now = 10**18
     watcher = Synchroniser(empty_vault.root, empty_vault.index, clock=lambda: now)
     empty_vault.write({"a.md": "first"})
@@ -176,7 +176,7 @@ def test_a_change_within_one_tick_of_the_clock_is_noticed_at_the_next_look(empty
     assert search(empty_vault.index, "other").total == 1
 
 
-def test_links_follow_files_that_come_and_go(make_vault: MakeVault) -> None:
+def test_links_are_resolved_again_when_files_are_added_or_removed(make_vault: MakeVault) -> None:
     vault = make_vault({"a.md": "[[b]] [[v1.2]]"})
     graph = LinkGraph(vault.index)
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, None]
@@ -192,7 +192,7 @@ def test_links_follow_files_that_come_and_go(make_vault: MakeVault) -> None:
     assert [link.resolved for link in graph.outgoing(VaultPath("a.md"))] == [None, "v1.2"]
 
 
-def test_a_rename_is_one_step_for_readers(make_vault: MakeVault) -> None:
+def test_readers_see_a_move_as_one_step(make_vault: MakeVault) -> None:
     vault = make_vault({"old.md": "word"})
     (vault.folder / "old.md").rename(vault.folder / "new.md")
     before = vault.index.status().generation
@@ -201,7 +201,7 @@ def test_a_rename_is_one_step_for_readers(make_vault: MakeVault) -> None:
     assert [hit.path for hit in search(vault.index, "word").hits] == ["new.md"]
 
 
-def test_a_large_build_in_processes_equals_a_small_one_here(empty_vault: Vault, tmp_path: Path) -> None:
+def test_a_build_in_child_processes_equals_one_in_this_process(empty_vault: Vault, tmp_path: Path) -> None:
     count = PARALLEL_FILES + 50
     empty_vault.write({f"f{n % 7}/n{n}.md": f"# T{n}\n[[n{n + 1}]] #t{n % 5} word{n}" for n in range(count)})
     empty_vault.full()
@@ -231,7 +231,7 @@ def test_a_build_reports_progress_and_continues_after_it_was_cancelled(empty_vau
     assert empty_vault.dump() == empty_vault.rebuilt()
 
 
-def test_a_build_that_was_killed_is_finished_by_the_next(make_vault: MakeVault, empty_vault: Vault) -> None:
+def test_the_next_build_finishes_one_that_was_killed(make_vault: MakeVault, empty_vault: Vault) -> None:
     empty_vault.write({f"n{n:03}.md": f"[[n{n + 1:03}]] word{n}" for n in range(120)})
     program = (
         "import sys; from pathlib import Path\n"
@@ -278,8 +278,8 @@ def test_readers_see_a_consistent_index_while_a_build_runs(empty_vault: Vault) -
     assert seen == sorted(seen)
 
 
-def test_two_synchronisers_on_one_index_end_in_the_same(make_vault: MakeVault) -> None:
-    """Another process indexes what it wrote itself, at any moment of our own look."""
+def test_two_synchronisers_on_one_index_reach_the_same_result(make_vault: MakeVault) -> None:
+    """Another process indexes what it wrote itself while our own comparison runs."""
     vault = make_vault({f"n{n}.md": f"[[n{n + 1}]]" for n in range(20)})
     other = Index.open(vault.cache)
     theirs = Synchroniser(vault.root, other)
@@ -339,7 +339,7 @@ def test_a_path_in_the_wrong_case_or_behind_a_loop_changes_nothing(make_vault: M
     assert vault.dump() == vault.rebuilt()
 
 
-def test_a_damaged_index_is_made_anew_and_filled_again(
+def test_a_damaged_index_is_rebuilt_and_filled_again(
     make_vault: MakeVault, caplog: pytest.LogCaptureFixture
 ) -> None:
     vault = make_vault({"a.md": "word"})
@@ -354,7 +354,7 @@ def test_a_damaged_index_is_made_anew_and_filled_again(
     Synchroniser(vault.root, other).full()
     assert search(other, "word").total == 1
     other.close()
-    # The process that had it open notices by itself.
+    # The process that had it open notices it without being restarted.
     try:
         vault.full()
     except EngineFailure:
@@ -363,7 +363,7 @@ def test_a_damaged_index_is_made_anew_and_filled_again(
 
 
 @pytest.mark.parametrize("empty", [False, True])
-def test_a_vault_that_is_not_there_costs_no_row(make_vault: MakeVault, empty: bool) -> None:
+def test_a_missing_vault_removes_no_rows(make_vault: MakeVault, empty: bool) -> None:
     vault = make_vault({"A.md": "[[B]]", "F/B.md": "b"})
     before = vault.dump()
     folder, away = vault.root.folder, vault.root.folder.with_name("away")

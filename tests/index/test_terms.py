@@ -33,7 +33,7 @@ def test_words_are_found_by_any_part_and_by_their_end(db: sqlite3.Connection) ->
     assert terms.containing("x") == []
 
 
-def test_words_added_later_are_learnt_by_a_refresh(db: sqlite3.Connection) -> None:
+def test_a_refresh_loads_words_added_later(db: sqlite3.Connection) -> None:
     terms = Terms()
     terms.refresh(db)
     assert terms.containing("a") == []

@@ -1,4 +1,4 @@
-"""Running totals equal a new count whatever happened to the files, and their pages a look at everything."""
+"""Stored totals equal a new count whatever happened to the files, and so do their pages."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Answer = Callable[[Index, Any, int, int], Any]
 
 
 def everything(path: str) -> bool:
-    """Hides nothing, and makes each question count for itself."""
+    """Hides nothing, but makes each query count for itself."""
     return True
 
 
@@ -143,7 +143,7 @@ def change(vault: Vault, files: dict[str, str | None]) -> None:
     limit=st.integers(1, 4),
     offset=st.integers(0, 4),
 )
-def test_totals_follow_every_change_and_give_the_pages_that_a_look_at_everything_gives(
+def test_totals_follow_every_change_and_agree_with_a_full_count(
     vaults: Callable[[], Vault],
     first: dict[str, str | None],
     later: list[dict[str, str | None]],
@@ -168,7 +168,7 @@ def test_totals_follow_every_change_and_give_the_pages_that_a_look_at_everything
 
 @settings(max_examples=10, deadline=None)
 @given(files=changes, hidden=st.sampled_from(FOLDERS[1:]))
-def test_what_is_hidden_counts_as_if_it_were_not_there(
+def test_hidden_files_count_as_if_they_did_not_exist(
     vaults: Callable[[], Vault], files: dict[str, str | None], hidden: str
 ) -> None:
     vault, without = vaults(), vaults()
@@ -185,7 +185,7 @@ def test_what_is_hidden_counts_as_if_it_were_not_there(
         without.close()
 
 
-def test_while_a_first_build_has_put_the_indexes_aside_every_question_is_answered(
+def test_every_query_is_answered_while_a_first_build_has_no_sql_indexes(
     vaults: Callable[[], Vault],
 ) -> None:
     vault = vaults()

@@ -16,12 +16,12 @@ def test_lines_end_at_any_line_end() -> None:
     assert split_lines("a\r\nb\rc\n\nd\u2028e") == ["a", "b", "c", "", "d\u2028e"]
 
 
-def test_blocks_are_set_apart_by_blank_lines_and_headings() -> None:
+def test_blank_lines_and_headings_separate_blocks() -> None:
     blocks = [block.strip() for block in split_blocks(TEXT, parse(TEXT))]
     assert blocks == ["intro", "# One", "first\nsecond", "- a\n- b", "## Two", "third"]
 
 
-def test_sections_reach_from_heading_to_heading() -> None:
+def test_sections_go_from_heading_to_heading() -> None:
     sections = [section.strip() for section in split_sections(TEXT, parse(TEXT))]
     assert sections == ["intro", "# One\nfirst\nsecond\n\n- a\n- b", "## Two\n\nthird"]
 
@@ -40,7 +40,7 @@ def test_sections_reach_from_heading_to_heading() -> None:
         ('""', [True, True, True]),
     ],
 )
-def test_a_query_holds_in_a_text_or_not(query: str, held: list[bool]) -> None:
+def test_a_query_matches_a_text_or_not(query: str, held: list[bool]) -> None:
     texts = ["foo bar", "FOO", "other #x/y #xz"]
     with PatternMatcher() as patterns:
         assert match_texts(parse_query(query), texts, patterns, sensitive=False) == held

@@ -1,4 +1,4 @@
-"""Reading files for the index; that children and this process agree is shown in `test_build`."""
+"""Reading files for the index. `test_build` shows that children and this process agree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_file_stored_under_another_unicode_form_is_read(tmp_path: Path) -> Non
     assert result.rows.text == "here"
 
 
-def test_links_within_the_vault_are_searched_where_they_lead_and_others_not_at_all(
+def test_linked_files_are_indexed_under_their_own_path_and_never_outside_the_vault(
     tmp_path: Path,
 ) -> None:
     vault, outside = tmp_path / "vault", tmp_path / "outside"
@@ -50,7 +50,7 @@ def test_links_within_the_vault_are_searched_where_they_lead_and_others_not_at_a
     assert b"secret" not in b"".join(result.rows.note for result in (out, through) if result.rows)
 
 
-def test_a_file_too_large_is_not_read(tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     (result,) = read(tmp_path, "a.md", size=NOTE_PARSE_BYTES + 1)
     assert codes(result) == ["too-large"]
@@ -63,7 +63,7 @@ def test_a_folder_in_the_place_of_a_note_is_a_problem_not_a_crash(tmp_path: Path
     assert codes(result) == ["unreadable"]
 
 
-def test_the_words_of_a_chunk_are_given_when_wanted(tmp_path: Path) -> None:
+def test_the_words_of_a_chunk_are_returned_on_request(tmp_path: Path) -> None:
     (tmp_path / "Two.md").write_text("# Some Wörds\n京都")
     jobs = [FileJob(0, "Two.md", "note", 1)]
     assert set(run_chunk(Chunk(str(tmp_path), False, jobs, True)).terms) == {
@@ -78,7 +78,7 @@ def test_the_words_of_a_chunk_are_given_when_wanted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 12])
-def test_a_message_that_breaks_off_is_the_end(cut: int) -> None:
+def test_an_incomplete_message_ends_the_stream(cut: int) -> None:
     pipe = io.BytesIO()
     send(pipe, Chunk("folder", False, [], True))
     assert receive(io.BytesIO(pipe.getvalue()[:cut])) is None
