@@ -61,7 +61,8 @@ class OutsideChanges(RuleBasedStateMachine):
 
         self.temporary = Path(tempfile.mkdtemp(prefix="outside-"))
         self.vault = Vault(self.temporary)
-        # Links to every name that may appear, from two places: adding or removing a file affects some of them.
+        # Links to every name that may appear, from two places: adding or removing a file affects some of
+        # them.
         everything = "\n".join(f"[[{target}]]" for target in TARGETS)
         self.vault.write({"links.md": everything, "A/B/links.md": everything})
         self.vault.full()
