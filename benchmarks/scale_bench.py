@@ -82,7 +82,7 @@ class Opened:
     def questions(self) -> Iterator[tuple[str, Callable[[], object]]]:
         for name, (tool, arguments) in QUESTIONS.items():
             yield name, lambda tool=tool, arguments=arguments: self._catalog.call(tool, arguments, self._shop)  # type: ignore[misc]
-        yield "resources/list", lambda: vault_resources.listed(self._engines, "")
+        yield "resources/list", lambda: vault_resources.list_page(self._engines, "")
         yield "files of each kind", self.engine.ask.counts
         yield "recent files", self.engine.ask.recent
         yield "an append", lambda: self.engine.apply([Append(note="Appended", content="x")])

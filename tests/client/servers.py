@@ -203,7 +203,7 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
     from vaultbridge.protocols.websocket.endpoint import (
         EndpointRules,
         WebSocketEndpoint,
-        any_origin_is_refused,
+        refuse_any_origin,
     )
 
     server = McpServer(OFFER, make_provider)
@@ -216,9 +216,7 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
         finally:
             await connection.close()
 
-    door = WebSocketEndpoint(
-        EndpointRules(name="test", origin_refused=any_origin_is_refused, token=token), serve
-    )
+    door = WebSocketEndpoint(EndpointRules(name="test", check_origin=refuse_any_origin, token=token), serve)
     app = web.Application()
     app.router.add_get("/", door.request_handler)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
@@ -227,6 +225,6 @@ async def core_server(token: str | None = None) -> AsyncIterator[int]:
     try:
         yield runner.addresses[0][1]
     finally:
-        await door.shut()
+        await door.shut_down()
         await runner.cleanup()
         await server.close()

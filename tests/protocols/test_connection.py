@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from support.wire import BOUND, Wire
-from vaultbridge.jsonrpc.messages import PeerGone
+from vaultbridge.jsonrpc.messages import PeerDisconnected
 from vaultbridge.protocols import connection
 from vaultbridge.protocols.connection import MAX_RUNNING, MAX_WAITING
 from vaultbridge.protocols.dialect import Call, MethodTable
@@ -167,7 +167,7 @@ async def test_draining_ends_questions_to_a_client_that_can_no_longer_answer() -
     async def ask(call: Call) -> str:
         try:
             await call.ask("roots/list", {})
-        except PeerGone as gone:
+        except PeerDisconnected as gone:
             return str(gone)
         return "answered"
 
@@ -200,7 +200,7 @@ async def test_closing_stops_everything_and_sends_nothing_more() -> None:
     await wire.post({"jsonrpc": "2.0", "id": 99, "method": "ping"})
     await wire.settle()
     assert wire.messages == []
-    with pytest.raises(PeerGone):
+    with pytest.raises(PeerDisconnected):
         await wire.connection.request("roots/list", {})
 
 
@@ -290,7 +290,7 @@ async def test_a_dialect_that_fails_to_find_a_handler_answers_with_an_internal_e
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(MethodTable):
-        def handler(self, request: Any) -> Any:
+        def find_handler(self, request: Any) -> Any:
             raise KeyError("oops")
 
     wire = Wire(lambda _: Broken({}))

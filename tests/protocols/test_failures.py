@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultbridge import errors
-from vaultbridge.jsonrpc.messages import ErrorObject, PeerFailed, PeerGone, Refused
+from vaultbridge.jsonrpc.messages import ErrorObject, PeerDisconnected, PeerError, RpcError
 from vaultbridge.protocols import failures
 
 
@@ -52,7 +52,7 @@ def test_details_travel_for_machines() -> None:
 
 
 def test_a_refusal_is_told_exactly() -> None:
-    assert failures.to_error(Refused(-32601, "Method not found: x")) == ErrorObject(
+    assert failures.to_error(RpcError(-32601, "Method not found: x")) == ErrorObject(
         -32601, "Method not found: x"
     )
 
@@ -64,11 +64,11 @@ def test_an_unknown_exception_leaks_nothing() -> None:
 
 
 def test_a_client_that_failed_or_left_is_a_server_error_that_says_so() -> None:
-    assert "-5: no" in failures.to_error(PeerFailed(ErrorObject(-5, "no"))).message
-    assert failures.to_error(PeerGone()).code == -32000
+    assert "-5: no" in failures.to_error(PeerError(ErrorObject(-5, "no"))).message
+    assert failures.to_error(PeerDisconnected()).code == -32000
 
 
 def test_only_bugs_need_a_traceback() -> None:
     assert failures.is_expected(errors.TimedOut("x"))
-    assert failures.is_expected(Refused(-1, "x"))
+    assert failures.is_expected(RpcError(-1, "x"))
     assert not failures.is_expected(KeyError("x"))

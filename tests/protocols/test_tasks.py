@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.connection import cancel_and_wait
 
 
 async def test_our_own_cancellation_while_a_task_ends_is_not_lost() -> None:
@@ -24,7 +24,7 @@ async def test_our_own_cancellation_while_a_task_ends_is_not_lost() -> None:
 
     reading = asyncio.ensure_future(reader())
     await asyncio.sleep(0)
-    command = asyncio.ensure_future(ended(reading))
+    command = asyncio.ensure_future(cancel_and_wait(reading))
     await stopping.wait()
     command.cancel()
     leave.set()
@@ -42,4 +42,4 @@ async def test_what_the_task_raised_is_raised() -> None:
     task = asyncio.ensure_future(failing())
     await asyncio.sleep(0)
     with pytest.raises(ValueError, match="on the way out"):
-        await ended(task)
+        await cancel_and_wait(task)

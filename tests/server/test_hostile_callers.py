@@ -14,8 +14,8 @@ from server.test_serve import INITIALIZE, MCP
 from support.raw_websocket import TEXT, RawClient, connect, deflated, frame
 from vaultbridge.protocols.claude_ide.server import BAD_MESSAGES, EDITOR_CONNECTIONS
 from vaultbridge.protocols.mcp.http.sessions import MAX_SESSIONS
-from vaultbridge.protocols.websocket.endpoint import STRANGERS
-from vaultbridge.protocols.websocket.socket import STRANGER_BYTES
+from vaultbridge.protocols.websocket.endpoint import MAX_UNAUTHENTICATED
+from vaultbridge.protocols.websocket.socket import UNAUTHENTICATED_BYTES
 
 BOMB = zlib.compress(bytes(64 * 1024 * 1024), level=9, wbits=31)
 """64 MiB of nothing in 64 kB of gzip."""
@@ -121,7 +121,7 @@ async def test_silent_sockets_do_not_keep_an_editor_out(serving: Serving) -> Non
 
 async def test_of_silent_sockets_only_a_few_are_open_at_once(serving: Serving) -> None:
     async with serving() as served:
-        silent = [await connect(served.listening.port, "/editor") for _ in range(STRANGERS + 3)]
+        silent = [await connect(served.listening.port, "/editor") for _ in range(MAX_UNAUTHENTICATED + 3)]
         for client in silent[:3]:
             await client.ended()
         for client in silent:
@@ -138,11 +138,11 @@ async def test_who_has_not_shown_a_token_may_neither_compress_nor_send_much(serv
         assert await client.receive_close() == 1002
         await client.close()
         client = await connect(port, "/editor")
-        await client.send(frame(TEXT, b" " * (STRANGER_BYTES + 1)))
+        await client.send(frame(TEXT, b" " * (UNAUTHENTICATED_BYTES + 1)))
         assert await client.receive_close() == 1009
         await client.close()
         editor = await editor_says(served, token_of(served))
-        await editor.send(message(2, "ping", padding="x" * 4 * STRANGER_BYTES))
+        await editor.send(message(2, "ping", padding="x" * 4 * UNAUTHENTICATED_BYTES))
         assert b'"id":2' in (await editor.receive()).payload
         await editor.close()
 

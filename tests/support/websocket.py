@@ -15,7 +15,7 @@ from vaultbridge.protocols.websocket.endpoint import (
     EndpointRules,
     Serve,
     WebSocketEndpoint,
-    any_origin_is_refused,
+    refuse_any_origin,
 )
 from vaultbridge.protocols.websocket.socket import WebSocket
 
@@ -41,7 +41,7 @@ class Served:
 
 @asynccontextmanager
 async def served(serve: Serve = echo, **rules: Any) -> AsyncIterator[Served]:
-    rules = {"name": "client", "origin_refused": any_origin_is_refused, "token": TOKEN, **rules}
+    rules = {"name": "client", "check_origin": refuse_any_origin, "token": TOKEN, **rules}
     door = WebSocketEndpoint(EndpointRules(**rules), serve)
     app = web.Application()
     app.router.add_get("/", door.request_handler)
@@ -52,5 +52,5 @@ async def served(serve: Serve = echo, **rules: Any) -> AsyncIterator[Served]:
     try:
         yield Served(door, runner.addresses[0][1])
     finally:
-        await door.shut()
+        await door.shut_down()
         await runner.cleanup()

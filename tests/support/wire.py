@@ -58,7 +58,7 @@ class Wire:
         self.slow.set()
         self.connection = Connection(dialect, self, call_seconds=call_seconds)
 
-    # The outlet of the connection.
+    # The sink of the connection.
 
     def send(self, item: Outgoing) -> None:
         assert b"\n" not in item.data
@@ -69,7 +69,7 @@ class Wire:
         self.messages.append(message)
         self._arrived.set()
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         await self.slow.wait()
 
     def release(self, related: RequestId) -> None:

@@ -17,7 +17,7 @@ from support.wire import EVERY_VERSION
 from vaultbridge.plugins.decorator import MARK, build_tool, tool
 from vaultbridge.protocols.bridge_v1.endpoints import BridgeV1
 from vaultbridge.protocols.claude_ide.tools import TOOLS as IDE_TOOLS
-from vaultbridge.protocols.mcp.vault.listing import at_hand
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list
 from vaultbridge.tools.base.schema import add_types, derive_schema
 from vaultbridge.tools.base.tool import Profile
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
@@ -50,7 +50,7 @@ def test_every_node_has_a_type_and_every_property_a_description(
     assert listed
     for one in listed:
         assert problems(one.input_schema) == [], one.name
-    ready = at_hand(profile, read_only=read_only, vaults=vaults)
+    ready = load_tool_list(profile, read_only=read_only, vaults=vaults)
     assert ready is not None
     assert [one.input_schema for one in ready] == [one.input_schema for one in listed]
 

@@ -15,7 +15,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vaultbridge.cli.common import OK, cache_of, emit, say
-from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.connection import cancel_and_wait
 
 if TYPE_CHECKING:
     from vaultbridge.cli.diffs import Proposal
@@ -79,15 +79,15 @@ async def _watch(vault: str, front: _Front) -> None:
                         return
                     if text is not None:
                         # One connection has one reader: the answer to our own request comes by it.
-                        await ended(news)
+                        await cancel_and_wait(news)
                         await _decide(vault, visitor, front, text)
                         news = asyncio.ensure_future(visitor.next_notification())
                     # After the end of the input nothing comes any more, and others may still decide.
                     line = asyncio.ensure_future(lines.get())
                 sys.stdout.flush()
         finally:
-            await ended(news)
-            await ended(line)
+            await cancel_and_wait(news)
+            await cancel_and_wait(line)
 
 
 async def _decide(vault: str, visitor: EditorClient, front: _Front, text: str) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from vaultbridge.cli.common import OK, Parser, emit, port_number, run, say
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.protocols.http.guard import host_fault, origin_fault
+from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 
 if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
@@ -60,11 +60,11 @@ def main(argv: list[str]) -> int:
 
 
 def _host(text: str) -> str:
-    return _right(text, host_fault(text))
+    return _right(text, explain_bad_host(text))
 
 
 def _origin(text: str) -> str:
-    return _right(text, origin_fault(text))
+    return _right(text, explain_bad_origin(text))
 
 
 def _right(text: str, fault: str) -> str:

@@ -131,7 +131,7 @@ def to_dict(message: object) -> Any:
     if isinstance(message, dict):
         return message
     if isinstance(message, Request | Notification | Response | ErrorResponse):
-        return codec.wire_form(message)
+        return codec.to_wire(message)
     inner = getattr(message, "message", None)  # the official SDK's SessionMessage
     model = inner if hasattr(inner, "model_dump") else message
     dump = getattr(model, "model_dump", None)

@@ -64,7 +64,7 @@ def encode(message: Message) -> bytes:
     Raises TypeError, ValueError, OverflowError or RecursionError only for a value that is not made of
     JSON types.
     """
-    return encode_value(wire_form(message))
+    return encode_value(to_wire(message))
 
 
 def encode_value(value: Any) -> bytes:
@@ -74,7 +74,7 @@ def encode_value(value: Any) -> bytes:
         return _encoder.encode(_without_surrogates(msgspec.to_builtins(value, str_keys=True)))
 
 
-def wire_form(message: Message) -> dict[str, Any]:
+def to_wire(message: Message) -> dict[str, Any]:
     """The JSON object of a message. `params` is left out when empty, as most peers write it."""
     match message:
         case Response(id_, result):

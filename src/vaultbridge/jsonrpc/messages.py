@@ -86,7 +86,7 @@ class Batch(msgspec.Struct, frozen=True):
     members: tuple[Message | Malformed, ...]
 
 
-class Refused(Exception):
+class RpcError(Exception):
     """Raised by a handler (or by us) to answer a request with exactly this JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = msgspec.UNSET) -> None:
@@ -94,7 +94,7 @@ class Refused(Exception):
         self.error = ErrorObject(code, message, data)
 
 
-class PeerFailed(Exception):
+class PeerError(Exception):
     """The peer answered one of our own requests with an error."""
 
     def __init__(self, error: ErrorObject) -> None:
@@ -105,7 +105,7 @@ class PeerFailed(Exception):
         return f"the client answered with error {self.error.code}: {self.error.message}"
 
 
-class PeerGone(Exception):
+class PeerDisconnected(Exception):
     """The connection ended before the peer answered."""
 
     def __str__(self) -> str:

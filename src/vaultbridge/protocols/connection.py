@@ -2,12 +2,12 @@
 
 Every transport drives it with the same verbs:
 
-    connection = Connection(make_dialect, outlet)
+    connection = Connection(make_dialect, sink)
     await connection.receive(data)      # one message; waits while too much is in flight
     await connection.drain()            # at the end of input: finish what is in flight, answer it
     await connection.close()            # at any time: cancel everything, answer nothing more
 
-`outlet` is where messages leave: the transport's own object with `send` (must not block), `drained`
+`sink` is where messages leave: the transport's own object with `send` (must not block), `drain`
 (waits while the peer is slow) and `release`. The connection knows neither files nor sockets, and no
 method's meaning.
 
@@ -32,12 +32,12 @@ from vaultbridge.jsonrpc.messages import (
     Malformed,
     Message,
     Params,
-    PeerFailed,
-    PeerGone,
-    Refused,
+    PeerDisconnected,
+    PeerError,
     Request,
     RequestId,
     Response,
+    RpcError,
 )
 from vaultbridge.jsonrpc.session import (
     AnswerReceived,
@@ -51,10 +51,18 @@ from vaultbridge.jsonrpc.session import (
 )
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols import failures
-from vaultbridge.protocols.dialect import Call, Dialect, Handler, Peer, Succeeded, call_name, call_outcome
+from vaultbridge.protocols.dialect import (
+    Call,
+    Dialect,
+    Handler,
+    HandlerResult,
+    Peer,
+    describe_call,
+    describe_outcome,
+)
 
 
-async def ended(task: asyncio.Future[Any]) -> None:
+async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
     """Cancel a task and wait for its end. Raises what it raised instead.
 
     Waiting for the task itself would take our own cancellation, such as Ctrl-C, for the task's."""
@@ -87,7 +95,7 @@ class MessageSink(Protocol):
         """Take a message for sending, in order. Must not block; must not raise when the peer has gone."""
         ...
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Wait while the peer is slower than we are."""
         ...
 
@@ -102,14 +110,14 @@ class Connection:
     def __init__(
         self,
         dialect: Callable[[Peer], Dialect],
-        outlet: MessageSink,
+        sink: MessageSink,
         *,
         principal: str = "",
         call_seconds: float = CALL_SECONDS,
         session: Session | None = None,
     ) -> None:
         self._session = session or Session()
-        self._outlet = outlet
+        self._sink = sink
         self._principal = principal
         self._call_seconds = call_seconds
         self._running: dict[RequestId, asyncio.Task[None]] = {}
@@ -151,7 +159,7 @@ class Connection:
         try:
             async with asyncio.timeout(seconds):
                 await self._idle.wait()
-                await self._outlet.drained()
+                await self._sink.drain()
         except TimeoutError:
             log.warning("%d requests did not finish before the end", self._session.in_flight)
         await self.close()
@@ -166,7 +174,7 @@ class Connection:
         self._room.set()
         for future in self._asked.values():
             if not future.done():
-                future.set_exception(PeerGone())
+                future.set_exception(PeerDisconnected())
         tasks = [*self._running.values(), *self._beside]
         for task in tasks:
             task.cancel()
@@ -174,7 +182,7 @@ class Connection:
             _, stuck = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
             if stuck:
                 log.error("%d tasks do not heed their cancellation", len(stuck))
-        await self.dialect.closed()
+        await self.dialect.close()
 
     # What a dialect may ask for (`Peer`).
 
@@ -194,7 +202,7 @@ class Connection:
         self, method: str, params: Params, *, related: RequestId | None = None, seconds: float | None = None
     ) -> Any:
         if self._closed:
-            raise PeerGone
+            raise PeerDisconnected
         id_ = self._session.request(method, params, related=related)
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._asked[id_] = future
@@ -220,7 +228,7 @@ class Connection:
         self.ending.set()
 
     def release_stream(self, related: RequestId) -> None:
-        self._outlet.release(related)
+        self._sink.release(related)
 
     # The work.
 
@@ -232,7 +240,7 @@ class Connection:
                     await self._accept(request)
                 case NotificationReceived(notification):
                     try:
-                        self.dialect.notified(notification)
+                        self.dialect.handle_notification(notification)
                     except Exception:
                         log.exception("notification %s failed", notification.method)
                 case AnswerReceived(id_, outcome):
@@ -263,12 +271,12 @@ class Connection:
 
     def _handler(self, request: Request) -> Handler:
         try:
-            return self.dialect.handler(request)
-        except Refused as refusal:
+            return self.dialect.find_handler(request)
+        except RpcError as refusal:
             return _raiser(refusal)
         except Exception:
             log.exception("no handler for %s could be found", request.method)
-            return _raiser(Refused(INTERNAL_ERROR, failures.INTERNAL.message))
+            return _raiser(RpcError(INTERNAL_ERROR, failures.INTERNAL.message))
 
     def _start(self, request: Request, handler: Handler) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(request, handler))
@@ -301,8 +309,11 @@ class Connection:
                 self._session.cancel(request.id)
             raise
         if log.isEnabledFor(logging.DEBUG):
-            name, spent = call_name(request.method, request.params), (time.perf_counter() - started) * 1000
-            log.debug("%s %s in %.1f ms", name, call_outcome(outcome), spent)
+            name, spent = (
+                describe_call(request.method, request.params),
+                (time.perf_counter() - started) * 1000,
+            )
+            log.debug("%s %s in %.1f ms", name, describe_outcome(outcome), spent)
         if isinstance(outcome, ErrorObject):
             self._session.fail(request.id, outcome)
         else:
@@ -312,23 +323,23 @@ class Connection:
                 log.exception("the result of %s is not JSON", request.method)
                 self._session.fail(request.id, failures.INTERNAL)
         self._flush()
-        await self._outlet.drained()
+        await self._sink.drain()
 
-    async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | Succeeded:
+    async def _outcome(self, call: Call, handler: Handler) -> ErrorObject | HandlerResult:
         limit = self.dialect.time_limit(call.method, self._call_seconds)
         call.deadline = asyncio.timeout(limit)
         try:
             async with call.deadline:
-                return Succeeded(await handler(call))
+                return HandlerResult(await handler(call))
         except TimeoutError as error:
             if not call.deadline.expired():
                 log.exception("%s failed", call.method)
-                return self.dialect.failed(error, call)
-            return self.dialect.failed(TimedOut(f"{call.method} took longer than {limit:g} s."), call)
+                return self.dialect.render_failure(error, call)
+            return self.dialect.render_failure(TimedOut(f"{call.method} took longer than {limit:g} s."), call)
         except Exception as error:
             if not failures.is_expected(error):
                 log.exception("%s failed", call.method)
-            return self.dialect.failed(error, call)
+            return self.dialect.render_failure(error, call)
 
     def _cancelled(self, id_: RequestId) -> None:
         task = self._running.pop(id_, None)
@@ -344,7 +355,7 @@ class Connection:
         if isinstance(outcome, Response):
             future.set_result(outcome.result)
         else:
-            future.set_exception(PeerFailed(outcome.error))
+            future.set_exception(PeerError(outcome.error))
 
     def _withdraw(self, id_: RequestId, reason: str, related: RequestId | None) -> None:
         if not self._closed:
@@ -354,10 +365,10 @@ class Connection:
     def _session_ending(self) -> None:
         """Nothing more will be read: whoever waits for the peer waits in vain."""
         self.ending.set()
-        self.dialect.ending()
+        self.dialect.input_ended()
         for future in self._asked.values():
             if not future.done():
-                future.set_exception(PeerGone())
+                future.set_exception(PeerDisconnected())
 
     def _beside_done(self, task: asyncio.Future[None]) -> None:
         self._beside.discard(task)
@@ -366,10 +377,10 @@ class Connection:
 
     def _flush(self) -> None:
         for item in self._session.outgoing():
-            self._outlet.send(item)
+            self._sink.send(item)
 
 
-def _raiser(error: Refused) -> Handler:
+def _raiser(error: RpcError) -> Handler:
     async def fail(call: Call) -> None:
         raise error
 

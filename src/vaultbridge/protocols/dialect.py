@@ -32,9 +32,9 @@ from vaultbridge.jsonrpc.messages import (
     ErrorObject,
     Notification,
     Params,
-    Refused,
     Request,
     RequestId,
+    RpcError,
 )
 from vaultbridge.protocols import failures
 
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
 """Method and tool names; whatever else a peer sends is told as `?`."""
 
-SHOWN_CHARS: Final = 60
+CLIENT_NAME_CHARS: Final = 60
 """How much of what a client calls itself is repeated."""
 
 
-def call_name(method: str, params: Params) -> str:
+def describe_call(method: str, params: Params) -> str:
     """`tools/call obsidian_read_note`, `resources/list`."""
     if method != "tools/call":
         return _plain(method)
     return f"{_plain(method)} {_plain(params.get('name'))}"
 
 
-def call_outcome(outcome: ErrorObject | Succeeded) -> str:
+def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
     """`answered`, `failed (isError)`, `failed (-32602)`, `failed (-32001 NOTE_NOT_FOUND)`."""
     if isinstance(outcome, ErrorObject):
         word = outcome.data.get("errorCode") if isinstance(outcome.data, dict) else None
@@ -66,11 +66,11 @@ def call_outcome(outcome: ErrorObject | Succeeded) -> str:
     return "failed (isError)" if isinstance(result, dict) and result.get("isError") is True else "answered"
 
 
-def client_name(info: Any) -> str:
+def describe_client(info: Any) -> str:
     """What a client calls itself: name and version, printable and short."""
     parts = [info.get("name"), info.get("version")] if isinstance(info, dict) else []
     text = " ".join(part for part in parts if isinstance(part, str))
-    return "".join(char for char in text[:SHOWN_CHARS] if char.isprintable()) or "without a name"
+    return "".join(char for char in text[:CLIENT_NAME_CHARS] if char.isprintable()) or "without a name"
 
 
 def _plain(name: object) -> str:
@@ -161,7 +161,7 @@ Handler = Callable[[Call], Awaitable[Any]]
 NotificationHandler = Callable[[Params], None]
 
 
-class Succeeded:
+class HandlerResult:
     """A failure that the protocol reports as a result (a failed tool in newer MCP versions)."""
 
     __slots__ = ("result",)
@@ -174,15 +174,15 @@ class Dialect(Protocol):
     in_order: frozenset[str]
     """Requests that must be over before the next message is looked at, because they change what it means."""
 
-    def handler(self, request: Request) -> Handler:
+    def find_handler(self, request: Request) -> Handler:
         """Who answers this request now. Raises Refused when nobody does."""
         ...
 
-    def notified(self, notification: Notification) -> None:
+    def handle_notification(self, notification: Notification) -> None:
         """Take a notification. Called in order of arrival; must not block. What it raises is only logged."""
         ...
 
-    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+    def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         """The wire form of a failure. Never raises."""
         ...
 
@@ -190,12 +190,12 @@ class Dialect(Protocol):
         """The time limit of a method, given the ordinary one; None for no limit."""
         ...
 
-    def ending(self) -> None:
+    def input_ended(self) -> None:
         """No more input will come: end what waits without a time limit. What is in flight may still
         answer."""
         ...
 
-    async def closed(self) -> None:
+    async def close(self) -> None:
         """The connection is over: give back what was taken."""
         ...
 
@@ -219,29 +219,29 @@ class MethodTable:
     def has(self, method: str) -> bool:
         return method in self._requests
 
-    def handler(self, request: Request) -> Handler:
+    def find_handler(self, request: Request) -> Handler:
         handler = self._requests.get(request.method)
         if handler is None:
             raise method_not_found(request.method)
         return handler
 
-    def notified(self, notification: Notification) -> None:
+    def handle_notification(self, notification: Notification) -> None:
         handler = self._notifications.get(notification.method)
         if handler is not None:
             handler(notification.params)
 
-    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+    def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         return failures.to_error(error)
 
     def time_limit(self, method: str, seconds: float) -> float | None:
         return None if method in self._unlimited else seconds
 
-    def ending(self) -> None:
+    def input_ended(self) -> None:
         pass
 
-    async def closed(self) -> None:
+    async def close(self) -> None:
         pass
 
 
-def method_not_found(method: str) -> Refused:
-    return Refused(METHOD_NOT_FOUND, f"Method not found: {method}")
+def method_not_found(method: str) -> RpcError:
+    return RpcError(METHOD_NOT_FOUND, f"Method not found: {method}")

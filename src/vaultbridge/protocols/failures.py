@@ -14,9 +14,9 @@ from vaultbridge.jsonrpc.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     ErrorObject,
-    PeerFailed,
-    PeerGone,
-    Refused,
+    PeerDisconnected,
+    PeerError,
+    RpcError,
 )
 
 APPLICATION_CODES: Final[dict[ErrorCode, int]] = {
@@ -35,19 +35,19 @@ INTERNAL: Final = ErrorObject(INTERNAL_ERROR, "Internal error", {"errorCode": "S
 
 def is_expected(error: Exception) -> bool:
     """Whether an error is an answer, not a bug: only the others need a traceback in the log."""
-    return isinstance(error, VaultbridgeError | Refused | PeerFailed | PeerGone)
+    return isinstance(error, VaultbridgeError | RpcError | PeerError | PeerDisconnected)
 
 
 def to_error(error: Exception) -> ErrorObject:
     """The JSON-RPC error for anything a handler raised. Nothing of an unknown exception gets out."""
     match error:
-        case Refused():
+        case RpcError():
             return error.error
         case InvalidArgument():
             return ErrorObject(INVALID_PARAMS, _naming(error), error_data(error))
         case VaultbridgeError():
             return ErrorObject(APPLICATION_CODES[error.code], str(error), error_data(error))
-        case PeerFailed() | PeerGone():
+        case PeerError() | PeerDisconnected():
             return ErrorObject(APPLICATION_CODES["SERVER_ERROR"], str(error), {"errorCode": "SERVER_ERROR"})
         case _:
             return INTERNAL

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from aiohttp import web
 
 from vaultbridge.errors import PermissionDenied, VaultbridgeError
-from vaultbridge.protocols.http.guard import called_host
+from vaultbridge.protocols.http.guard import requested_host
 from vaultbridge.protocols.mcp.http.endpoint import Grant
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _is_our_page(request: web.Request) -> bool:
     """Whether a request says that it comes from a page of this very server, by the name it calls us by. Pages
     cannot set these headers; that the name is one of ours was checked before."""
     scheme = "https" if request.secure else "http"
-    own = f"{scheme}://{called_host(request)}".lower()
+    own = f"{scheme}://{requested_host(request)}".lower()
     origins = [origin.lower() for origin in request.headers.getall("Origin", [])]
     return origins == [own] and request.headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
 

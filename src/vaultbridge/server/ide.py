@@ -20,7 +20,7 @@ from vaultbridge.engine import Engine
 from vaultbridge.errors import TimedOut
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde, IdeOptions
 from vaultbridge.protocols.claude_ide.server import IdeServer, Page
-from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.editor.server import EditorServer
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.server import McpServer
@@ -61,7 +61,7 @@ class _Place:
         if self._unlisten is not None:
             self._unlisten()
         if self._looking is not None:
-            await ended(self._looking)
+            await cancel_and_wait(self._looking)
 
 
 class IdeSide:

@@ -35,10 +35,10 @@ from vaultbridge.errors import InvalidArgument
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.claude_ide.presence import LOOPBACK_FOR_WILDCARD, Presence
-from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
-from vaultbridge.protocols.http.listen import listening, room_for_connections
-from vaultbridge.protocols.mcp.http.endpoint import Dismiss, add_mcp_routes
+from vaultbridge.protocols.http.listen import reserve_connections, serve_app
+from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
 from vaultbridge.server.access import Access, add_no_oauth_route
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
 from vaultbridge.server.ide import HubAccess, IdeSide
@@ -175,14 +175,14 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
         await live.start()
         app, dismiss = _app(config, guard, servers, access, ide)
         await stack.enter_async_context(
-            listening(
+            serve_app(
                 app,
                 presence.socket,
                 tls=tls.context if tls else None,
                 idle_seconds=IDLE_SECONDS,
                 shutdown_seconds=SHUTDOWN_SECONDS,
-                connections=room_for_connections(),
-                doors="MCP is at /mcp (for older clients at /sse), Bridge v1 at /bridge/v1.",
+                connections=reserve_connections(),
+                address_hint="MCP is at /mcp (for older clients at /sse), Bridge v1 at /bridge/v1.",
             )
         )
         ide.start()
@@ -201,7 +201,7 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             await live.look()
 
         watching = asyncio.create_task(watch(options.config_file, tools, look))
-        stack.push_async_callback(ended, watching)
+        stack.push_async_callback(cancel_and_wait, watching)
         notices = [_serves_too(other) for other in others]
         if config.ide.enabled and not announced:
             notices.append(NOT_FOR_CLAUDE_CODE)
@@ -281,7 +281,7 @@ def _guard(config: Config) -> HostGuard:
 
 def _app(
     config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide
-) -> tuple[web.Application, Dismiss]:
+) -> tuple[web.Application, EndExchanges]:
     app = web.Application()
     add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
     dismiss = add_mcp_routes(

@@ -17,7 +17,7 @@ from typing import Final
 from aiohttp import ETag, web
 from msgspec import Struct
 
-from vaultbridge.protocols.http.guard import HostGuard, called_host
+from vaultbridge.protocols.http.guard import HostGuard, requested_host
 
 BASE: Final = "/page"
 
@@ -90,7 +90,7 @@ def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
     files = static_files()
 
     async def answer(request: web.Request, name: str) -> web.StreamResponse:
-        refusal = guard.refusal(called_host(request), request.headers.get("Origin"))
+        refusal = guard.refusal(requested_host(request), request.headers.get("Origin"))
         if refusal is not None:
             return _text(403, refusal)
         file = files.get(name)

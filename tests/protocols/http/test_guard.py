@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultbridge.protocols.http.guard import HostGuard, host_fault, origin_fault
+from vaultbridge.protocols.http.guard import HostGuard, explain_bad_host, explain_bad_origin
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_allowed_page_may_read_the_answer_and_only_it() -> None:
     "name", ["vault.home.arpa", "NAS", "10.0.0.7", "::1", "[fe80::1%eth0]", "xn--bcher-kva.de"]
 )
 def test_a_name_of_a_server_is_a_name_or_an_address(name: str) -> None:
-    assert host_fault(name) == ""
+    assert explain_bad_host(name) == ""
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_a_name_of_a_server_is_a_name_or_an_address(name: str) -> None:
 )
 def test_a_name_that_no_request_can_bear_is_told(name: str) -> None:
     """Otherwise it would be in the list and let nobody in."""
-    assert "without" in host_fault(name)
+    assert "without" in explain_bad_host(name)
 
 
 @pytest.mark.parametrize(
     "origin", ["https://notes.example", "http://nas:8080/", "app://obsidian.md", "chrome-extension://abc"]
 )
 def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
-    assert origin_fault(origin) == ""
+    assert explain_bad_origin(origin) == ""
     assert HostGuard(origins=[origin]).allows_origin(origin.rstrip("/"))
 
 
@@ -121,7 +121,7 @@ def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
     "origin", ["notes.example", "https://", "https://a/page", "https://me@a", "https://*.a", "*", "null", ""]
 )
 def test_an_origin_that_no_page_has_is_told(origin: str) -> None:
-    assert origin_fault(origin)
+    assert explain_bad_origin(origin)
 
 
 NAMES = st.sampled_from(("localhost", "127.0.0.1", "[::1]", "evil.example", "::1", "[::2]", ""))

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from server.test_tls import certificate
 from support.ports import kept_port
-from vaultbridge.protocols.http.listen import REQUESTS_A_TURN, listening
+from vaultbridge.protocols.http.listen import REQUESTS_PER_TURN, serve_app
 
 BOUND = 20.0
 SECRET = "hunter2"
@@ -57,7 +57,7 @@ async def served(counted: list[None] | None = None, **options: Any) -> AsyncIter
     app.router.add_get("/breaks-off", breaks_off)
     with socket.create_server(("127.0.0.1", 0)) as sock:
         port: int = sock.getsockname()[1]
-        async with listening(app, sock, idle_seconds=5.0, shutdown_seconds=1.0, **options):
+        async with serve_app(app, sock, idle_seconds=5.0, shutdown_seconds=1.0, **options):
             yield port
 
 
@@ -194,7 +194,7 @@ async def test_a_connection_that_only_waits_makes_room_for_a_new_one() -> None:
 
 async def test_many_requests_sent_at_once_let_others_in_between() -> None:
     """Counted in answers, not in seconds: between two of its own passes, others see a few of them."""
-    count = 20 * REQUESTS_A_TURN
+    count = 20 * REQUESTS_PER_TURN
     request = f"GET /here HTTP/1.1\r\n{HOST}\r\n".encode()
     counted: list[None] = []
     most = before = 0
@@ -205,7 +205,7 @@ async def test_many_requests_sent_at_once_let_others_in_between() -> None:
             await asyncio.sleep(0)
             most, before = max(most, len(counted) - before), len(counted)
         writer.close()
-    assert 0 < most <= 2 * REQUESTS_A_TURN
+    assert 0 < most <= 2 * REQUESTS_PER_TURN
 
 
 async def test_connections_are_bounded_and_who_is_too_many_is_told() -> None:

@@ -7,7 +7,12 @@ import sys
 
 import pytest
 
-from vaultbridge.protocols.http.listen import CONNECTIONS, FEWEST, RESERVED, room_for_connections
+from vaultbridge.protocols.http.listen import (
+    MAX_CONNECTIONS,
+    MIN_CONNECTIONS,
+    RESERVED_FILES,
+    reserve_connections,
+)
 
 if sys.platform == "win32":
     pytest.skip("Windows has no such limit", allow_module_level=True)
@@ -16,8 +21,8 @@ PROGRAM = """
 import resource, sys
 soft, hard = int(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-from vaultbridge.protocols.http.listen import room_for_connections
-print(room_for_connections(), *resource.getrlimit(resource.RLIMIT_NOFILE))
+from vaultbridge.protocols.http.listen import reserve_connections
+print(reserve_connections(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """
 
 
@@ -31,18 +36,18 @@ def limited(soft: int, hard: int) -> list[int]:
 
 def test_a_low_limit_is_raised_as_far_as_connections_need() -> None:
     """256, as on a Mac, would be used up by the callers that are promised a place."""
-    enough = CONNECTIONS + RESERVED
-    assert limited(256, 4096) == [CONNECTIONS, enough, 4096]
+    enough = MAX_CONNECTIONS + RESERVED_FILES
+    assert limited(256, 4096) == [MAX_CONNECTIONS, enough, 4096]
 
 
 def test_a_high_limit_is_left_alone() -> None:
-    assert limited(3000, 3000) == [CONNECTIONS, 3000, 3000]
+    assert limited(3000, 3000) == [MAX_CONNECTIONS, 3000, 3000]
 
 
-@pytest.mark.parametrize(("hard", "room"), [(400, 400 - RESERVED), (140, FEWEST)])
+@pytest.mark.parametrize(("hard", "room"), [(400, 400 - RESERVED_FILES), (140, MIN_CONNECTIONS)])
 def test_where_it_cannot_be_raised_fewer_come_in_and_the_vault_keeps_its_files(hard: int, room: int) -> None:
     assert limited(100, hard) == [room, hard, hard]
 
 
 def test_here_there_is_room() -> None:
-    assert room_for_connections() >= 200
+    assert reserve_connections() >= 200

@@ -93,45 +93,45 @@ async def test_a_stopped_reader_gives_the_end_at_once() -> None:
 async def test_small_and_large_lines_keep_their_order(blocking: bool) -> None:
     source, sink = os.pipe()
     os.set_blocking(sink, blocking)
-    outlet = DescriptorSink(sink)
+    sink = DescriptorSink(sink)
     lines = [bytes([65 + n]) * (10 if n % 3 else ATOMIC_BYTES * 40) for n in range(20)]
     for line in lines:
-        outlet.send(item(line))
+        sink.send(item(line))
     assert await read_lines(source, len(lines)) == [line + b"\n" for line in lines]
-    await asyncio.wait_for(outlet.finish(), BOUND)
+    await asyncio.wait_for(sink.finish(), BOUND)
     assert os.read(source, 1) == b"", "the descriptor is closed"
     os.close(source)
 
 
 async def test_a_full_pipe_holds_back_until_somebody_reads() -> None:
     source, sink = os.pipe()
-    outlet = DescriptorSink(sink)
+    sink = DescriptorSink(sink)
     count = 5
     for _ in range(count):
-        outlet.send(item(b"x" * (WRITE_BUFFER_BYTES // 3)))
-    held = asyncio.ensure_future(outlet.drained())
+        sink.send(item(b"x" * (WRITE_BUFFER_BYTES // 3)))
+    held = asyncio.ensure_future(sink.drain())
     await asyncio.sleep(0)
     assert not held.done()
-    outlet.send(item(b"dropped", notice=True))
+    sink.send(item(b"dropped", notice=True))
     lines = await read_lines(source, count)
     assert all(len(line) == WRITE_BUFFER_BYTES // 3 + 1 for line in lines)
     await asyncio.wait_for(held, BOUND)
-    outlet.send(item(b"kept", notice=True))
+    sink.send(item(b"kept", notice=True))
     assert await read_lines(source, 1) == [b"kept\n"]
-    await asyncio.wait_for(outlet.finish(), BOUND)
+    await asyncio.wait_for(sink.finish(), BOUND)
     os.close(source)
 
 
 @pytest.mark.parametrize("size", [10, ATOMIC_BYTES * 100])
 async def test_a_reader_that_hangs_up_breaks_the_outlet_quietly(size: int) -> None:
     source, sink = os.pipe()
-    outlet = DescriptorSink(sink)
+    sink = DescriptorSink(sink)
     os.close(source)
-    outlet.send(item(b"x" * size))
-    await asyncio.wait_for(outlet.broken.wait(), BOUND)
-    outlet.send(item(b"ignored"))
-    await asyncio.wait_for(outlet.drained(), BOUND)
-    await asyncio.wait_for(outlet.finish(), BOUND)
+    sink.send(item(b"x" * size))
+    await asyncio.wait_for(sink.broken.wait(), BOUND)
+    sink.send(item(b"ignored"))
+    await asyncio.wait_for(sink.drain(), BOUND)
+    await asyncio.wait_for(sink.finish(), BOUND)
 
 
 async def test_the_end_does_not_wait_forever_for_a_reader(
@@ -139,8 +139,8 @@ async def test_the_end_does_not_wait_forever_for_a_reader(
 ) -> None:
     monkeypatch.setattr("vaultbridge.protocols.mcp.stdio.FINISH_SECONDS", 0.05)
     source, sink = os.pipe()
-    outlet = DescriptorSink(sink)
-    outlet.send(item(b"x" * WRITE_BUFFER_BYTES))
-    await asyncio.wait_for(outlet.finish(), BOUND)
+    sink = DescriptorSink(sink)
+    sink.send(item(b"x" * WRITE_BUFFER_BYTES))
+    await asyncio.wait_for(sink.finish(), BOUND)
     assert "does not read" in caplog.text
     os.close(source)

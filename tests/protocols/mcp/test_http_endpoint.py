@@ -550,7 +550,7 @@ async def test_exchanges_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http_reply, "GONE_CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(mcp_http_reply, "DISCONNECT_CHECK_SECONDS", 0.01)
     async with http_server() as client:
         await stateless(client)
         stopped = asyncio.Event()
@@ -571,7 +571,7 @@ async def test_a_client_that_hangs_up_has_cancelled(monkeypatch: pytest.MonkeyPa
 
 
 async def test_silence_is_filled_with_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http_reply, "GONE_CHECK_SECONDS", 0.01)
+    monkeypatch.setattr(mcp_http_reply, "DISCONNECT_CHECK_SECONDS", 0.01)
     monkeypatch.setattr(mcp_http_reply, "KEEPALIVE_SECONDS", 0.02)
     async with http_server() as client:
         await stateless(client)

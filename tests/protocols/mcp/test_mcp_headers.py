@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultbridge.jsonrpc.messages import Refused, Request
+from vaultbridge.jsonrpc.messages import Request, RpcError
 from vaultbridge.protocols.mcp.http.stateless import annotated, check_arguments, check_routing, check_version
 
 
@@ -16,7 +16,7 @@ def encoded(text: str) -> str:
 
 
 def refused(check: Any, *args: Any) -> str:
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RpcError) as caught:
         check(*args)
     assert caught.value.error.code == -32020
     return caught.value.error.message

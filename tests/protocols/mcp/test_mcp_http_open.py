@@ -18,13 +18,13 @@ from support.http import HttpClient, events
 from support.wire import BOUND, MODERN, fixture_server
 from vaultbridge.protocols.http.guard import HostGuard
 from vaultbridge.protocols.mcp.http import endpoint as mcp_http
-from vaultbridge.protocols.mcp.http.endpoint import Dismiss, Grant, add_mcp_routes
+from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, Grant, add_mcp_routes
 
 
-class Doors:
+class Endpoints:
     """A server whose callers are who their `Authorization` says."""
 
-    def __init__(self, runner: web.AppRunner, dismiss: Dismiss, http: aiohttp.ClientSession) -> None:
+    def __init__(self, runner: web.AppRunner, dismiss: EndExchanges, http: aiohttp.ClientSession) -> None:
         self.runner = runner
         self.dismiss = dismiss
         self.http = http
@@ -46,7 +46,7 @@ class Doors:
 
 
 @asynccontextmanager
-async def doors() -> AsyncIterator[Doors]:
+async def endpoints() -> AsyncIterator[Endpoints]:
     server, fixture = fixture_server()
 
     async def authorize(request: web.Request) -> Grant:
@@ -59,7 +59,7 @@ async def doors() -> AsyncIterator[Doors]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
         async with aiohttp.ClientSession() as http:
-            opened = Doors(runner, dismiss, http)
+            opened = Endpoints(runner, dismiss, http)
             opened.fixture = fixture
             yield opened
     finally:
@@ -72,7 +72,7 @@ def only_ann(principal: str) -> bool:
 
 
 async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> None:
-    async with doors() as opened, asyncio.timeout(BOUND):
+    async with endpoints() as opened, asyncio.timeout(BOUND):
         for who in ("ann", "bob"):
             stays = who == "ann"
             session, modern, old = opened.client(), opened.client(), opened.client()
@@ -105,8 +105,8 @@ async def test_streams_of_every_kind_end_when_their_caller_may_not_stay() -> Non
 
 
 async def test_a_call_in_flight_of_who_may_not_stay_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp_http, "DISMISSED_SECONDS", 0.0)
-    async with doors() as opened, asyncio.timeout(BOUND):
+    monkeypatch.setattr(mcp_http, "REVOKED_SECONDS", 0.0)
+    async with endpoints() as opened, asyncio.timeout(BOUND):
         begun, stopped = asyncio.Event(), asyncio.Event()
 
         async def wait(arguments: Any, context: Any) -> Any:
@@ -135,7 +135,7 @@ async def test_a_call_in_flight_of_who_may_not_stay_is_given_up(monkeypatch: pyt
 @pytest.mark.parametrize("ends", ["the caller", "the server"])
 async def test_who_does_not_read_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
     monkeypatch.setattr(mcp_http, "ENDING_SECONDS", 0.1)
-    async with doors() as opened:
+    async with endpoints() as opened:
         with opened.stalled() as line:
             reader, writer = await asyncio.open_connection(sock=line, limit=1024)
             writer.write(b"GET /sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: bob\r\n\r\n")

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.protocols.mcp.vault.resources import CURSOR_CHARS, page
+from vaultbridge.protocols.mcp.vault.resources import CURSOR_CHARS, paginate
 
 
 def walk(items: list[str], size: int) -> list[str]:
     found: list[str] = []
     cursor = ""
     while True:
-        part = page(items, cursor, key=str, size=size)
+        part = paginate(items, cursor, key=str, size=size)
         assert len(part.items) <= size
         found += part.items
         cursor = part.next
@@ -28,18 +28,18 @@ def test_the_pages_are_the_list(items: set[str], size: int) -> None:
 
 
 def test_a_list_of_exactly_one_page_has_no_second() -> None:
-    assert page(["a", "b"], "", key=str, size=2).next == ""
-    assert page([], "", key=str).items == ()
+    assert paginate(["a", "b"], "", key=str, size=2).next == ""
+    assert paginate([], "", key=str).items == ()
 
 
 def test_changes_before_the_cursor_neither_repeat_nor_skip() -> None:
-    first = page(["b", "c", "d", "e"], "", key=str, size=2)
+    first = paginate(["b", "c", "d", "e"], "", key=str, size=2)
     assert first.items == ("b", "c")
-    assert page(["a", "aa", "b", "c", "d", "e"], first.next, key=str).items == ("d", "e")
-    assert page(["d", "e"], first.next, key=str).items == ("d", "e")
+    assert paginate(["a", "aa", "b", "c", "d", "e"], first.next, key=str).items == ("d", "e")
+    assert paginate(["d", "e"], first.next, key=str).items == ("d", "e")
 
 
 @pytest.mark.parametrize("cursor", ["x", "é", "a b", "====", "_w==", "A" * (CURSOR_CHARS + 4)])
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
     with pytest.raises(InvalidArgument, match="cursor"):
-        page(["a"], cursor, key=str)
+        paginate(["a"], cursor, key=str)

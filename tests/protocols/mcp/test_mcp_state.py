@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultbridge.jsonrpc.messages import Refused
-from vaultbridge.protocols.mcp.context import STATE_BYTES, STATE_SECONDS, Carried, StateSeal
+from vaultbridge.jsonrpc.messages import RpcError
+from vaultbridge.protocols.mcp.context import STATE_BYTES, STATE_SECONDS, RoundState, StateSigner
 
 NOW = 1_000_000.0
-CARRIED = Carried({"name": {"action": "accept", "content": {"name": "Ada"}}}, {"round": 1})
+CARRIED = RoundState({"name": {"action": "accept", "content": {"name": "Ada"}}}, {"round": 1})
 PARAMS = {"name": "tool", "arguments": {"a": 1, "b": [2]}}
 
 
-def seal(now: float = NOW, key: bytes = b"k" * 32) -> StateSeal:
-    return StateSeal(lambda: now, key)
+def seal(now: float = NOW, key: bytes = b"k" * 32) -> StateSigner:
+    return StateSigner(lambda: now, key)
 
 
 def test_what_was_sealed_is_opened() -> None:
@@ -45,7 +45,7 @@ def test_another_call_principal_time_or_process_is_refused(
     method: str, params: dict[str, object], principal: str, later: float, key: bytes
 ) -> None:
     text = seal().seal(CARRIED, "tools/call", PARAMS, "ada")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RpcError) as caught:
         seal(NOW + later, key).open(text, method, params, principal)
     assert caught.value.error.code == -32602
 
@@ -57,22 +57,22 @@ def test_no_altered_state_is_ever_accepted(data: st.DataObject) -> None:
     other = data.draw(st.characters())
     altered = text[:place] + other + text[place + 1 :]
     if altered != text:
-        with pytest.raises(Refused):
+        with pytest.raises(RpcError):
             seal().open(altered, "tools/call", PARAMS, "ada")
 
 
 @given(st.text() | st.none() | st.integers() | st.binary())
 def test_nothing_made_up_is_accepted(text: object) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(RpcError):
         seal().open(text, "tools/call", PARAMS, "ada")
 
 
 def test_a_huge_state_is_refused_before_it_is_decoded() -> None:
-    with pytest.raises(Refused, match="too long"):
+    with pytest.raises(RpcError, match="too long"):
         seal().open("A" * (STATE_BYTES + 1), "tools/call", PARAMS, "ada")
 
 
 def test_every_process_has_its_own_key() -> None:
-    text = StateSeal(lambda: NOW).seal(CARRIED, "tools/call", PARAMS, "")
-    with pytest.raises(Refused):
-        StateSeal(lambda: NOW).open(text, "tools/call", PARAMS, "")
+    text = StateSigner(lambda: NOW).seal(CARRIED, "tools/call", PARAMS, "")
+    with pytest.raises(RpcError):
+        StateSigner(lambda: NOW).open(text, "tools/call", PARAMS, "")

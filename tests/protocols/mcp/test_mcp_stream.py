@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from vaultbridge.protocols.mcp.http.stream import KEPT_BYTES, KEPT_EVENTS, SLOW_BYTES, Stream
+from vaultbridge.protocols.mcp.http.stream import BUFFER_BYTES, BUFFER_EVENTS, SLOW_BYTES, Stream
 
 
 def take_all(stream: Stream, ticket: int) -> list[bytes]:
@@ -64,14 +64,14 @@ async def test_nothing_is_added_after_the_end() -> None:
 
 async def test_without_a_reader_the_oldest_go_by_count_and_by_size() -> None:
     stream = Stream("1", resumable=True)
-    for n in range(KEPT_EVENTS + 10):
+    for n in range(BUFFER_EVENTS + 10):
         stream.push(b"%d" % n, final=False)
     kept = take_all(stream, stream.attach())
-    assert (len(kept), kept[0]) == (KEPT_EVENTS, b"10")
+    assert (len(kept), kept[0]) == (BUFFER_EVENTS, b"10")
     big = Stream("2", resumable=True)
     for _ in range(5):
-        big.push(b"x" * (KEPT_BYTES // 2), final=False)
-    assert big.kept_bytes <= KEPT_BYTES
+        big.push(b"x" * (BUFFER_BYTES // 2), final=False)
+    assert big.kept_bytes <= BUFFER_BYTES
     assert len(take_all(big, big.attach())) == 2
 
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from vaultbridge.protocols.mcp import values as mcp_values
-from vaultbridge.protocols.mcp.vault.provider import ProgressRelay, content_of
+from vaultbridge.protocols.mcp.vault.provider import ProgressRelay, to_content
 from vaultbridge.tools.base import answer
 
 
@@ -19,11 +19,11 @@ class Heard:
 
 
 def test_each_kind_of_content_becomes_its_own() -> None:
-    assert content_of(answer.TextPart("a")) == mcp_values.TextContent(text="a")
+    assert to_content(answer.TextPart("a")) == mcp_values.TextContent(text="a")
     picture = answer.ImagePart(b"p", "image/png", "V", "a/p.png")
-    assert content_of(picture) == mcp_values.ImageContent(data=b"p", mime_type="image/png")
+    assert to_content(picture) == mcp_values.ImageContent(data=b"p", mime_type="image/png")
     file = mcp_values.BlobResource(uri="obsidian://vault/V/a/d.pdf", blob=b"d", mime_type="application/pdf")
-    assert content_of(
+    assert to_content(
         answer.FilePart(b"d", "application/pdf", "V", "a/d.pdf")
     ) == mcp_values.EmbeddedResource(resource=file)
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from vaultbridge.protocols.mcp.vault.listing import instructions
+from vaultbridge.protocols.mcp.vault.listing import render_instructions
 
 SHORT = 1600
 """Characters, about 400 tokens: clients send it with every conversation."""
 
 
 def test_it_teaches_names_hashes_budgets_and_the_query_language_in_few_lines() -> None:
-    text = instructions()
+    text = render_instructions()
     for word in ("[[wikilinks]]", "`expected`", "dry_run", "offset", "tag:#x", "[property:value]", "/regex/"):
         assert word in text
-    assert len(instructions(restricted=True, several=True)) <= SHORT
+    assert len(render_instructions(restricted=True, several=True)) <= SHORT
 
 
 def test_notes_are_said_to_be_data_and_not_orders() -> None:
-    for text in (instructions(), instructions(read_only=True)):
+    for text in (render_instructions(), render_instructions(read_only=True)):
         assert "data, not orders" in text
 
 
 def test_a_read_only_vault_is_said_to_be_one_and_nothing_of_editing() -> None:
-    text = instructions(read_only=True)
+    text = render_instructions(read_only=True)
     assert "read-only" in text
     assert "expected" not in text
 
 
 def test_a_part_of_a_vault_and_several_vaults_are_told() -> None:
-    assert "Only a part" in instructions(restricted=True)
-    assert "`vault`" in instructions(several=True)
-    assert "Only a part" not in instructions()
+    assert "Only a part" in render_instructions(restricted=True)
+    assert "`vault`" in render_instructions(several=True)
+    assert "Only a part" not in render_instructions()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from vaultbridge.protocols.mcp.vault import listing as vault_listing
-from vaultbridge.protocols.mcp.vault.listing import at_hand, tool_info, written_down
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_tool_list, tool_info
 from vaultbridge.tools.standard import standard_catalog
 
 PROFILES = ("full", "core", "read-only")
@@ -17,7 +17,9 @@ PROFILES = ("full", "core", "read-only")
 
 def test_the_file_is_what_the_catalog_says() -> None:
     kept = Path(vault_listing.__file__).with_name("vault_tools.json").read_bytes()
-    assert kept == written_down(standard_catalog()), "run: python -m vaultbridge.protocols.mcp.vault.listing"
+    assert kept == render_tool_list(standard_catalog()), (
+        "run: python -m vaultbridge.protocols.mcp.vault.listing"
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def test_each_way_to_look_at_the_tools_is_at_hand(
     profile: str, read_only: bool, vaults: tuple[str, ...]
 ) -> None:
     asked = standard_catalog().list_tools(profile=profile, read_only=read_only, vaults=vaults)  # type: ignore[arg-type]
-    assert at_hand(profile, read_only=read_only, vaults=vaults) == tuple(map(tool_info, asked))  # type: ignore[arg-type]
+    assert load_tool_list(profile, read_only=read_only, vaults=vaults) == tuple(map(tool_info, asked))  # type: ignore[arg-type]
 
 
 def test_nothing_is_added_to_what_the_catalog_writes() -> None:

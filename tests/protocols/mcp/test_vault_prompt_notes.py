@@ -13,15 +13,15 @@ from vaultbridge.protocols.mcp.vault.prompt_notes import (
     ARGUMENTS,
     Argument,
     check_arguments,
-    filled,
-    prompt_of,
+    fill,
+    parse_prompt,
 )
 
 NOW = datetime(2026, 3, 14, 9, 26)
 
 
 def test_description_arguments_and_placeholders_make_the_prompt() -> None:
-    prompt = prompt_of(
+    prompt = parse_prompt(
         "Plan",
         "---\ndescription: Plans a night\narguments:\n  - name: when\n    description: The night\n"
         "    required: true\n  - name: who\n---\n\nPlan {{when}} for {{ who }}, by {{method}}.\n",
@@ -51,50 +51,50 @@ def test_description_arguments_and_placeholders_make_the_prompt() -> None:
 def test_arguments_may_be_written_in_several_ways_and_nonsense_is_left_out(
     yaml: str, found: tuple[Argument, ...]
 ) -> None:
-    assert prompt_of("P", f"---\narguments: {yaml}\n---\nText").arguments == found
+    assert parse_prompt("P", f"---\narguments: {yaml}\n---\nText").arguments == found
 
 
 def test_an_argument_is_put_in_everywhere_and_an_optional_one_may_leave_nothing() -> None:
-    prompt = prompt_of("P", "---\narguments: [b]\n---\n{{a}}-{{a}}-{{b}}.")
-    assert filled(prompt, {"a": "x"}, NOW) == "x-x-."
+    prompt = parse_prompt("P", "---\narguments: [b]\n---\n{{a}}-{{a}}-{{b}}.")
+    assert fill(prompt, {"a": "x"}, NOW) == "x-x-."
 
 
 def test_a_value_that_looks_like_a_placeholder_is_only_text() -> None:
-    prompt = prompt_of("P", "{{a}} {{b}}")
-    assert filled(prompt, {"a": "{{b}} {{date}}", "b": r"\1"}, NOW) == r"{{b}} {{date}} \1"
+    prompt = parse_prompt("P", "{{a}} {{b}}")
+    assert fill(prompt, {"a": "{{b}} {{date}}", "b": r"\1"}, NOW) == r"{{b}} {{date}} \1"
 
 
 def test_date_time_and_title_are_filled_in_unless_they_are_arguments() -> None:
-    prompt = prompt_of("P", "{{title}} {{date}} {{time}} {{date:YYYY}}")
+    prompt = parse_prompt("P", "{{title}} {{date}} {{time}} {{date:YYYY}}")
     assert prompt.arguments == ()
-    assert filled(prompt, {}, NOW) == "P 2026-03-14 09:26 2026"
-    own = prompt_of("P", "---\narguments: [date]\n---\n{{date}}")
-    assert filled(own, {"date": "tomorrow"}, NOW) == "tomorrow"
+    assert fill(prompt, {}, NOW) == "P 2026-03-14 09:26 2026"
+    own = parse_prompt("P", "---\narguments: [date]\n---\n{{date}}")
+    assert fill(own, {"date": "tomorrow"}, NOW) == "tomorrow"
 
 
 def test_a_missing_and_an_unknown_argument_are_named() -> None:
-    prompt = prompt_of("P", "{{topic}}")
+    prompt = parse_prompt("P", "{{topic}}")
     with pytest.raises(InvalidArgument, match="topic is missing") as missing:
-        filled(prompt, {"topic": "  "}, NOW)
+        fill(prompt, {"topic": "  "}, NOW)
     assert missing.value.argument == "topic"
     with pytest.raises(InvalidArgument, match=r"no argument 'topics'.*There are: topic"):
-        filled(prompt, {"topic": "x", "topics": "y"}, NOW)
+        fill(prompt, {"topic": "x", "topics": "y"}, NOW)
     with pytest.raises(InvalidArgument, match="It takes none"):
         check_arguments("P", (), {"a": "b"})
 
 
 def test_a_note_with_bad_properties_is_still_a_prompt() -> None:
-    prompt = prompt_of("P", "---\na: [\n---\nDo {{x}}.")
+    prompt = parse_prompt("P", "---\na: [\n---\nDo {{x}}.")
     assert [argument.name for argument in prompt.arguments] == ["x"]
 
 
 def test_arguments_are_bounded() -> None:
     text = " ".join(f"{{{{a{n}}}}}" for n in range(100))
-    assert len(prompt_of("P", text).arguments) == ARGUMENTS
+    assert len(parse_prompt("P", text).arguments) == ARGUMENTS
 
 
 @given(st.text())
 def test_any_text_is_a_prompt_that_can_be_filled(text: str) -> None:
-    prompt = prompt_of("P", text)
+    prompt = parse_prompt("P", text)
     given_values = {argument.name: "v" for argument in prompt.arguments}
-    assert isinstance(filled(prompt, given_values, NOW), str)
+    assert isinstance(fill(prompt, given_values, NOW), str)

@@ -11,7 +11,7 @@ from support.vault import engines_of, sample_vault, small_vault
 from vaultbridge.errors import InvalidArgument, NoteNotFound
 from vaultbridge.protocols.mcp.values import PromptResult, TextContent
 from vaultbridge.protocols.mcp.vault.prompt_notes import BUILT_IN
-from vaultbridge.protocols.mcp.vault.prompts import PROMPT_BYTES, PROMPT_NOTES, Prompts, page_of
+from vaultbridge.protocols.mcp.vault.prompts import PROMPT_BYTES, PROMPT_NOTES, Prompts, paginate_prompts
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.vault.read import content_hash
 from vaultbridge.vault.scope import Scope
@@ -95,7 +95,7 @@ def test_prompt_notes_are_bounded_and_come_in_pages(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, small_vault(tmp_path, files))
     infos = Prompts(engines).infos()
     assert len(infos) == PROMPT_NOTES + len(OWN)
-    assert page_of(infos, "").items == tuple(infos)
+    assert paginate_prompts(infos, "").items == tuple(infos)
     engines.close()
 
 

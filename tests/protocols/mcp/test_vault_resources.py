@@ -18,7 +18,7 @@ def everything(engines: VaultEngines) -> list[ResourceInfo]:
     found: list[ResourceInfo] = []
     cursor = ""
     while True:
-        page = vault_resources.listed(engines, cursor)
+        page = vault_resources.list_page(engines, cursor)
         found += page.items
         if not (cursor := page.next):
             return found
@@ -76,7 +76,7 @@ def test_a_resource_tells_its_kind_size_and_time(tmp_path: Path) -> None:
 def test_a_large_vault_comes_in_pages_without_gaps(tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"N{n:04}.md": "" for n in range(1101)}
     engines = engines_of(tmp_path, small_vault(tmp_path, files))
-    assert len(vault_resources.listed(engines, "").items) == 500
+    assert len(vault_resources.list_page(engines, "").items) == 500
     assert [info.name for info in everything(engines)] == sorted(files)
     engines.close()
 
@@ -93,19 +93,19 @@ def test_several_vaults_are_listed_together_and_a_missing_one_is_left_out(tmp_pa
 
 def test_without_any_vault_the_reason_is_told(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound):
-        vault_resources.listed(engines_of(tmp_path, tmp_path / "missing"), "")
+        vault_resources.list_page(engines_of(tmp_path, tmp_path / "missing"), "")
 
 
 def test_text_is_read_as_text_and_the_rest_as_bytes(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"A b.md": "# é\n", "p.png": b"\x89PNG", "bad.md": b"a\xffb"})
     engines = engines_of(tmp_path, vault)
-    (note,) = vault_resources.read("obsidian://vault/Notes/A%20b.md", engines)
+    (note,) = vault_resources.read_resource("obsidian://vault/Notes/A%20b.md", engines)
     assert note == TextResource(
         uri="obsidian://vault/Notes/A%20b.md", text="# é\n", mime_type="text/markdown"
     )
-    (picture,) = vault_resources.read("obsidian://vault/Notes/p.png", engines)
+    (picture,) = vault_resources.read_resource("obsidian://vault/Notes/p.png", engines)
     assert picture == BlobResource(uri="obsidian://vault/Notes/p.png", blob=b"\x89PNG", mime_type="image/png")
-    (bad,) = vault_resources.read("obsidian://vault/Notes/bad.md", engines)
+    (bad,) = vault_resources.read_resource("obsidian://vault/Notes/bad.md", engines)
     assert isinstance(bad, TextResource)
     assert bad.text == "a\ufffdb"
     engines.close()
@@ -113,7 +113,7 @@ def test_text_is_read_as_text_and_the_rest_as_bytes(tmp_path: Path) -> None:
 
 def test_a_template_may_be_filled_in_with_a_notes_name(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, sample_vault(tmp_path))
-    (content,) = vault_resources.read("obsidian://vault/Sample%20Vault/M82", engines)
+    (content,) = vault_resources.read_resource("obsidian://vault/Sample%20Vault/M82", engines)
     assert content.uri == "obsidian://vault/Sample%20Vault/M82"
     engines.close()
 
@@ -125,10 +125,10 @@ def test_what_is_hidden_missing_or_outside_is_not_there(tmp_path: Path, path: st
     vault = small_vault(tmp_path, {"A.md": "a", "Hidden/B.md": "b", ".obsidian/app.json": "{}"})
     engines = engines_of(tmp_path, vault, scope=Scope(deny=("Hidden",)))
     if path == "A.md/":
-        assert vault_resources.read(f"obsidian://vault/Notes/{path}", engines)
+        assert vault_resources.read_resource(f"obsidian://vault/Notes/{path}", engines)
     else:
         with pytest.raises(NoteNotFound) as missing:
-            vault_resources.read(f"obsidian://vault/Notes/{path}", engines)
+            vault_resources.read_resource(f"obsidian://vault/Notes/{path}", engines)
         assert "Hidden/B.md" not in str(missing.value).replace(path, "")
     engines.close()
 
@@ -136,7 +136,7 @@ def test_what_is_hidden_missing_or_outside_is_not_there(tmp_path: Path, path: st
 def test_a_vault_that_is_not_open_has_no_resources(tmp_path: Path) -> None:
     engines = engines_of(tmp_path, small_vault(tmp_path, {"A.md": "a"}))
     with pytest.raises(NoteNotFound):
-        vault_resources.read("obsidian://vault/Other/A.md", engines)
+        vault_resources.read_resource("obsidian://vault/Other/A.md", engines)
 
 
 def test_a_file_too_large_for_a_message_is_refused_by_its_size(tmp_path: Path) -> None:
@@ -145,5 +145,5 @@ def test_a_file_too_large_for_a_message_is_refused_by_its_size(tmp_path: Path) -
         file.truncate(vault_resources.RESOURCE_BYTES + 1)
     engines = engines_of(tmp_path, vault)
     with pytest.raises(PermissionDenied, match=r"film\.mp4"):
-        vault_resources.read("obsidian://vault/Notes/film.mp4", engines)
+        vault_resources.read_resource("obsidian://vault/Notes/film.mp4", engines)
     engines.close()

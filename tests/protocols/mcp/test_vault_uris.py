@@ -9,7 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import NoteNotFound
-from vaultbridge.protocols.mcp.vault.resources import URI_CHARS, Place, place_of, template_of, uri_of
+from vaultbridge.protocols.mcp.vault.resources import (
+    URI_CHARS,
+    ResourceAddress,
+    make_uri,
+    make_uri_template,
+    parse_uri,
+)
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="/"), min_size=1)
 
@@ -17,13 +23,13 @@ NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc"), exclude_character
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=4))
 def test_an_address_leads_back_to_what_it_was_made_of(vault: str, parts: list[str]) -> None:
     path = "/".join(parts)
-    uri = uri_of(vault, path)
-    assert place_of(uri) == Place(vault, path)
+    uri = make_uri(vault, path)
+    assert parse_uri(uri) == ResourceAddress(vault, path)
     assert re.fullmatch(r"obsidian://vault/[A-Za-z0-9\-._~%/]+", uri)
 
 
 def test_the_address_is_the_apps_own_short_link() -> None:
-    assert uri_of("My Vault", "A b/ü?#.md") == "obsidian://vault/My%20Vault/A%20b/%C3%BC%3F%23.md"
+    assert make_uri("My Vault", "A b/ü?#.md") == "obsidian://vault/My%20Vault/A%20b/%C3%BC%3F%23.md"
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,7 @@ def test_the_address_is_the_apps_own_short_link() -> None:
     ],
 )
 def test_an_address_may_be_encoded_more_or_less_than_ours(uri: str) -> None:
-    assert place_of(uri) == Place("My Vault", "Folder/A b.md")
+    assert parse_uri(uri) == ResourceAddress("My Vault", "Folder/A b.md")
 
 
 @pytest.mark.parametrize(
@@ -54,9 +60,9 @@ def test_an_address_may_be_encoded_more_or_less_than_ours(uri: str) -> None:
 )
 def test_what_is_no_address_of_ours_names_nothing(uri: str) -> None:
     with pytest.raises(NoteNotFound):
-        place_of(uri)
+        parse_uri(uri)
 
 
 def test_a_template_holds_the_vault_unless_it_is_still_to_be_chosen() -> None:
-    assert template_of("A b") == "obsidian://vault/A%20b/{+path}"
-    assert template_of() == "obsidian://vault/{vault}/{+path}"
+    assert make_uri_template("A b") == "obsidian://vault/A%20b/{+path}"
+    assert make_uri_template() == "obsidian://vault/{vault}/{+path}"

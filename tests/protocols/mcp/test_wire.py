@@ -40,7 +40,7 @@ NOTED = Annotations(audience=("user",), priority=0.5, last_modified="2026-01-01T
 
 def listed(item: Any, version: Version) -> Any:
     """As the client reads it."""
-    return msgspec.json.decode(msgspec.json.encode(mcp_wire.listed(item, version)))
+    return msgspec.json.decode(msgspec.json.encode(mcp_wire.render_item(item, version)))
 
 
 def test_a_resource_keeps_its_annotations_but_not_what_came_later() -> None:
@@ -87,30 +87,34 @@ def test_titles_of_arguments_go_with_the_other_titles() -> None:
 
 
 def test_content_a_version_lacks_is_said_in_text() -> None:
-    audio = mcp_wire.content(AudioContent(data=b"12345", mime_type="audio/wav"), V2024_11_05)
+    audio = mcp_wire.render_content(AudioContent(data=b"12345", mime_type="audio/wav"), V2024_11_05)
     assert audio == {"type": "text", "text": "[audio, audio/wav, 5 bytes]"}
-    link = mcp_wire.content(ResourceLink(uri="a:b", name="b", title="B"), V2025_03_26)
+    link = mcp_wire.render_content(ResourceLink(uri="a:b", name="b", title="B"), V2025_03_26)
     assert link == {"type": "text", "text": "[B](a:b)"}
 
 
 def test_bytes_travel_as_base64() -> None:
     inner = BlobResource(uri="a:b", blob=b"\x00\xff")
-    assert mcp_wire.content(EmbeddedResource(resource=inner), V2025_11_25)["resource"]["blob"] == "AP8="
+    assert (
+        mcp_wire.render_content(EmbeddedResource(resource=inner), V2025_11_25)["resource"]["blob"] == "AP8="
+    )
 
 
 def test_embedded_values_lose_their_meta_too_where_there_is_none() -> None:
     inner = TextResource(uri="a:b", text="x", meta={"x/y": 1})
     block = EmbeddedResource(resource=inner, meta={"x/y": 1})
-    assert mcp_wire.content(block, V2024_11_05) == {
+    assert mcp_wire.render_content(block, V2024_11_05) == {
         "type": "resource",
         "resource": {"uri": "a:b", "text": "x"},
     }
-    assert mcp_wire.content(block, V2025_06_18)["resource"]["_meta"] == {"x/y": 1}
+    assert mcp_wire.render_content(block, V2025_06_18)["resource"]["_meta"] == {"x/y": 1}
 
 
 def test_annotated_text_keeps_its_annotations() -> None:
     assert (
-        mcp_wire.content(TextContent(text="x", annotations=NOTED), V2025_11_25)["annotations"]["priority"]
+        mcp_wire.render_content(TextContent(text="x", annotations=NOTED), V2025_11_25)["annotations"][
+            "priority"
+        ]
         == 0.5
     )
 
@@ -121,18 +125,18 @@ def test_annotated_text_keeps_its_annotations() -> None:
 )
 def test_structured_content_is_an_object_before_2026(structured: Any, in_2025: bool, in_2026: bool) -> None:
     result = ToolResult((TextContent(text="t"),), structured=structured)
-    assert ("structuredContent" in mcp_wire.tool_result(result, V2025_11_25)) == in_2025
-    assert ("structuredContent" in mcp_wire.tool_result(result, V2026_07_28)) == in_2026
+    assert ("structuredContent" in mcp_wire.render_tool_result(result, V2025_11_25)) == in_2025
+    assert ("structuredContent" in mcp_wire.render_tool_result(result, V2026_07_28)) == in_2026
 
 
 def test_a_result_with_only_structured_content_is_never_empty() -> None:
     for version in VERSIONS.values():
-        form = mcp_wire.tool_result(ToolResult(structured={"n": 1}), version)
+        form = mcp_wire.render_tool_result(ToolResult(structured={"n": 1}), version)
         assert form["content"] == [{"type": "text", "text": '{"n":1}'}]
 
 
 def test_an_empty_result_is_an_empty_list() -> None:
-    assert mcp_wire.tool_result(ToolResult(meta={"x/y": 1}), V2024_11_05) == {
+    assert mcp_wire.render_tool_result(ToolResult(meta={"x/y": 1}), V2024_11_05) == {
         "content": [],
         "_meta": {"x/y": 1},
     }
@@ -140,6 +144,6 @@ def test_an_empty_result_is_an_empty_list() -> None:
 
 def test_the_server_tells_of_itself_what_the_version_has() -> None:
     offer = Offer(version="1", description="d", website="https://example.org", icons=(ICON,))
-    assert mcp_wire.server_info(offer, V2025_03_26) == {"name": "obsidian-mcp", "version": "1"}
-    assert mcp_wire.server_info(offer, V2025_06_18)["title"] == "vaultbridge"
-    assert {"description", "websiteUrl", "icons"} <= set(mcp_wire.server_info(offer, V2025_11_25))
+    assert mcp_wire.render_server_info(offer, V2025_03_26) == {"name": "obsidian-mcp", "version": "1"}
+    assert mcp_wire.render_server_info(offer, V2025_06_18)["title"] == "vaultbridge"
+    assert {"description", "websiteUrl", "icons"} <= set(mcp_wire.render_server_info(offer, V2025_11_25))

@@ -16,7 +16,7 @@ from aiohttp import web
 from support.raw_websocket import CLOSE, PING, PONG, TEXT, WAIT, close_frame, connect, frame
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.websocket import socket as ws_connection
-from vaultbridge.protocols.websocket.endpoint import CONNECTIONS, IDE_TOKEN_HEADER, PING_SECONDS
+from vaultbridge.protocols.websocket.endpoint import IDE_TOKEN_HEADER, MAX_CONNECTIONS, PING_SECONDS
 from vaultbridge.protocols.websocket.socket import OUTGOING_BYTES, WebSocket
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
@@ -129,14 +129,14 @@ async def test_nothing_is_echoed_that_was_not_offered(offer: str | None) -> None
 async def test_the_eleventh_connection_is_answered_503_until_one_leaves() -> None:
     """Seed 000, Resource Limits and Authentication Errors."""
     async with served() as server:
-        clients = [await connect(server.port, **AUTH) for _ in range(CONNECTIONS)]
+        clients = [await connect(server.port, **AUTH) for _ in range(MAX_CONNECTIONS)]
         assert [client.status for client in clients] == [101] * 10
         late = await connect(server.port, **AUTH)
         assert late.status == 503
         await late.close()
         await clients[0].send(close_frame(1000))
         assert await clients[0].receive_close() == 1000
-        await server.until_open(CONNECTIONS - 1)
+        await server.until_open(MAX_CONNECTIONS - 1)
         again = await connect(server.port, **AUTH)
         assert again.status == 101
         for client in (*clients, again):
@@ -207,7 +207,7 @@ async def test_everybody_is_pinged_on_the_beat(monkeypatch: pytest.MonkeyPatch) 
             may_go_on.clear()
 
         monkeypatch.setattr(server.door, "check_health", beat_and_wait)
-        beat = asyncio.ensure_future(server.door.keep_healthy())
+        beat = asyncio.ensure_future(server.door.run_health_checks())
         for _ in range(3):
             ping = await client.receive()
             assert ping.opcode == PING
@@ -261,7 +261,7 @@ async def test_a_beat_that_comes_far_too_late_counts_as_a_sleep(monkeypatch: pyt
         loop = asyncio.get_running_loop()
         real, jump = loop.time, 0.0
         monkeypatch.setattr(loop, "time", lambda: real() + jump)
-        beat = asyncio.ensure_future(server.door.keep_healthy())
+        beat = asyncio.ensure_future(server.door.run_health_checks())
         await asyncio.wait_for(seen.get(), WAIT)
         jump = 3600.0
         async with asyncio.timeout(WAIT):
@@ -320,7 +320,7 @@ async def test_a_reader_that_is_only_busy_gets_every_answer() -> None:
             socket.send_text(b"%d" % (number % 10) * 1_000_000, asked=True)
         for number in range(30):
             assert (await client.receive()).payload == b"%d" % (number % 10) * 1_000_000
-        await asyncio.wait_for(socket.drained(), WAIT)
+        await asyncio.wait_for(socket.drain(), WAIT)
         assert socket.waiting_bytes == 0
         await client.close()
 
@@ -362,7 +362,7 @@ async def test_shutting_down_says_goodbye_with_1001_and_lets_nobody_in() -> None
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        shutting = asyncio.ensure_future(server.door.shut())
+        shutting = asyncio.ensure_future(server.door.shut_down())
         assert await client.receive_close() == 1001
         await client.send(frame(CLOSE, b"\x03\xe9"))
         await asyncio.wait_for(shutting, WAIT)
@@ -390,7 +390,7 @@ async def test_a_peer_that_never_answers_the_goodbye_is_let_go(monkeypatch: pyte
     async with served() as server:
         client = await connect(server.port, **AUTH)
         await server.until_open(1)
-        await asyncio.wait_for(server.door.shut(), WAIT)
+        await asyncio.wait_for(server.door.shut_down(), WAIT)
         await client.ended()
         await client.close()
 

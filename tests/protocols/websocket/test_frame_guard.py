@@ -30,7 +30,7 @@ from support.raw_websocket import (
 )
 from support.websocket import TOKEN, served
 from vaultbridge.protocols.websocket import socket as ws_connection
-from vaultbridge.protocols.websocket.frame_guard import FRAMES_A_TURN, FrameGuard
+from vaultbridge.protocols.websocket.frame_guard import FRAMES_PER_TURN, FrameGuard
 from vaultbridge.protocols.websocket.socket import MESSAGE_BYTES, WebSocket
 
 AUTH = {"X_Claude_Code_Ide_Authorization": TOKEN}
@@ -410,7 +410,7 @@ def test_what_waits_for_its_turn_is_handed_on_before_the_end(
 
 async def test_one_read_of_many_messages_lets_others_in_between() -> None:
     """Counted in passes of the event loop, not in seconds."""
-    count = 20 * FRAMES_A_TURN
+    count = 20 * FRAMES_PER_TURN
     arrived: list[bytes] = []
 
     async def listen(socket: WebSocket, request: web.Request) -> None:
@@ -434,7 +434,7 @@ async def test_one_read_of_many_messages_lets_others_in_between() -> None:
         await asyncio.wait_for(others(), WAIT)
         await client.close()
     # A few turns may pass until the task that reads is woken.
-    assert most <= 4 * FRAMES_A_TURN
+    assert most <= 4 * FRAMES_PER_TURN
 
 
 @given(st.lists(GOOD_FRAMES, max_size=3), st.lists(GOOD_FRAMES, max_size=3), PAYLOADS, st.integers(0, 400))

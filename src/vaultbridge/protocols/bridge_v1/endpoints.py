@@ -33,7 +33,7 @@ from vaultbridge import __version__
 from vaultbridge.errors import EngineFailure, VaultbridgeError
 from vaultbridge.limits import CALL_SECONDS, MIB
 from vaultbridge.protocols.mcp.server import McpServer
-from vaultbridge.protocols.mcp.values import Elicited, InputRequest, LogLevel, ToolInfo, ToolResult
+from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel, ToolInfo, ToolResult
 
 ARRAY_INDEX_LIMIT: Final = 2**32 - 1
 """ECMAScript: a key that is a whole number below this is an array index, and an object lists those first."""
@@ -221,11 +221,13 @@ class BridgeV1:
         """What may have been meant: MCP's name of a tool, another server's, or one that was mistyped."""
         if len(name) > SUGGESTION_CHARS:
             return ""
-        from vaultbridge.protocols.mcp.methods import harmless
+        from vaultbridge.protocols.mcp.methods import is_harmless_tool
         from vaultbridge.tools.suggestions import suggest_tool
 
         tools = await self._server.tools()
-        return suggest_tool(name, {bare: harmless(tools[own]) for bare, own in names.items() if own in tools})
+        return suggest_tool(
+            name, {bare: is_harmless_tool(tools[own]) for bare, own in names.items() if own in tools}
+        )
 
 
 def health() -> bytes:
@@ -320,7 +322,7 @@ class _PlainContext:
     def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
         return False
 
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         raise _cannot_ask()
 
     async def ask(

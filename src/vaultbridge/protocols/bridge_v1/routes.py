@@ -32,8 +32,8 @@ from vaultbridge.protocols.bridge_v1.endpoints import (
     HttpFailure,
     health,
 )
-from vaultbridge.protocols.http.body import BodyRefused, end_if_unread, no_leave_yet, read_body
-from vaultbridge.protocols.http.guard import HostGuard, called_host
+from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue, read_body
+from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.mcp.http.endpoint import Authorize
 from vaultbridge.protocols.mcp.server import McpServer
 
@@ -230,7 +230,7 @@ def add_bridge_routes(
     endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
     # A pattern that takes line breaks too: a name may hold any character.
     for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
-        app.router.add_route("*", path, endpoint.handle, expect_handler=no_leave_yet)
+        app.router.add_route("*", path, endpoint.handle, expect_handler=defer_continue)
 
 
 class BridgeEndpoint:
@@ -246,7 +246,7 @@ class BridgeEndpoint:
 
     async def handle(self, request: web.Request) -> web.Response:
         response = await self._answer(request)
-        end_if_unread(request, response)
+        close_if_body_unread(request, response)
         return response
 
     async def _answer(self, request: web.Request) -> web.Response:
@@ -267,7 +267,7 @@ class BridgeEndpoint:
             return _failed(HttpFailure(500, INTERNAL, "The server failed; its log says why."), CORS)
 
     def _check_caller(self, request: web.Request) -> None:
-        refusal = self._guard.refusal(called_host(request), request.headers.get("Origin"))
+        refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
             refusal = (
                 "Pages of another site may not use this server. Its owner can allow every site with "

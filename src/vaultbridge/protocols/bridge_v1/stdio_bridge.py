@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from vaultbridge.errors import EngineFailure, NoteNotFound, VaultbridgeError
 from vaultbridge.protocols.bridge_v1.client import BridgeClient, RemoteTools
-from vaultbridge.protocols.connection import ended
+from vaultbridge.protocols.connection import cancel_and_wait
 from vaultbridge.protocols.mcp.provider import Context, EmptyProvider
 from vaultbridge.protocols.mcp.values import (
     Change,
@@ -112,7 +112,7 @@ class BridgeProvider(EmptyProvider):
 
     async def close(self) -> None:
         if self._polling is not None:
-            await ended(self._polling)
+            await cancel_and_wait(self._polling)
 
     async def _poll(self) -> None:
         wait = FIRST_WAIT_SECONDS

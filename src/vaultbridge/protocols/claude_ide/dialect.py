@@ -28,8 +28,8 @@ from vaultbridge.jsonrpc.messages import (
     INTERNAL_ERROR,
     ErrorObject,
     Notification,
-    PeerFailed,
-    PeerGone,
+    PeerDisconnected,
+    PeerError,
     Request,
 )
 from vaultbridge.limits import MIB
@@ -37,10 +37,10 @@ from vaultbridge.protocols import failures
 from vaultbridge.protocols.claude_ide import wire
 from vaultbridge.protocols.claude_ide.paths import IdePaths, path_from_uri
 from vaultbridge.protocols.claude_ide.tools import FILE_ARGUMENTS, TOOLS, ToolCall
-from vaultbridge.protocols.dialect import Call, Dialect, Handler, Peer, Succeeded
+from vaultbridge.protocols.dialect import Call, Dialect, Handler, HandlerResult, Peer
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.dialect import McpDialect
-from vaultbridge.protocols.mcp.params import mapping, optional_text, text
+from vaultbridge.protocols.mcp.params import read_object, read_optional_string, read_string
 from vaultbridge.protocols.mcp.provider import EmptyProvider, Offer, Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import V2024_11_05
@@ -167,7 +167,7 @@ class _IdeDialect:
 
     # Dialect
 
-    def handler(self, request: Request) -> Handler:
+    def find_handler(self, request: Request) -> Handler:
         self._note("<", request.method)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Parsed message: request %s from %s", request.method, self._record.name)
@@ -175,20 +175,20 @@ class _IdeDialect:
         if own is not None:
             return own
         if request.method == "tools/call" and request.params.get("name") in TOOLS:
-            return self._mcp.completed(request, self._call_ide_tool)
+            return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
             # Seed 000 shows no parameters at all; its time had one version.
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
-            return self._mcp.completed(request, self._no_resources)
-        return self._mcp.handler(request)
+            return self._mcp.wrap_handler(request, self._no_resources)
+        return self._mcp.find_handler(request)
 
-    def notified(self, notification: Notification) -> None:
+    def handle_notification(self, notification: Notification) -> None:
         method = notification.method
         self._note("<", method)
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Parsed message: notification %s from %s", method, self._record.name)
-        self._mcp.notified(notification)
+        self._mcp.handle_notification(notification)
         if method in ("notifications/initialized", "initialized"):
             self._greet(ask=bool(self._ide.others))
         elif method == wire.IDE_CONNECTED:
@@ -196,10 +196,10 @@ class _IdeDialect:
             self._record.pid = pid if isinstance(pid, int) else 0
             self._greet(ask=True)
 
-    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+    def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
         if verb is None or not isinstance(error, VaultbridgeError) or isinstance(error, InvalidArgument):
-            return self._mcp.failed(error, call)
+            return self._mcp.render_failure(error, call)
         # Seed 001 gives a failed file operation this code and this form of words.
         why = "File not found" if isinstance(error, NoteNotFound) else str(error)
         return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.error_data(error))
@@ -207,20 +207,20 @@ class _IdeDialect:
     def time_limit(self, method: str, seconds: float) -> float | None:
         return self._mcp.time_limit(method, seconds)
 
-    def ending(self) -> None:
+    def input_ended(self) -> None:
         self._close_diffs()
-        self._mcp.ending()
+        self._mcp.input_ended()
 
     def _close_diffs(self) -> None:
         """Also those of notes in the other vaults."""
         for ide in self._ide.all:
             ide.hub.diffs.close_all(self._record.name)
 
-    async def closed(self) -> None:
+    async def close(self) -> None:
         self._close_diffs()
         self._session.leave()
         self._ide.remove_client(self._record.name)
-        await self._mcp.closed()
+        await self._mcp.close()
 
     # what the person did, to the client
 
@@ -268,7 +268,7 @@ class _IdeDialect:
             return
         try:
             answer = await self._peer.request("roots/list", {}, seconds=ROOTS_SECONDS)
-        except (VaultbridgeError, PeerFailed, PeerGone):
+        except (VaultbridgeError, PeerError, PeerDisconnected):
             return
         roots = answer.get("roots") if isinstance(answer, dict) else None
         uri = (
@@ -280,7 +280,7 @@ class _IdeDialect:
     # the seeds' methods
 
     async def _read_file(self, call: Call) -> str:
-        given = text(call.params, "path")
+        given = read_string(call.params, "path")
         ide = self._ide.for_path(given)
         path = ide.paths.parse_lenient(given)
         content = await ide.view.read_text(path)
@@ -289,15 +289,15 @@ class _IdeDialect:
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
-        given = text(call.params, "path")
+        given = read_string(call.params, "path")
         ide = self._ide.for_path(given)
         path = ide.paths.parse_for_write(given)
         actor = f"ide:{self._mcp.client.name or 'client'}"
-        stored = await ide.view.write_text(path, text(call.params, "content"), actor=actor)
+        stored = await ide.view.write_text(path, read_string(call.params, "content"), actor=actor)
         return {"success": True, "path": stored}
 
     async def _list_files(self, call: Call) -> list[str]:
-        return list(await self._ide.view.list_files(optional_text(call.params, "pattern")))
+        return list(await self._ide.view.list_files(read_optional_string(call.params, "pattern")))
 
     async def _workspace_info(self, call: Call) -> dict[str, Any]:
         view = self._ide.view
@@ -320,7 +320,7 @@ class _IdeDialect:
 
     async def _initialized(self, call: Call) -> dict[str, Any]:
         """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
-        self._mcp.notified(Notification("initialized", {}))
+        self._mcp.handle_notification(Notification("initialized", {}))
         self._greet(ask=bool(self._ide.others))
         return {}
 
@@ -330,17 +330,17 @@ class _IdeDialect:
     # MCP, with the IDE's tools among the others
 
     async def _list_tools(self, call: Call) -> dict[str, Any]:
-        listed: Awaitable[dict[str, Any]] = self._mcp.handler(call.request)(call)
+        listed: Awaitable[dict[str, Any]] = self._mcp.find_handler(call.request)(call)
         result = await listed
         version = self._mcp.version_of(call.request)
-        own = [mcp_wire.listed(info, version) for info, _ in TOOLS.values()]
+        own = [mcp_wire.render_item(info, version) for info, _ in TOOLS.values()]
         result["tools"] = own + [tool for tool in result["tools"] if tool["name"] not in TOOLS]
         return result
 
     async def _call_ide_tool(self, call: Call) -> dict[str, Any]:
         _, tool = TOOLS[call.params["name"]]
         self._note("<", call.params["name"])
-        arguments = mapping(call.params, "arguments")
+        arguments = read_object(call.params, "arguments")
         named = next((value for key in FILE_ARGUMENTS if isinstance(value := arguments.get(key), str)), "")
         ide = self._ide.for_path(path_from_uri(named))
         hubs = tuple(one.hub for one in self._ide.all)

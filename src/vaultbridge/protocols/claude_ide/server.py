@@ -1,6 +1,6 @@
 """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
 
-Joins doors, connections and dialects, and knows the rules that differ between the two. Whoever builds the
+Joins endpoints, connections and dialects, and knows the rules that differ between the two. Whoever builds the
 server gives it an aiohttp application; nothing here opens a port, except `open_socket` for the caller.
 """
 
@@ -17,16 +17,16 @@ from vaultbridge.errors import EngineFailure
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import Malformed
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.connection import Connection, ended
+from vaultbridge.protocols.connection import Connection, cancel_and_wait
 from vaultbridge.protocols.dialect import Dialect, Peer
-from vaultbridge.protocols.http.guard import HostGuard, called_host
+from vaultbridge.protocols.http.guard import HostGuard, requested_host
 from vaultbridge.protocols.websocket.endpoint import (
     PING_SECONDS,
     EndpointRules,
     WebSocketEndpoint,
-    any_origin_is_refused,
+    has_valid_token,
     is_upgrade,
-    token_fits,
+    refuse_any_origin,
 )
 from vaultbridge.protocols.websocket.socket import WebSocket
 
@@ -77,8 +77,8 @@ class IdeServer:
         self.ide = WebSocketEndpoint(
             EndpointRules(
                 name="claude",
-                origin_refused=lambda request: (
-                    any_origin_is_refused(request) or judge.host_refusal(called_host(request))
+                check_origin=lambda request: (
+                    refuse_any_origin(request) or judge.host_refusal(requested_host(request))
                 ),
                 token=token,
                 ping_seconds=ping_seconds,
@@ -88,10 +88,10 @@ class IdeServer:
         self.editor = WebSocketEndpoint(
             EndpointRules(
                 name="editor",
-                origin_refused=lambda request: judge.refusal(
-                    called_host(request), request.headers.get(hdrs.ORIGIN)
+                check_origin=lambda request: judge.refusal(
+                    requested_host(request), request.headers.get(hdrs.ORIGIN)
                 ),
-                trusts=lambda request: token_fits(request, token),
+                is_authenticated=lambda request: has_valid_token(request, token),
                 protocols=(EDITOR_PROTOCOL,),
                 connections=EDITOR_CONNECTIONS,
                 ping_seconds=ping_seconds,
@@ -112,28 +112,28 @@ class IdeServer:
         app.router.add_get("/editor", self.editor.request_handler)
 
     def start(self) -> None:
-        self._health = [asyncio.create_task(door.keep_healthy()) for door in (self.ide, self.editor)]
+        self._health = [asyncio.create_task(door.run_health_checks()) for door in (self.ide, self.editor)]
 
     async def stop(self) -> None:
         """Say goodbye to everybody (1001) and stop the health checks."""
         for task in self._health:
-            await ended(task)
+            await cancel_and_wait(task)
         self._health = []
-        await asyncio.gather(self.ide.shut(), self.editor.shut())
+        await asyncio.gather(self.ide.shut_down(), self.editor.shut_down())
 
     async def _serve_ide(self, socket: WebSocket, request: web.Request) -> None:
         await self._converse(socket, self._ide_dialect(socket.name), "ide")
 
     async def _serve_editor(self, socket: WebSocket, request: web.Request) -> None:
         dialect = self._editor_dialect(
-            socket.name, authenticated=socket.trusted, on_authenticated=socket.trust
+            socket.name, authenticated=socket.authenticated, on_authenticated=socket.authenticate
         )
         await self._converse(socket, dialect, "editor")
 
     async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
         """Run one connection until the peer goes or the dialect ends it."""
         connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
-        ended = asyncio.ensure_future(_close_when_ended(connection, socket))
+        cancel_and_wait = asyncio.ensure_future(_close_when_ended(connection, socket))
         try:
             bad = 0
             while (data := await socket.receive()) is not None:
@@ -144,7 +144,7 @@ class IdeServer:
                     await socket.close(1008, f"{bad} messages in a row were not JSON-RPC")
                     return
         finally:
-            ended.cancel()
+            cancel_and_wait.cancel()
             await connection.close()
 
 

@@ -18,7 +18,14 @@ from vaultbridge.editor.hub import EditorHub
 from vaultbridge.editor.model import TOP_OF_NOTE, Selection, VaultView
 from vaultbridge.editor.proposals import OUTCOMES, Accepted, CloseReason, Diff, FrontEnd, Rejected
 from vaultbridge.errors import InvalidArgument, PermissionDenied, VaultbridgeError
-from vaultbridge.jsonrpc.messages import INVALID_REQUEST, Params, PeerFailed, PeerGone, Refused, Request
+from vaultbridge.jsonrpc.messages import (
+    INVALID_REQUEST,
+    Params,
+    PeerDisconnected,
+    PeerError,
+    Request,
+    RpcError,
+)
 from vaultbridge.protocols.claude_ide.dialect import ClaudeIde
 from vaultbridge.protocols.dialect import Call, Dialect, Handler, MethodTable, Peer
 from vaultbridge.protocols.editor import wire
@@ -145,12 +152,12 @@ class _EditorDialect(MethodTable):
         self._unfollow: Callable[[], None] = lambda: None
         peer.spawn(self._turn_away_the_silent())
 
-    def handler(self, request: Request) -> Handler:
+    def find_handler(self, request: Request) -> Handler:
         if request.method != "hello" and not self._greeted.is_set():
-            raise Refused(INVALID_REQUEST, "Invalid Request: say hello first")
-        return super().handler(request)
+            raise RpcError(INVALID_REQUEST, "Invalid Request: say hello first")
+        return super().find_handler(request)
 
-    async def closed(self) -> None:
+    async def close(self) -> None:
         self._hub.state.leave(self._name)
         self._hub.diffs.leave(self._name)
         self._hub.editors.pop(self._name, None)
@@ -308,7 +315,7 @@ class _RemoteEditor:
         try:
             answer = await self._peer.request(method, params, seconds=ASK_SECONDS)
             return wire.parse_params(answer, wire.Done).done
-        except (VaultbridgeError, PeerFailed, PeerGone):
+        except (VaultbridgeError, PeerError, PeerDisconnected):
             return False
 
 

@@ -28,7 +28,7 @@ class BodyRefused(Exception):
         self.why = why
 
 
-async def no_leave_yet(request: web.Request) -> None:
+async def defer_continue(request: web.Request) -> None:
     """For routes, as `expect_handler`: leave is given by `read_body`."""
 
 
@@ -63,7 +63,7 @@ async def read_body(request: web.Request, *, most: int, seconds: float) -> bytes
     return bytes(body)
 
 
-def end_if_unread(request: web.Request, response: web.StreamResponse) -> None:
+def close_if_body_unread(request: web.Request, response: web.StreamResponse) -> None:
     """A caller that waited for leave and got an answer may send its body or not: nobody could tell the body
     from the next request, so the connection ends."""
     if "Expect" in request.headers and not request.content.is_eof():

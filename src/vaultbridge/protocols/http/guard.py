@@ -100,7 +100,7 @@ class HostGuard:
         }
 
 
-def host_fault(name: str) -> str:
+def explain_bad_host(name: str) -> str:
     """What is wrong with a name that somebody gives to this server; "" when nothing is. One that no Host
     header can bear would stand in the list and let nobody in."""
     plain = name[1:-1] if name.startswith("[") and name.endswith("]") else name
@@ -110,7 +110,7 @@ def host_fault(name: str) -> str:
     return "Such as vault.home.arpa or 10.0.0.7, without http:// and without a port."
 
 
-def origin_fault(origin: str) -> str:
+def explain_bad_origin(origin: str) -> str:
     """The same for a page's origin."""
     if _ORIGIN.fullmatch(origin):
         return ""
@@ -119,7 +119,7 @@ def origin_fault(origin: str) -> str:
     return "Such as https://notes.example, without the path of a page."
 
 
-def called_host(request: web.BaseRequest) -> str | None:
+def requested_host(request: web.BaseRequest) -> str | None:
     """By which name a request calls us. RFC 9112 3.2.2: when its target is a whole address, the host in it
     counts and the Host header does not. None when it does not say, or says two things."""
     if not request.raw_path.startswith("/"):

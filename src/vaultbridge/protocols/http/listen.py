@@ -27,24 +27,24 @@ from aiohttp.abc import AbstractAccessLogger
 
 from vaultbridge.protocols.bridge_v1.endpoints import INTERNAL, HttpFailure
 
-CONNECTIONS: Final = 1000
+MAX_CONNECTIONS: Final = 1000
 """Connections at once: all the exchanges and sessions that there may be, and the editors beside them."""
 
-RESERVED: Final = 128
+RESERVED_FILES: Final = 128
 """Files kept for the vaults: indexes, journals, watches and the notes that are being read."""
 
-FEWEST: Final = 16
+MIN_CONNECTIONS: Final = 16
 """Let in however few files there may be: somebody has to be told what is wrong."""
 
 
-def room_for_connections() -> int:
+def reserve_connections() -> int:
     """Ask the system for as many open files as are needed, and give how many connections then fit."""
     try:
         import resource
     except ImportError:
         # Windows has no such limit.
-        return CONNECTIONS
-    wanted = CONNECTIONS + RESERVED
+        return MAX_CONNECTIONS
+    wanted = MAX_CONNECTIONS + RESERVED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         better = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -55,7 +55,7 @@ def room_for_connections() -> int:
             # A rule of the system that the limits do not show.
             pass
     unlimited = soft == resource.RLIM_INFINITY or soft >= wanted
-    return CONNECTIONS if unlimited else max(soft - RESERVED, FEWEST)
+    return MAX_CONNECTIONS if unlimited else max(soft - RESERVED_FILES, MIN_CONNECTIONS)
 
 
 LINE_BYTES: Final = 8190
@@ -64,14 +64,14 @@ LINE_BYTES: Final = 8190
 BACKLOG: Final = 128
 """Callers that may wait to be let in: 200 that come at once are taken in faster than they queue."""
 
-REQUESTS_A_TURN: Final = 8
+REQUESTS_PER_TURN: Final = 8
 """Requests that one connection may have answered before everybody else gets a turn: a caller may send
 thousands at once without waiting for an answer."""
 
 HANDSHAKE_SECONDS: Final = 10.0
 """How long TLS may take to begin. Until then a connection is in no count, and costs the caller nothing."""
 
-_KEPT: Final = ("Allow", "WWW-Authenticate", "Retry-After")
+_FORWARDED_HEADERS: Final = ("Allow", "WWW-Authenticate", "Retry-After")
 """Headers of a refusal that mean something to its reader."""
 
 _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
@@ -83,19 +83,19 @@ _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
 
 
 @asynccontextmanager
-async def listening(
+async def serve_app(
     app: web.Application,
     sock: socket.socket,
     *,
     tls: ssl.SSLContext | None = None,
     idle_seconds: float,
     shutdown_seconds: float,
-    doors: str = "",
-    connections: int = CONNECTIONS,
+    address_hint: str = "",
+    connections: int = MAX_CONNECTIONS,
 ) -> AsyncIterator[None]:
     """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
-    `shutdown_seconds`. `doors` says what is where, to those who knock at a wall; `connections` is how many
-    there may be at once: when all are taken, one on which nothing is being answered makes room."""
+    `shutdown_seconds`. `address_hint` says what is where, to those who knock at a wall; `connections` is how
+    many there may be at once: when all are taken, one on which nothing is being answered makes room."""
     # aiohttp waits twice: before it gives up a request and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()
@@ -129,7 +129,7 @@ async def listening(
                 max_field_size=LINE_BYTES,
                 # aiohttp would inflate a body while it arrives, before anybody has looked at who sends it.
                 auto_decompress=False,
-                doors=doors,
+                address_hint=address_hint,
                 inside=inside,
                 most=connections,
             )
@@ -149,19 +149,19 @@ async def listening(
 class _RequestHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_answered", "_doors", "_inside", "_most", "_peer", "answering")
+    __slots__ = ("_address_hint", "_answered", "_inside", "_most", "_peer", "answering")
 
     def __init__(
         self,
         manager: web.Server,
         *,
-        doors: str,
+        address_hint: str,
         inside: dict[_RequestHandler, None],
         most: int,
         **options: Any,
     ) -> None:
         super().__init__(manager, **options)
-        self._doors = doors
+        self._address_hint = address_hint
         self._inside = inside
         self._most = most
         self._peer = ""
@@ -176,7 +176,7 @@ class _RequestHandler(web.RequestHandler):
         if len(self._inside) >= self._most:
             # aiohttp never hears of it: there is no request to wait for.
             assert isinstance(transport, asyncio.WriteTransport)
-            transport.write(_turned_away())
+            transport.write(_render_busy())
             transport.close()
             return
         address = transport.get_extra_info("peername")
@@ -218,10 +218,10 @@ class _RequestHandler(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         """Every answer passes here; those that are aiohttp's are told by their type."""
         if isinstance(resp, web.HTTPException):
-            resp = _answer(_refusal(request.method, resp, self._doors))
+            resp = _answer(_refusal(request.method, resp, self._address_hint))
         finished = await super().finish_response(request, resp, start_time)
         self._answered += 1
-        if self._answered % REQUESTS_A_TURN == 0:
+        if self._answered % REQUESTS_PER_TURN == 0:
             await asyncio.sleep(0)
         return finished
 
@@ -237,7 +237,7 @@ class _AccessLog(AbstractAccessLogger):
         self.logger.debug("%s %s %d %.1f ms", request.method, request.path, response.status, time * 1000)
 
 
-def _turned_away() -> bytes:
+def _render_busy() -> bytes:
     """The whole answer to somebody for whom there is no room, whatever they ask."""
     why = "Too many connections are open; close one or try again later."
     body = HttpFailure(503, _error(503), why).body()
@@ -262,14 +262,14 @@ def _failure(status: int, error: BaseException | None) -> HttpFailure:
     return HttpFailure(status, _error(status), "The request could not be answered.")
 
 
-def _refusal(method: str, refusal: web.HTTPException, doors: str) -> HttpFailure:
-    headers = {name: refusal.headers[name] for name in _KEPT if name in refusal.headers}
+def _refusal(method: str, refusal: web.HTTPException, address_hint: str) -> HttpFailure:
+    headers = {name: refusal.headers[name] for name in _FORWARDED_HEADERS if name in refusal.headers}
     match refusal:
         case web.HTTPNotFound():
-            message, details = "There is nothing at this address.", doors
+            message, details = "There is nothing at this address.", address_hint
         case web.HTTPMethodNotAllowed():
             message = f"{method} is not possible here."
-            details = f"Allowed are: {headers['Allow']}. {doors}".strip()
+            details = f"Allowed are: {headers['Allow']}. {address_hint}".strip()
         case web.HTTPExpectationFailed():
             message, details = "This server does not know what the Expect header asks for.", ""
         case _:

@@ -1,7 +1,7 @@
 """A call as a provider sees it: progress, logs and questions to the client, whatever the version.
 
 Implements `mcp_provider.Context`. In versions with a session a question is a request to the client; in
-2026-07-28 it is an "input required" result, raised here as `InputNeeded` and turned into a result by the
+2026-07-28 it is an "input required" result, raised here as `InputRequired` and turned into a result by the
 method that runs the provider.
 
 The `requestState` of 2026-07-28: what a client carries between two rounds of one call.
@@ -21,9 +21,9 @@ from typing import Any, Final, Literal, get_args
 import msgspec
 
 from vaultbridge.errors import EngineFailure, InvalidArgument
-from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, Refused
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, MISSING_CLIENT_CAPABILITY, Params, RpcError
 from vaultbridge.protocols.dialect import Call
-from vaultbridge.protocols.mcp.values import Elicited, InputRequest, LogLevel
+from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLevel
 from vaultbridge.protocols.mcp.versions import Version
 
 STATE_SECONDS: Final = 3600.0
@@ -37,56 +37,56 @@ _MAC_BYTES: Final = 16
 _VARYING: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
-class Carried(msgspec.Struct, frozen=True):
+class RoundState(msgspec.Struct, frozen=True):
     """What travels: the answers so far, and the provider's own state."""
 
     answers: dict[str, Any] = {}
     state: dict[str, Any] = {}
 
 
-class _Sealed(msgspec.Struct, frozen=True, array_like=True):
+class _SignedState(msgspec.Struct, frozen=True, array_like=True):
     expires: float
     bound: str
-    carried: Carried
+    carried: RoundState
 
 
-class StateSeal:
+class StateSigner:
     """Signs and checks. `clock` gives seconds since any fixed point."""
 
     def __init__(self, clock: Callable[[], float], key: bytes | None = None) -> None:
         self._clock = clock
         self._key = key or os.urandom(32)
 
-    def seal(self, carried: Carried, method: str, params: Params, principal: str) -> str:
+    def seal(self, carried: RoundState, method: str, params: Params, principal: str) -> str:
         import base64
 
         payload = msgspec.json.encode(
-            _Sealed(self._clock() + STATE_SECONDS, _binding(method, params, principal), carried)
+            _SignedState(self._clock() + STATE_SECONDS, _binding(method, params, principal), carried)
         )
         return base64.urlsafe_b64encode(self._mac(payload) + payload).decode()
 
-    def open(self, text: object, method: str, params: Params, principal: str) -> Carried:
+    def open(self, text: object, method: str, params: Params, principal: str) -> RoundState:
         """Raises InvalidArgument for anything that we did not sign for exactly this call, or that is too
         old."""
         import base64
         import binascii
 
         if not isinstance(text, str):
-            raise _refused("is not a string")
+            raise _invalid_state("is not a string")
         if len(text) > STATE_BYTES:
-            raise _refused("is too long")
+            raise _invalid_state("is too long")
         try:
             raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeEncodeError):
-            raise _refused("is not one of ours") from None
+            raise _invalid_state("is not one of ours") from None
         mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
         if not _same(mac, self._mac(payload)):
-            raise _refused("has been altered or is from an earlier run of the server")
-        sealed = msgspec.json.decode(payload, type=_Sealed)
+            raise _invalid_state("has been altered or is from an earlier run of the server")
+        sealed = msgspec.json.decode(payload, type=_SignedState)
         if sealed.expires < self._clock():
-            raise _refused("has expired")
+            raise _invalid_state("has expired")
         if sealed.bound != _binding(method, params, principal):
-            raise _refused("belongs to another call")
+            raise _invalid_state("belongs to another call")
         return sealed.carried
 
     def _mac(self, payload: bytes) -> bytes:
@@ -110,10 +110,10 @@ def _same(one: bytes, other: bytes) -> bool:
     return compare_digest(one, other)
 
 
-def _refused(what: str) -> Refused:
+def _invalid_state(what: str) -> RpcError:
     """A protocol error, not a failed tool: the model has no part in it."""
     text = f"Invalid params: requestState {what}; call again without it"
-    return Refused(INVALID_PARAMS, text, {"argument": "requestState"})
+    return RpcError(INVALID_PARAMS, text, {"argument": "requestState"})
 
 
 LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
@@ -128,7 +128,7 @@ _CAPABILITY_OF: Final[dict[str, Capability]] = {
 }
 
 
-class InputNeeded(BaseException):
+class InputRequired(BaseException):
     """Ends a provider's run so that the client can be asked. No `except Exception` may stop it."""
 
     def __init__(self, requests: dict[str, InputRequest], state: str) -> None:
@@ -165,11 +165,11 @@ class Client:
 
 
 class McpContext:
-    def __init__(self, call: Call, client: Client, seal: StateSeal) -> None:
+    def __init__(self, call: Call, client: Client, seal: StateSigner) -> None:
         self._call = call
         self._client = client
         self._seal = seal
-        self._carried = Carried()
+        self._carried = RoundState()
         if client.version.modern:
             self._carried = self._bring(call.params)
 
@@ -207,7 +207,7 @@ class McpContext:
             return "form" in declared
         return isinstance(declared, dict)
 
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         request = InputRequest("elicitation/create", {"message": message, "requestedSchema": schema})
         answer = (await self.ask({key: request}))[key]
         action = answer.get("action")
@@ -216,7 +216,7 @@ class McpContext:
             raise InvalidArgument(
                 f"{key} has no usable action.", argument=key, hint="It is accept, decline or cancel."
             )
-        return Elicited(action, given if action == "accept" and isinstance(given, dict) else {})
+        return ElicitResult(action, given if action == "accept" and isinstance(given, dict) else {})
 
     async def ask(
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
@@ -228,7 +228,7 @@ class McpContext:
             self._require(_CAPABILITY_OF[request.method])
         if modern:
             if missing:
-                raise InputNeeded(missing, self._carry(state))
+                raise InputRequired(missing, self._carry(state))
             return {key: known[key] for key in requests}
         return {key: await self._ask_now(request) for key, request in requests.items()}
 
@@ -246,12 +246,12 @@ class McpContext:
             return
         what = f"The client cannot be asked: it declares no {capability} capability."
         if self._client.version.modern:
-            raise Refused(MISSING_CLIENT_CAPABILITY, what, {"requiredCapabilities": {capability: {}}})
+            raise RpcError(MISSING_CLIENT_CAPABILITY, what, {"requiredCapabilities": {capability: {}}})
         raise EngineFailure(what)
 
-    def _bring(self, params: Params) -> Carried:
+    def _bring(self, params: Params) -> RoundState:
         """The answers this round brings, on top of those carried from earlier ones."""
-        carried = Carried()
+        carried = RoundState()
         if (text := params.get("requestState")) is not None:
             carried = self._seal.open(text, self._call.method, params, self.principal)
         given = params.get("inputResponses")
@@ -259,11 +259,11 @@ class McpContext:
             return carried
         if not isinstance(given, dict) or not all(isinstance(answer, dict) for answer in given.values()):
             what = "Invalid params: inputResponses must be an object with the client's result for each key"
-            raise Refused(INVALID_PARAMS, what, {"argument": "inputResponses"})
-        return Carried(carried.answers | given, carried.state)
+            raise RpcError(INVALID_PARAMS, what, {"argument": "inputResponses"})
+        return RoundState(carried.answers | given, carried.state)
 
     def _carry(self, state: dict[str, Any] | None) -> str:
-        carried = Carried(self._carried.answers, self._carried.state if state is None else state)
+        carried = RoundState(self._carried.answers, self._carried.state if state is None else state)
         if not carried.answers and not carried.state:
             return ""
         return self._seal.seal(carried, self._call.method, self._call.params, self.principal)

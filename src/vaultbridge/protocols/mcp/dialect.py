@@ -4,7 +4,7 @@ A request whose `_meta` names a protocol version is a 2026-07-28 one and stands 
 request belongs to the session that `initialize` opens. Both may come on one connection (Versioning,
 Compatibility Matrix: "A dual-era server MAY serve both eras concurrently").
 
-    connection = Connection(mcp_dialect(server), outlet)
+    connection = Connection(mcp_dialect(server), sink)
 
 Other dialects that speak MCP and something more give their own methods as `extra`. This module answers what
 depends on the connection; `mcp_methods` answers the rest.
@@ -23,25 +23,25 @@ from vaultbridge.jsonrpc.messages import (
     ErrorObject,
     Notification,
     Params,
-    Refused,
     Request,
+    RpcError,
 )
 from vaultbridge.protocols.dialect import (
     Call,
     Dialect,
     Handler,
+    HandlerResult,
     MethodTable,
     Peer,
-    Succeeded,
-    client_name,
+    describe_client,
     method_not_found,
 )
 from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import versions as lifecycle
 from vaultbridge.protocols.mcp import wire as mcp_wire
-from vaultbridge.protocols.mcp.context import LOG_LEVELS, Client, InputNeeded
+from vaultbridge.protocols.mcp.context import LOG_LEVELS, Client, InputRequired
 from vaultbridge.protocols.mcp.failures import tool_failure, version_error
-from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_ASK, SHARED, Method
+from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_REQUIRE_INPUT, METHODS, Method
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.subscriptions import Subscriptions
 from vaultbridge.protocols.mcp.versions import (
@@ -114,21 +114,21 @@ class McpDialect:
             self._session_methods["resources/subscribe"] = self._subscribe
             self._session_methods["resources/unsubscribe"] = self._unsubscribe
 
-    def handler(self, request: Request) -> Handler:
+    def find_handler(self, request: Request) -> Handler:
         if self._extra is not None and self._extra.has(request.method):
-            return self._extra.handler(request)
+            return self._extra.find_handler(request)
         if self._is_modern(request):
             return self._modern_handler(request)
-        why = lifecycle.refusal(self.phase, request.method)
+        why = lifecycle.explain_refusal(self.phase, request.method)
         if why is not None:
-            raise Refused(INVALID_REQUEST, f"Invalid Request: {why}")
+            raise RpcError(INVALID_REQUEST, f"Invalid Request: {why}")
         own = self._session_methods.get(request.method)
         if own is not None:
             return own
         method = self._shared(request.method)
         return lambda call: method(self._server, call, self.client)
 
-    def completed(self, request: Request, handler: Handler) -> Handler:
+    def wrap_handler(self, request: Request, handler: Handler) -> Handler:
         """`handler`, whose result gets what the version of this request wants on every result: for a dialect
         that answers some of MCP's methods itself."""
         if not self._is_modern(request):
@@ -141,16 +141,16 @@ class McpDialect:
             self._stateless or request.method in MODERN_ONLY or _declared_version(request.params) is not None
         )
 
-    def notified(self, notification: Notification) -> None:
+    def handle_notification(self, notification: Notification) -> None:
         match notification.method:
             case "notifications/initialized" | "initialized":
-                self.phase = lifecycle.move(self.phase, Signal.INITIALIZED)
+                self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZED)
             case "exit" if self._honours_exit:
                 self._peer.end()
             case _ if self._extra is not None:
-                self._extra.notified(notification)
+                self._extra.handle_notification(notification)
 
-    def failed(self, error: Exception, call: Call) -> ErrorObject | Succeeded:
+    def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         version = self.version_of(call.request)
         as_result = (
             version.tool_errors_as_results
@@ -161,7 +161,7 @@ class McpDialect:
             tool = self._server.known_tool(str(call.params.get("name")))
             has_schema = tool is not None and tool.output_schema is not None
             result = tool_failure(error, version, has_schema=has_schema)
-            return Succeeded(self._finished(result, call.method) if version.modern else result)
+            return HandlerResult(self._finished(result, call.method) if version.modern else result)
         return version_error(error, version, call.method)
 
     def time_limit(self, method: str, seconds: float) -> float | None:
@@ -169,16 +169,16 @@ class McpDialect:
             return self._extra.time_limit(method, seconds)
         return None if method == "subscriptions/listen" else seconds
 
-    def ending(self) -> None:
-        self.phase = lifecycle.move(self.phase, Signal.ENDING)
+    def input_ended(self) -> None:
+        self.phase = lifecycle.next_phase(self.phase, Signal.ENDING)
         self._subscriptions.end()
         if self._extra is not None:
-            self._extra.ending()
+            self._extra.input_ended()
 
-    async def closed(self) -> None:
+    async def close(self) -> None:
         await self._subscriptions.close()
         if self._extra is not None:
-            await self._extra.closed()
+            await self._extra.close()
 
     # 2026-07-28: every request stands for itself.
 
@@ -194,8 +194,8 @@ class McpDialect:
     async def _finish(self, work: Any, call: Call) -> dict[str, Any]:
         try:
             result = await work
-        except InputNeeded as needed:
-            if call.method not in MAY_ASK:
+        except InputRequired as needed:
+            if call.method not in MAY_REQUIRE_INPUT:
                 raise RuntimeError(f"{call.method} must not ask the client") from None
             result = needed.result()
         return self._finished(result, call.method)
@@ -207,16 +207,16 @@ class McpDialect:
             result["ttlMs"] = CACHE_MS[method]
             # What a caller may see depends on its token's scope.
             result["cacheScope"] = "private"
-        info = mcp_wire.server_info(self._server.offer, VERSIONS[MODERN_VERSIONS[-1]])
+        info = mcp_wire.render_server_info(self._server.offer, VERSIONS[MODERN_VERSIONS[-1]])
         result["_meta"] = {mcp_wire.SERVER_INFO_KEY: info, **result.get("_meta", {})}
         return result
 
     async def _discover(self, client: Client) -> dict[str, Any]:
         self._warm()
-        log.debug("client %s speaks MCP %s", client_name({"name": client.name}), client.version.name)
+        log.debug("client %s speaks MCP %s", describe_client({"name": client.name}), client.version.name)
         result: dict[str, Any] = {
             "supportedVersions": list(MODERN_VERSIONS),
-            "capabilities": mcp_wire.capabilities(self._server.offer, client.version),
+            "capabilities": mcp_wire.render_capabilities(self._server.offer, client.version),
         }
         if self._server.offer.instructions:
             result["instructions"] = self._server.offer.instructions
@@ -225,20 +225,20 @@ class McpDialect:
     # The session of the older versions.
 
     async def _initialize(self, call: Call) -> dict[str, Any]:
-        version = negotiate(mcp_params.text(call.params, "protocolVersion"))
-        capabilities = mcp_params.mapping(call.params, "capabilities")
+        version = negotiate(mcp_params.read_string(call.params, "protocolVersion"))
+        capabilities = mcp_params.read_object(call.params, "capabilities")
         name = _client_name(call.params.get("clientInfo"))
         self.client = Client(version, capabilities, name, DEFAULT_LOG_LEVEL)
-        log.debug("client %s speaks MCP %s", client_name(call.params.get("clientInfo")), version.name)
-        self.phase = lifecycle.move(self.phase, Signal.INITIALIZE_ANSWERED)
+        log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
+        self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches
         self._subscriptions.everybody = True
         self._warm()
         offer = self._server.offer
         result: dict[str, Any] = {
             "protocolVersion": version.name,
-            "capabilities": mcp_wire.capabilities(offer, version),
-            "serverInfo": mcp_wire.server_info(offer, version),
+            "capabilities": mcp_wire.render_capabilities(offer, version),
+            "serverInfo": mcp_wire.render_server_info(offer, version),
         }
         if offer.instructions:
             result["instructions"] = offer.instructions
@@ -248,7 +248,7 @@ class McpDialect:
         return {}
 
     async def _set_level(self, call: Call) -> dict[str, Any]:
-        self.client.log_level = _log_level(mcp_params.text(call.params, "level"), "level")
+        self.client.log_level = _log_level(mcp_params.read_string(call.params, "level"), "level")
         return {}
 
     async def _subscribe(self, call: Call) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class McpDialect:
         return await self._subscriptions.unsubscribe(call.params)
 
     def _shared(self, name: str) -> Method:
-        method, offered = SHARED.get(name, (None, None))
+        method, offered = METHODS.get(name, (None, None))
         if method is None or offered is None or not offered(self._server.offer):
             raise method_not_found(name)
         return method
@@ -289,16 +289,16 @@ def _declared_version(params: Params) -> object:
 
 def _modern_client(params: Params) -> Client:
     """Read the per-request fields. Raises Refused: -32602 for a missing one, -32022 for a version we lack."""
-    meta = mcp_params.mapping(params, "_meta", required=True)
-    requested = mcp_params.text(meta, VERSION_KEY)
+    meta = mcp_params.read_object(params, "_meta", required=True)
+    requested = mcp_params.read_string(meta, VERSION_KEY)
     if requested not in MODERN_VERSIONS:
-        raise Refused(
+        raise RpcError(
             UNSUPPORTED_VERSION,
             f"Unsupported protocol version: {requested}",
             # Only those a request of this kind can name; the others begin with `initialize`.
             {"supported": list(MODERN_VERSIONS), "requested": requested},
         )
-    capabilities = mcp_params.mapping(meta, CAPABILITIES_KEY, required=True)
+    capabilities = mcp_params.read_object(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)
     return Client(
         VERSIONS[requested],
@@ -315,5 +315,5 @@ def _client_name(info: object) -> str:
 
 def _log_level(level: object, argument: str) -> str:
     if level not in LOG_LEVELS:
-        raise mcp_params.wrong(argument, level, f"one of {', '.join(LOG_LEVELS)}")
+        raise mcp_params.invalid_param(argument, level, f"one of {', '.join(LOG_LEVELS)}")
     return str(level)

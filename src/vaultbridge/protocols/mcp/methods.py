@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final
 
-from vaultbridge.jsonrpc.messages import INVALID_PARAMS, Refused
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RpcError
 from vaultbridge.protocols.dialect import Call
 from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import wire as mcp_wire
@@ -35,37 +35,37 @@ Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
 
 
 async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
-    if mcp_params.optional_text(call.params, "cursor"):
+    if mcp_params.read_optional_string(call.params, "cursor"):
         # Tools come in one page, so no cursor was ever handed out.
         what = "Invalid params: cursor is not one of this list's"
-        raise Refused(INVALID_PARAMS, what, {"argument": "cursor"})
+        raise RpcError(INVALID_PARAMS, what, {"argument": "cursor"})
     tools = await server.tools()
-    return {"tools": [mcp_wire.listed(tool, client.version) for tool in tools.values()]}
+    return {"tools": [mcp_wire.render_item(tool, client.version) for tool in tools.values()]}
 
 
 async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
-    name = mcp_params.text(call.params, "name")
-    arguments = mcp_params.mapping(call.params, "arguments")
+    name = mcp_params.read_string(call.params, "name")
+    arguments = mcp_params.read_object(call.params, "arguments")
     tools = await server.tools()
     if (
         name not in tools
         and name not in server.offer.unlisted_tools
         and not await (await server.provider()).withholds(name)
     ):
-        raise Refused(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
+        raise RpcError(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
     context = McpContext(call, client, server.seal)
     result = await (await server.provider()).call_tool(name, arguments, context)
-    return mcp_wire.tool_result(result, client.version)
+    return mcp_wire.render_tool_result(result, client.version)
 
 
 def _unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
     from vaultbridge.tools.suggestions import NAME_CHARS, suggest_tool
 
-    hint = suggest_tool(name, {one: harmless(info) for one, info in known.items()})
+    hint = suggest_tool(name, {one: is_harmless_tool(info) for one, info in known.items()})
     return f"Unknown tool: {name[:NAME_CHARS]}" + (f". {hint}" if hint else "")
 
 
-def harmless(tool: ToolInfo) -> bool:
+def is_harmless_tool(tool: ToolInfo) -> bool:
     """Whether the tool may be suggested to a caller that perhaps means another."""
     from vaultbridge.tools.suggestions import is_harmless
 
@@ -76,44 +76,50 @@ def harmless(tool: ToolInfo) -> bool:
 
 
 async def list_resources(server: McpServer, call: Call, client: Client) -> Result:
-    page = await (await server.provider()).list_resources(mcp_params.optional_text(call.params, "cursor"))
+    page = await (await server.provider()).list_resources(
+        mcp_params.read_optional_string(call.params, "cursor")
+    )
     return _page("resources", page, page.items, client)
 
 
 async def list_templates(server: McpServer, call: Call, client: Client) -> Result:
-    page = await (await server.provider()).list_templates(mcp_params.optional_text(call.params, "cursor"))
+    page = await (await server.provider()).list_templates(
+        mcp_params.read_optional_string(call.params, "cursor")
+    )
     return _page("resourceTemplates", page, page.items, client)
 
 
 async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
-    uri = mcp_params.text(call.params, "uri")
+    uri = mcp_params.read_string(call.params, "uri")
     context = McpContext(call, client, server.seal)
     contents = await (await server.provider()).read_resource(uri, context)
-    return {"contents": mcp_wire.contents(contents, client.version)}
+    return {"contents": mcp_wire.render_contents(contents, client.version)}
 
 
 async def list_prompts(server: McpServer, call: Call, client: Client) -> Result:
-    page = await (await server.provider()).list_prompts(mcp_params.optional_text(call.params, "cursor"))
+    page = await (await server.provider()).list_prompts(
+        mcp_params.read_optional_string(call.params, "cursor")
+    )
     return _page("prompts", page, page.items, client)
 
 
 async def get_prompt(server: McpServer, call: Call, client: Client) -> Result:
-    name = mcp_params.text(call.params, "name")
-    arguments = mcp_params.texts(call.params, "arguments")
+    name = mcp_params.read_string(call.params, "name")
+    arguments = mcp_params.read_strings(call.params, "arguments")
     context = McpContext(call, client, server.seal)
     result = await (await server.provider()).get_prompt(name, arguments, context)
-    return mcp_wire.prompt_result(result, client.version)
+    return mcp_wire.render_prompt_result(result, client.version)
 
 
 async def complete(server: McpServer, call: Call, client: Client) -> Result:
-    ref = mcp_params.mapping(call.params, "ref", required=True)
-    argument = mcp_params.mapping(call.params, "argument", required=True)
-    context = mcp_params.mapping(call.params, "context")
+    ref = mcp_params.read_object(call.params, "ref", required=True)
+    argument = mcp_params.read_object(call.params, "argument", required=True)
+    context = mcp_params.read_object(call.params, "context")
     found = await (await server.provider()).complete(
         _reference(ref),
-        mcp_params.text(argument, "name"),
-        mcp_params.text(argument, "value"),
-        mcp_params.texts(context, "arguments"),
+        mcp_params.read_string(argument, "name"),
+        mcp_params.read_string(argument, "value"),
+        mcp_params.read_strings(context, "arguments"),
     )
     completion: Result = {"values": list(found.values[:MAX_COMPLETIONS])}
     if found.total is not None:
@@ -125,11 +131,11 @@ async def complete(server: McpServer, call: Call, client: Client) -> Result:
 def _reference(ref: dict[str, Any]) -> PromptRef | ResourceRef:
     match ref.get("type"):
         case "ref/prompt":
-            return PromptRef(mcp_params.text(ref, "name"))
+            return PromptRef(mcp_params.read_string(ref, "name"))
         case "ref/resource":
-            return ResourceRef(mcp_params.text(ref, "uri"))
+            return ResourceRef(mcp_params.read_string(ref, "uri"))
         case other:
-            raise mcp_params.wrong("ref.type", other, '"ref/prompt" or "ref/resource"')
+            raise mcp_params.invalid_param("ref.type", other, '"ref/prompt" or "ref/resource"')
 
 
 def _page(
@@ -138,13 +144,13 @@ def _page(
     items: Iterable[ResourceInfo | TemplateInfo | PromptInfo],
     client: Client,
 ) -> Result:
-    result: Result = {name: [mcp_wire.listed(item, client.version) for item in items]}
+    result: Result = {name: [mcp_wire.render_item(item, client.version) for item in items]}
     if page.next:
         result["nextCursor"] = page.next
     return result
 
 
-SHARED: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
+METHODS: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
     "tools/list": (list_tools, lambda offer: offer.tools),
     "tools/call": (call_tool, lambda offer: offer.tools),
     "resources/list": (list_resources, lambda offer: offer.resources),
@@ -156,7 +162,7 @@ SHARED: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
 }
 """Each method, and the part of the offer without which it does not exist."""
 
-MAY_ASK: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
+MAY_REQUIRE_INPUT: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
 """Multi Round-Trip Requests, Supported Requests: no other request may end with "input_required"."""
 
 CACHE_MS: Final = {

@@ -28,7 +28,7 @@ from vaultbridge.errors import NoteNotFound
 from vaultbridge.protocols.mcp.values import (
     Change,
     Completion,
-    Elicited,
+    ElicitResult,
     Icon,
     InputRequest,
     LogLevel,
@@ -100,7 +100,7 @@ class Context(Protocol):
         """Whether the client can be asked such a thing."""
         ...
 
-    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> Elicited:
+    async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
         """Ask the person at the client to fill in a form (flat JSON Schema of primitive properties)."""
         ...
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, Literal
 
-from vaultbridge.protocols.mcp.context import StateSeal
+from vaultbridge.protocols.mcp.context import StateSigner
 from vaultbridge.protocols.mcp.provider import Offer, Provider
 from vaultbridge.protocols.mcp.values import Change, ToolInfo, ToolsChanged
 
@@ -40,7 +40,7 @@ class McpServer:
     ) -> None:
         self.offer = offer
         self.tool_errors: ToolErrors = tool_errors
-        self.seal = StateSeal(clock)
+        self.seal = StateSigner(clock)
         self._factory = factory
         self._provider: Provider | None = None
         self._making = asyncio.Lock()

@@ -175,8 +175,8 @@ class DescriptorSink:
     """Writes whole lines to a descriptor, at once when the pipe has room, else by a thread, always in
     order."""
 
-    def __init__(self, sink: int) -> None:
-        self._sink = sink
+    def __init__(self, target: int) -> None:
+        self._target = target
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._more = threading.Condition(self._lock)
@@ -189,7 +189,7 @@ class DescriptorSink:
         self._below.set()
         self.broken = asyncio.Event()
         """Set when nobody reads any more."""
-        self._poll = _room_poll(sink)
+        self._poll = _room_poll(target)
 
     def send(self, item: Outgoing) -> None:
         if self.broken.is_set() or (item.notice and not self._below.is_set()):
@@ -202,7 +202,7 @@ class DescriptorSink:
             return
         self._hand_over(line)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         await self._below.wait()
 
     def release(self, related: RequestId) -> None:
@@ -219,11 +219,11 @@ class DescriptorSink:
                 # Nobody reads and nobody hung up. The thread and its descriptor go with the process.
                 log.warning("the client does not read its last answers")
                 return
-        os.close(self._sink)
+        os.close(self._target)
 
     def _write_now(self, line: bytes) -> None:
         try:
-            written = os.write(self._sink, line)
+            written = os.write(self._target, line)
         except BlockingIOError:
             written = 0
         except OSError:
@@ -255,7 +255,7 @@ class DescriptorSink:
                 line = self._queue.popleft()
                 self._writing = True
             try:
-                _write_all(self._sink, line)
+                _write_all(self._target, line)
             except OSError:
                 with self._lock:
                     self._queue.clear()
@@ -281,21 +281,21 @@ class DescriptorSink:
         self._below.set()
 
 
-def _write_all(sink: int, data: bytes) -> None:
+def _write_all(target: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         try:
-            view = view[os.write(sink, view) :]
+            view = view[os.write(target, view) :]
         except BlockingIOError:
-            select.select([], [sink], [])
+            select.select([], [target], [])
 
 
-def _room_poll(sink: int) -> select.poll | None:
+def _room_poll(target: int) -> select.poll | None:
     """Who can say whether a small write would block; None where nobody can (Windows)."""
     if not hasattr(select, "poll"):
         return None
     poll = select.poll()
-    poll.register(sink, select.POLLOUT)
+    poll.register(target, select.POLLOUT)
     return poll
 
 
@@ -311,13 +311,13 @@ def take_streams() -> tuple[int, int]:
     descriptor 1 is standard error, so that no print reaches the client.
     """
     _open_missing_streams()
-    source, sink = os.dup(0), os.dup(1)
+    source, target = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.close(null)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    return source, sink
+    return source, target
 
 
 def _open_missing_streams() -> None:
@@ -339,35 +339,35 @@ def serve_stdio(
     Ends on `exit`, on the end of input and on SIGTERM or SIGINT: what is in flight is finished and
     answered, then `at_end` runs. The code is 0 in all these cases.
     """
-    source, sink = take_streams()
-    asyncio.run(serve_descriptors(dialect, source, sink, at_end=at_end, call_seconds=call_seconds))
+    source, target = take_streams()
+    asyncio.run(serve_descriptors(dialect, source, target, at_end=at_end, call_seconds=call_seconds))
     return 0
 
 
 async def serve_descriptors(
     dialect: Callable[[Peer], Dialect],
     source: int,
-    sink: int,
+    target: int,
     *,
     at_end: Callable[[], Awaitable[None]] | None = None,
     call_seconds: float = CALL_SECONDS,
 ) -> None:
     """`serve_stdio` on any two descriptors, which are this function's from now on."""
-    outlet = DescriptorSink(sink)
-    connection = Connection(dialect, outlet, call_seconds=call_seconds)
+    sink = DescriptorSink(target)
+    connection = Connection(dialect, sink, call_seconds=call_seconds)
     reader = DescriptorReader(source)
     _end_on_signals(connection)
     try:
-        await _pump(reader, connection, outlet)
+        await _pump(reader, connection, sink)
         await connection.drain()
     finally:
         await connection.close()
         if at_end is not None:
             await at_end()
-        await outlet.finish()
+        await sink.finish()
 
 
-async def _pump(reader: DescriptorReader, connection: Connection, outlet: DescriptorSink) -> None:
+async def _pump(reader: DescriptorReader, connection: Connection, sink: DescriptorSink) -> None:
     """Feed lines to the connection until the input or the session ends, or nobody reads our answers."""
 
     async def stop_on(event: asyncio.Event) -> None:
@@ -376,29 +376,29 @@ async def _pump(reader: DescriptorReader, connection: Connection, outlet: Descri
 
     splitter = LineSplitter()
     reader.start()
-    watchers = [asyncio.ensure_future(stop_on(event)) for event in (connection.ending, outlet.broken)]
+    watchers = [asyncio.ensure_future(stop_on(event)) for event in (connection.ending, sink.broken)]
     try:
         while data := await reader.read():
             for line in splitter.feed(data):
-                await _feed(line, connection, outlet)
+                await _feed(line, connection, sink)
         if not connection.ending.is_set():
             for line in splitter.finish():
-                await _feed(line, connection, outlet)
+                await _feed(line, connection, sink)
     finally:
         for watcher in watchers:
             watcher.cancel()
 
 
-async def _feed(line: bytes | TooLong, connection: Connection, outlet: DescriptorSink) -> None:
+async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorSink) -> None:
     if connection.ending.is_set():
         # What comes after `exit` is not for us.
         return
     if isinstance(line, TooLong):
-        outlet.send(
+        sink.send(
             _unread(f"a message may have {LINE_BYTES} bytes; this one was longer and has been thrown away")
         )
     elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
-        outlet.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
+        sink.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
     else:
         await connection.receive(line)
 

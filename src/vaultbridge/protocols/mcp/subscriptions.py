@@ -77,7 +77,7 @@ class Subscriptions:
 
     async def subscribe(self, params: Params) -> dict[str, Any]:
         """`resources/subscribe`. Twice is once."""
-        uri = mcp_params.text(params, "uri")
+        uri = mcp_params.read_string(params, "uri")
         if uri not in self._watched:
             self._check_room(1)
             await self._server.watch(uri)
@@ -85,7 +85,7 @@ class Subscriptions:
         return {}
 
     async def unsubscribe(self, params: Params) -> dict[str, Any]:
-        uri = mcp_params.text(params, "uri")
+        uri = mcp_params.read_string(params, "uri")
         if uri in self._watched:
             self._watched.discard(uri)
             await self._server.unwatch(uri)
@@ -96,7 +96,7 @@ class Subscriptions:
 
         The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
         """
-        wanted = self._filter(mcp_params.mapping(call.params, "notifications", required=True))
+        wanted = self._filter(mcp_params.read_object(call.params, "notifications", required=True))
         if len(self._streams) >= MAX_LISTENING:
             raise InvalidArgument(
                 f"This connection listens {MAX_LISTENING} times already.", hint="Cancel one first."
@@ -136,7 +136,7 @@ class Subscriptions:
         offer = self._server.offer
         uris = form.get("resourceSubscriptions", [])
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
-            raise mcp_params.wrong("notifications.resourceSubscriptions", uris, "an array of strings")
+            raise mcp_params.invalid_param("notifications.resourceSubscriptions", uris, "an array of strings")
         return _Filter(
             tools=form.get("toolsListChanged") is True and offer.tools,
             prompts=form.get("promptsListChanged") is True and offer.prompts,

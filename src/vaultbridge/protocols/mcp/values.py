@@ -218,7 +218,7 @@ class ResourceUpdated(msgspec.Struct, frozen=True):
 Change = ToolsChanged | PromptsChanged | ResourcesChanged | ResourceUpdated
 
 
-class Elicited(msgspec.Struct, frozen=True):
+class ElicitResult(msgspec.Struct, frozen=True):
     """A person's answer to a form. `content` is empty unless `action` is "accept"."""
 
     action: Literal["accept", "decline", "cancel"]

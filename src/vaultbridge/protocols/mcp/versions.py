@@ -128,7 +128,7 @@ class Signal(Enum):
     DRAINED = auto()
 
 
-MOVES: Final[dict[tuple[Phase, Signal], Phase]] = {
+TRANSITIONS: Final[dict[tuple[Phase, Signal], Phase]] = {
     (Phase.NEW, Signal.INITIALIZE_ANSWERED): Phase.OPEN,
     (Phase.OPEN, Signal.INITIALIZED): Phase.READY,
     # A client may repeat the notification or send it before our answer has left: harmless.
@@ -154,21 +154,21 @@ ADMITTED: Final[dict[Phase, frozenset[str] | None]] = {
 """Requests admitted in each phase; None stands for every one."""
 
 
-class IllegalMove(Exception):
+class IllegalTransition(Exception):
     """Our own code asked for a move the table does not have. Never the peer's fault."""
 
     def __init__(self, phase: Phase, signal: Signal) -> None:
         super().__init__(f"{signal.name} in phase {phase.name}")
 
 
-def move(phase: Phase, signal: Signal) -> Phase:
+def next_phase(phase: Phase, signal: Signal) -> Phase:
     try:
-        return MOVES[phase, signal]
+        return TRANSITIONS[phase, signal]
     except KeyError:
-        raise IllegalMove(phase, signal) from None
+        raise IllegalTransition(phase, signal) from None
 
 
-def refusal(phase: Phase, method: str) -> str | None:
+def explain_refusal(phase: Phase, method: str) -> str | None:
     """Why a handshake-era request may not come now, or None when it may."""
     admitted = ADMITTED[phase]
     if admitted is None:

@@ -31,7 +31,7 @@ from vaultbridge.protocols.mcp.versions import Version
 SERVER_INFO_KEY: Final = "io.modelcontextprotocol/serverInfo"
 
 
-def server_info(offer: Offer, version: Version) -> dict[str, Any]:
+def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:
     info: dict[str, Any] = {"name": offer.name, "version": offer.version}
     if version.titles and offer.title:
         info["title"] = offer.title
@@ -45,7 +45,7 @@ def server_info(offer: Offer, version: Version) -> dict[str, Any]:
     return info
 
 
-def capabilities(offer: Offer, version: Version) -> dict[str, Any]:
+def render_capabilities(offer: Offer, version: Version) -> dict[str, Any]:
     """Only what the version knows and the server has."""
     found: dict[str, Any] = {}
     if offer.tools:
@@ -61,7 +61,9 @@ def capabilities(offer: Offer, version: Version) -> dict[str, Any]:
     return found
 
 
-def listed(item: ToolInfo | ResourceInfo | TemplateInfo | PromptInfo, version: Version) -> dict[str, Any]:
+def render_item(
+    item: ToolInfo | ResourceInfo | TemplateInfo | PromptInfo, version: Version
+) -> dict[str, Any]:
     """A member of one of the lists."""
     form: dict[str, Any] = msgspec.to_builtins(item)
     _strip(form, version)
@@ -76,12 +78,12 @@ def listed(item: ToolInfo | ResourceInfo | TemplateInfo | PromptInfo, version: V
     return form
 
 
-def contents(items: Iterable[ResourceContents], version: Version) -> list[dict[str, Any]]:
+def render_contents(items: Iterable[ResourceContents], version: Version) -> list[dict[str, Any]]:
     """The parts of a resource that was read."""
     return [_stripped(msgspec.to_builtins(item), version) for item in items]
 
 
-def content(item: Content, version: Version) -> dict[str, Any]:
+def render_content(item: Content, version: Version) -> dict[str, Any]:
     """One content block."""
     match item:
         case AudioContent() if not version.audio:
@@ -97,8 +99,8 @@ def content(item: Content, version: Version) -> dict[str, Any]:
     return form
 
 
-def tool_result(result: ToolResult, version: Version) -> dict[str, Any]:
-    blocks = [content(item, version) for item in result.content]
+def render_tool_result(result: ToolResult, version: Version) -> dict[str, Any]:
+    blocks = [render_content(item, version) for item in result.content]
     form: dict[str, Any] = {"content": blocks}
     if result.structured is not msgspec.UNSET:
         if version.output_schemas and (version.any_structured_content or isinstance(result.structured, dict)):
@@ -113,10 +115,10 @@ def tool_result(result: ToolResult, version: Version) -> dict[str, Any]:
     return form
 
 
-def prompt_result(result: PromptResult, version: Version) -> dict[str, Any]:
+def render_prompt_result(result: PromptResult, version: Version) -> dict[str, Any]:
     form: dict[str, Any] = {
         "messages": [
-            {"role": message.role, "content": content(message.content, version)}
+            {"role": message.role, "content": render_content(message.content, version)}
             for message in result.messages
         ]
     }

@@ -20,7 +20,7 @@ from typing import Final
 from aiohttp import WSCloseCode, hdrs, web
 from msgspec import Struct
 
-from vaultbridge.protocols.websocket.socket import PeerLost, WebSocket, accept
+from vaultbridge.protocols.websocket.socket import HandshakeAborted, WebSocket, accept
 
 IDE_TOKEN_HEADER: Final = "X-Claude-Code-Ide-Authorization"
 
@@ -34,10 +34,10 @@ TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
 (browsers). Never echoed, never logged."""
 
-CONNECTIONS: Final = 10
+MAX_CONNECTIONS: Final = 10
 """Seed 000: ten concurrent connections; the eleventh is answered 503."""
 
-STRANGERS: Final = 8
+MAX_UNAUTHENTICATED: Final = 8
 """Connections that may wait at once to show the token in their first message. A client does it within
 milliseconds; when all places are taken, the one that has waited longest makes room, so that connections
 which say nothing keep nobody out."""
@@ -45,37 +45,38 @@ which say nothing keep nobody out."""
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
 
-OVERSLEPT: Final = 2.0
+SLEEP_INTERVALS: Final = 2.0
 """A beat that comes after this many intervals was not ours to miss: the machine slept, or the process was
 stopped. Everybody gets a fresh chance then, because nobody could have answered."""
 
 log = logging.getLogger("vaultbridge.ws")
 
 
-def everybody(request: web.Request) -> bool:
+def authenticate_all(request: web.Request) -> bool:
     return True
 
 
 Serve = Callable[[WebSocket, web.Request], Awaitable[None]]
-MayCome = Callable[[web.Request], str | None]
+OriginCheck = Callable[[web.Request], str | None]
 
 
 class EndpointRules(Struct, frozen=True):
     """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
     `protocols` are the subprotocols we speak, best first; the first one offered is echoed.
-    `origin_refused` gives the reason why a request's Origin or Host is not welcome, or None. `trusts` tells
-    whether a request that may connect has shown the token already; `connections` counts those that have."""
+    `check_origin` gives the reason why a request's Origin or Host is not welcome, or None. `is_authenticated`
+    tells whether a request that may connect has shown the token already; `connections` counts those that
+    have."""
 
     name: str
-    origin_refused: MayCome
+    check_origin: OriginCheck
     token: str | None = None
-    trusts: Callable[[web.Request], bool] = everybody
+    is_authenticated: Callable[[web.Request], bool] = authenticate_all
     protocols: tuple[str, ...] = ("mcp",)
-    connections: int = CONNECTIONS
+    connections: int = MAX_CONNECTIONS
     ping_seconds: float = PING_SECONDS
 
 
-def any_origin_is_refused(request: web.Request) -> str | None:
+def refuse_any_origin(request: web.Request) -> str | None:
     """No IDE client is a web page, so an Origin means that some page is trying the port (CVE-2025-52882)."""
     if hdrs.ORIGIN not in request.headers:
         return None
@@ -83,7 +84,7 @@ def any_origin_is_refused(request: web.Request) -> str | None:
 
 
 class WebSocketEndpoint:
-    """`request_handler` is the aiohttp handler. Run `keep_healthy` beside it, and `shut` at the end."""
+    """`request_handler` is the aiohttp handler. Run `run_health_checks` beside it, and `shut` at the end."""
 
     def __init__(self, rules: EndpointRules, serve: Serve) -> None:
         self.rules = rules
@@ -105,15 +106,17 @@ class WebSocketEndpoint:
             level = logging.INFO if looks else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
             return refusal
-        trusted = self.rules.trusts(request)
-        if not trusted:
-            self._make_room_for_a_stranger()
+        authenticated = self.rules.is_authenticated(request)
+        if not authenticated:
+            self._make_room_for_unauthenticated()
         self._entering += 1
         try:
             name = f"{self.rules.name}-{next(self._numbers)}"
-            socket = await accept(request, name, protocol=self._protocol(request), trusted=trusted)
+            socket = await accept(
+                request, name, protocol=self._protocol(request), authenticated=authenticated
+            )
             self._open[name] = socket
-        except PeerLost:
+        except HandshakeAborted:
             return web.Response(status=400)
         finally:
             self._entering -= 1
@@ -132,23 +135,23 @@ class WebSocketEndpoint:
         return socket.response
 
     def _refusal(self, request: web.Request) -> web.Response | None:
-        reason = self.rules.origin_refused(request)
+        reason = self.rules.check_origin(request)
         if reason is not None:
             return _refused(403, reason)
-        if self.rules.token is not None and not token_fits(request, self.rules.token):
+        if self.rules.token is not None and not has_valid_token(request, self.rules.token):
             return _refused(401, f"The authentication token is missing or wrong. {HOW_TO_CONNECT}")
         problem = _handshake_problem(request)
         if problem is not None:
             return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
-        known = sum(socket.trusted for socket in self._open.values())
+        known = sum(socket.authenticated for socket in self._open.values())
         if self._shut or known + self._entering >= self.rules.connections:
             reason = f"{self.rules.connections} connections are open already"
             return _refused(503, reason, {"Retry-After": "5"})
         return None
 
-    def _make_room_for_a_stranger(self) -> None:
-        strangers = [socket for socket in self._open.values() if not socket.trusted]
-        for socket in strangers[: len(strangers) - STRANGERS + 1]:
+    def _make_room_for_unauthenticated(self) -> None:
+        strangers = [socket for socket in self._open.values() if not socket.authenticated]
+        for socket in strangers[: len(strangers) - MAX_UNAUTHENTICATED + 1]:
             self._open.pop(socket.name, None)
             socket.drop("others wait to show their token, and it has not")
 
@@ -156,14 +159,14 @@ class WebSocketEndpoint:
         offered = offered_protocols(request)
         return next((name for name in self.rules.protocols if name in offered), None)
 
-    async def keep_healthy(self) -> None:
+    async def run_health_checks(self) -> None:
         """Ping everybody on every beat; remove who stayed silent since the last. Runs until cancelled."""
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             await asyncio.sleep(self.rules.ping_seconds)
             now = loop.time()
-            await self.check_health(overslept=now - last > OVERSLEPT * self.rules.ping_seconds)
+            await self.check_health(overslept=now - last > SLEEP_INTERVALS * self.rules.ping_seconds)
             last = now
 
     async def check_health(self, *, overslept: bool = False) -> None:
@@ -172,13 +175,13 @@ class WebSocketEndpoint:
             log.debug("Health check: %d active connections (%s)", len(self._open), self.rules.name)
         for socket in self.sockets:
             if overslept:
-                socket.forgive_silence()
+                socket.reset_liveness()
             if not await socket.ping():
                 log.info("Removing dead connection: %s", socket.name)
                 self._open.pop(socket.name, None)
                 socket.drop("no sign of life since the last ping")
 
-    async def shut(self) -> None:
+    async def shut_down(self) -> None:
         """Close every connection with 1001 (going away) and let nobody in any more."""
         self._shut = True
         closing = [c.close(WSCloseCode.GOING_AWAY, "the server is shutting down") for c in self.sockets]
@@ -193,7 +196,7 @@ def offered_protocols(request: web.Request) -> list[str]:
     ]
 
 
-def token_fits(request: web.Request, token: str) -> bool:
+def has_valid_token(request: web.Request, token: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
     given = _given_tokens(request)
     # Exactly one: of two different tokens nobody could say which one counts.

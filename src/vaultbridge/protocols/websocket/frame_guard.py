@@ -24,7 +24,7 @@ from typing import Final, Protocol, cast
 PROTOCOL_ERROR: Final = 1002
 TOO_BIG: Final = 1009
 
-FRAMES_A_TURN: Final = 8
+FRAMES_PER_TURN: Final = 8
 """Frames of one connection that are handed on in one pass of the event loop. Answering as many tiny messages
 takes half a millisecond; a client sends a handful at once."""
 
@@ -96,7 +96,7 @@ class FrameGuard(asyncio.Protocol):
 
     def _take_turn(self, data: bytes, at: int) -> None:
         """Hand on one turn's share of `data`, and keep the rest for the next turn."""
-        at = self._walk(data, at, frames=FRAMES_A_TURN)
+        at = self._walk(data, at, frames=FRAMES_PER_TURN)
         if at >= len(data):
             self._waiting = b""
             return
@@ -170,7 +170,7 @@ class FrameGuard(asyncio.Protocol):
             self._judge(head[:length])
             self._hand_on(head[:length])
             # Inflating may cost as much as a whole turn of small frames.
-            frames -= FRAMES_A_TURN if head[0] & _COMPRESSED else 1
+            frames -= FRAMES_PER_TURN if head[0] & _COMPRESSED else 1
         self._hand_on(data[start:at])
         return at
 

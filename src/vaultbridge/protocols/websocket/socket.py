@@ -27,7 +27,7 @@ from vaultbridge.protocols.websocket import frame_guard
 MESSAGE_BYTES: Final = 10 * MIB
 """Seed 000: a message may have 10 MB. A larger one closes the connection with 1009."""
 
-STRANGER_BYTES: Final = 64 * 1024
+UNAUTHENTICATED_BYTES: Final = 64 * 1024
 """The same until the peer has shown the token: a greeting has a few hundred bytes."""
 
 OUTGOING_BYTES: Final = 1 * MIB
@@ -50,7 +50,7 @@ COMPRESS_FROM: Final = 4096
 log = logging.getLogger("vaultbridge.ws")
 
 
-class PeerLost(ConnectionError):
+class HandshakeAborted(ConnectionError):
     """The peer was gone before the upgrade was answered."""
 
 
@@ -61,10 +61,10 @@ class _Response(web.WebSocketResponse):
     answers a broken deflate stream with 1000, as if all were well.
     """
 
-    goodbye_said = False
+    close_sent = False
 
     async def close(self, *, code: int = WSCloseCode.OK, message: bytes = b"", drain: bool = True) -> bool:
-        if self.goodbye_said:
+        if self.close_sent:
             return True
         if code == WSCloseCode.OK and isinstance(self.exception(), zlib.error):
             code, message = WSCloseCode.INVALID_TEXT, b"broken compression"
@@ -94,7 +94,7 @@ class WebSocket:
         self._guard: frame_guard.FrameGuard | None = None
 
     @property
-    def trusted(self) -> bool:
+    def authenticated(self) -> bool:
         """Whether the peer has shown that it knows the token."""
         return self._guard is None or self._guard.max_message == MESSAGE_BYTES
 
@@ -102,7 +102,7 @@ class WebSocket:
         """Called once, by `accept`."""
         self._guard = guard
 
-    def trust(self) -> None:
+    def authenticate(self) -> None:
         """The peer has shown the token: from now on its messages may have the full size."""
         if self._guard is not None:
             self._guard.max_message = MESSAGE_BYTES
@@ -114,7 +114,7 @@ class WebSocket:
 
     @property
     def closed(self) -> bool:
-        return self._response.goodbye_said or self._response.closed or self._transport.is_closing()
+        return self._response.close_sent or self._response.closed or self._transport.is_closing()
 
     @property
     def waiting_bytes(self) -> int:
@@ -158,7 +158,7 @@ class WebSocket:
             if kind is WSMsgType.PING:
                 await self._control(message.data, WSMsgType.PONG)
             elif kind is WSMsgType.CLOSE:
-                await self._say_goodbye(message.data or WSCloseCode.OK, "")
+                await self._send_close(message.data or WSCloseCode.OK, "")
                 return None
             elif kind is not WSMsgType.PONG:
                 return None
@@ -186,7 +186,7 @@ class WebSocket:
         if self._pump is None:
             self._pump = self._loop.create_task(self._send_queued())
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         """Wait while the peer is slower than we are."""
         if not self._writable.is_set():
             await self._writable.wait()
@@ -240,7 +240,7 @@ class WebSocket:
             self._watch_for_stall()
 
     async def _control(self, data: bytes, kind: WSMsgType) -> None:
-        if not self._response.goodbye_said:
+        if not self._response.close_sent:
             with contextlib.suppress(ConnectionError):
                 await self._response.send_frame(data, kind)
 
@@ -289,7 +289,7 @@ class WebSocket:
         """Whether anything was heard since the last ping."""
         return self._heard_since_ping
 
-    def forgive_silence(self) -> None:
+    def reset_liveness(self) -> None:
         """The machine slept: nobody could answer, so nothing is known."""
         self._heard_since_ping = True
 
@@ -300,8 +300,8 @@ class WebSocket:
         if not self.closed:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
-                    await self.drained()
-                    await self._say_goodbye(code, reason)
+                    await self.drain()
+                    await self._send_close(code, reason)
                     await self._until_over()
             except TimeoutError:
                 log.info("%s did not answer the close frame", self.name)
@@ -321,10 +321,10 @@ class WebSocket:
         while await self._next() is not None:
             continue
 
-    async def _say_goodbye(self, code: int, reason: str) -> None:
+    async def _send_close(self, code: int, reason: str) -> None:
         payload = struct.pack("!H", code) + reason.encode()[:123]
         await self._control(payload, WSMsgType.CLOSE)
-        self._response.goodbye_said = True
+        self._response.close_sent = True
         if self._guard is not None:
             self._guard.ignore_data()
 
@@ -338,24 +338,27 @@ class WebSocket:
             self._stall = None
 
 
-async def accept(request: web.Request, name: str, *, protocol: str | None, trusted: bool = True) -> WebSocket:
-    """Answer the upgrade. The caller has checked everything that may refuse it. A peer that is not `trusted`
-    may send little until it is, and nothing compressed ever: a kilobyte may inflate to a megabyte."""
+async def accept(
+    request: web.Request, name: str, *, protocol: str | None, authenticated: bool = True
+) -> WebSocket:
+    """Answer the upgrade. The caller has checked everything that may refuse it. A peer that is not
+    `authenticated` may send little until it is, and nothing compressed ever: a kilobyte may inflate to a
+    megabyte."""
     response = _Response(
         timeout=CLOSE_SECONDS,
         autoping=False,
         autoclose=False,
         protocols=(protocol,) if protocol else (),
-        compress=trusted,
+        compress=authenticated,
         # aiohttp refuses at its limit, we above ours; the guard and `receive` count exactly.
         max_msg_size=MESSAGE_BYTES + 2,
         decode_text=False,
     )
     transport = request.transport
     if transport is None:
-        raise PeerLost(name)
+        raise HandshakeAborted(name)
     socket = WebSocket(response, transport, name)
-    most = MESSAGE_BYTES if trusted else STRANGER_BYTES
+    most = MESSAGE_BYTES if authenticated else UNAUTHENTICATED_BYTES
     socket.watch(frame_guard.install(transport, socket, max_message=most))
     await response.prepare(request)
     return socket

@@ -9,7 +9,7 @@ from typing import Any, Final, get_args
 import msgspec
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.protocols.http.guard import host_fault, origin_fault
+from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 from vaultbridge.server.config.model import Config, ServerConfig, place_of
 from vaultbridge.server.vault_choice import VAULTS
 from vaultbridge.vault.scope import Scope
@@ -199,9 +199,13 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
 
 
 def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) -> None:
-    faults = [("server.host", server.host, host_fault(server.host) and "Such as 0.0.0.0, without a port.")]
-    faults += [(f"server.hosts[{n}]", name, host_fault(name)) for n, name in enumerate(server.hosts)]
-    faults += [(f"server.origins[{n}]", page, origin_fault(page)) for n, page in enumerate(server.origins)]
+    faults = [
+        ("server.host", server.host, explain_bad_host(server.host) and "Such as 0.0.0.0, without a port.")
+    ]
+    faults += [(f"server.hosts[{n}]", name, explain_bad_host(name)) for n, name in enumerate(server.hosts)]
+    faults += [
+        (f"server.origins[{n}]", page, explain_bad_origin(page)) for n, page in enumerate(server.origins)
+    ]
     for key, text, hint in faults:
         if hint:
             raise _fault(file_name, line_of(key, lines), key, f"cannot be {text[:60]!r}.", hint)

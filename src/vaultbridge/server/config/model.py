@@ -163,9 +163,9 @@ def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
     if given := environ.get(VAULT_VARIABLE):
         vaults = chosen(vaults, [one for one in given.split(os.pathsep) if one])
     if given := environ.get("VAULTBRIDGE_HOST"):
-        from vaultbridge.protocols.http.guard import host_fault
+        from vaultbridge.protocols.http.guard import explain_bad_host
 
-        if host_fault(given):
+        if explain_bad_host(given):
             raise _wrong("VAULTBRIDGE_HOST", given, "an address, such as 0.0.0.0, without a port")
         server = replace(server, host=given)
     if given := environ.get("VAULTBRIDGE_PORT"):

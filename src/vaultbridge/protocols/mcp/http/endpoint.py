@@ -22,13 +22,13 @@ from aiohttp import web
 from vaultbridge.jsonrpc import codec
 from vaultbridge.jsonrpc.messages import UNSUPPORTED_VERSION, Batch, ErrorObject, Malformed, Request
 from vaultbridge.limits import CALL_SECONDS
-from vaultbridge.protocols.http.body import BodyRefused, end_if_unread, no_leave_yet
-from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, called_host
+from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue
+from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
-from vaultbridge.protocols.mcp.http.reply import error_reply, read_message, refused, refused_as
+from vaultbridge.protocols.mcp.http.reply import error_reply, read_message, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.protocols.mcp.http.stateless import VERSION_HEADER, StatelessEndpoint, is_stateless
-from vaultbridge.protocols.mcp.http.stream import ActiveRequests, Stays, nobody
+from vaultbridge.protocols.mcp.http.stream import ActiveRequests, MayStay, nobody_stays
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS, MODERN_VERSIONS, SUPPORTED_NEWEST_FIRST
 
@@ -37,7 +37,7 @@ ALLOWED_METHODS: Final = "GET, POST, DELETE, OPTIONS"
 ENDING_SECONDS: Final = 5.0
 """How long calls in flight may go on when the server ends: somebody waits for it to be gone."""
 
-DISMISSED_SECONDS: Final = 0.5
+REVOKED_SECONDS: Final = 0.5
 """The same for a caller who may no longer be here: enough to be told that a stream is over."""
 
 
@@ -49,7 +49,7 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 Authorize = Callable[[web.Request], Awaitable[Grant]]
-Dismiss = Callable[[Stays], Awaitable[None]]
+EndExchanges = Callable[[MayStay], Awaitable[None]]
 _View = Callable[[web.Request, Grant], Awaitable[web.StreamResponse]]
 
 
@@ -63,7 +63,7 @@ def add_mcp_routes(
     legacy: bool = True,
     call_seconds: float = CALL_SECONDS,
     clock: Callable[[], float] = time.monotonic,
-) -> Dismiss:
+) -> EndExchanges:
     """Serve MCP on `path` and, when `legacy`, on `/sse` and `/messages`. Open exchanges end with the
     application; the server itself stays the caller's. Gives what ends the exchanges of those who may no
     longer be here: `authorize` sees nobody again who only listens."""
@@ -81,20 +81,20 @@ def add_mcp_routes(
     def guarded(view: _View) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         async def answered(request: web.Request) -> web.StreamResponse:
             origin = request.headers.get("Origin")
-            refusal = guard.refusal(called_host(request), origin)
+            refusal = guard.refusal(requested_host(request), origin)
             if refusal is not None:
-                return refused(403, refusal)
+                return refuse(403, refusal)
             try:
                 grant = await (authorize or allow)(request)
                 with answering.one(request, grant.principal):
                     return await view(request, grant)
             except (web.HTTPException, BodyRefused) as error:
-                return refused_as(error)
+                return refuse_as(error)
 
         async def handle(request: web.Request) -> web.StreamResponse:
             response = await answered(request)
             if not response.prepared:
-                end_if_unread(request, response)
+                close_if_body_unread(request, response)
             return response
 
         return handle
@@ -102,9 +102,9 @@ def add_mcp_routes(
     async def preflight(request: web.Request) -> web.StreamResponse:
         """A browser asks before it calls; this is answered without a token, which it may not send here."""
         origin = request.headers.get("Origin")
-        refusal = guard.refusal(called_host(request), origin)
+        refusal = guard.refusal(requested_host(request), origin)
         if refusal is not None:
-            return refused(403, refusal)
+            return refuse(403, refusal)
         headers = {
             "Access-Control-Allow-Methods": ALLOWED_METHODS,
             "Access-Control-Allow-Headers": ALLOWED_HEADERS,
@@ -117,20 +117,20 @@ def add_mcp_routes(
         if request.path in paths:
             response.headers.update(guard.cors_headers(request.headers.get("Origin")))
 
-    async def dismiss(stays: Stays, seconds: float = DISMISSED_SECONDS) -> None:
+    async def dismiss(stays: MayStay, seconds: float = REVOKED_SECONDS) -> None:
         await asyncio.gather(endpoint.end(stays, seconds), old.end(stays, seconds))
         await answering.hang_up(stays)
 
     async def shut_down(app: web.Application) -> None:
-        await dismiss(nobody, ENDING_SECONDS)
+        await dismiss(nobody_stays, ENDING_SECONDS)
 
     for place in places:
         app.router.add_route("OPTIONS", place, preflight)
-        app.router.add_route("*", place, guarded(endpoint.handle), expect_handler=no_leave_yet)
+        app.router.add_route("*", place, guarded(endpoint.handle), expect_handler=defer_continue)
     if legacy:
         for method, old_path, view in (("GET", "/sse", old.open), ("POST", "/messages", old.post)):
             app.router.add_route("OPTIONS", old_path, preflight)
-            app.router.add_route(method, old_path, guarded(view), expect_handler=no_leave_yet)
+            app.router.add_route(method, old_path, guarded(view), expect_handler=defer_continue)
             app.router.add_route("*", old_path, guarded(partial(_only, f"{method}, OPTIONS")))
     app.on_response_prepare.append(add_cors)
     app.on_shutdown.append(shut_down)
@@ -149,29 +149,29 @@ class McpEndpoint:
             case "POST":
                 return await self._post(request, grant)
             case "GET" | "DELETE" if request.headers.get(VERSION_HEADER) in MODERN_VERSIONS:
-                return refused(405, "Method not allowed: 2026-07-28 has only POST", allow="POST")
+                return refuse(405, "Method not allowed: 2026-07-28 has only POST", allow="POST")
             case "GET":
                 return await self._get(request, grant)
             case "DELETE":
                 return await self._delete(request, grant)
             case _:
-                return refused(405, "Method not allowed", allow=ALLOWED_METHODS)
+                return refuse(405, "Method not allowed", allow=ALLOWED_METHODS)
 
-    async def end(self, stays: Stays, seconds: float) -> None:
+    async def end(self, stays: MayStay, seconds: float) -> None:
         """End what belongs to principals who may not stay; calls in flight get `seconds`."""
         await asyncio.gather(self._stateless.end(stays, seconds), self._sessions.end(stays, seconds))
 
     async def _post(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         if request.content_type != "application/json":
-            return refused(415, "Unsupported media type: a message is application/json")
+            return refuse(415, "Unsupported media type: a message is application/json")
         if not _accepts(request, "application/json") or not _accepts(request, "text/event-stream"):
-            return refused(406, "Not acceptable: accept application/json and text/event-stream")
+            return refuse(406, "Not acceptable: accept application/json and text/event-stream")
         message = codec.decode(await read_message(request))
         if isinstance(message, Malformed):
             return error_reply(message.error, id_=message.id, status=400)
         if is_stateless(request, message):
             if isinstance(message, Batch):
-                return refused(400, "Invalid Request: batches are not part of this protocol version")
+                return refuse(400, "Invalid Request: batches are not part of this protocol version")
             return await self._stateless.post(request, message, grant.server, grant.principal)
         if (wrong := _wrong_version(request, message)) is not None:
             return wrong
@@ -186,7 +186,7 @@ class McpEndpoint:
             return session if isinstance(session, web.Response) else await session.post(request, message)
         opened = await self._sessions.open(grant.server, grant.principal)
         if opened is None:
-            return refused(503, "Too many sessions are in use; close one or try again later")
+            return refuse(503, "Too many sessions are in use; close one or try again later")
         response = await opened.post(request, message)
         if not opened.is_initialized:
             await self._sessions.drop(opened)
@@ -195,10 +195,10 @@ class McpEndpoint:
 
     async def _get(self, request: web.Request, grant: Grant) -> web.StreamResponse:
         if not _accepts(request, "text/event-stream"):
-            return refused(406, "Not acceptable: accept text/event-stream")
+            return refuse(406, "Not acceptable: accept text/event-stream")
         if SESSION_HEADER not in request.headers:
             # A client of 2024-11-05 looks for its own transport here, a modern one for nothing.
-            return refused(405, "Method not allowed: a GET stream needs a session", allow="POST")
+            return refuse(405, "Method not allowed: a GET stream needs a session", allow="POST")
         session = self._session(request, grant)
         return session if isinstance(session, web.Response) else await session.get(request)
 
@@ -212,13 +212,13 @@ class McpEndpoint:
     def _session(self, request: web.Request, grant: Grant) -> HttpSession | web.Response:
         id_ = request.headers.get(SESSION_HEADER)
         if id_ is None:
-            return refused(400, f"Invalid Request: {SESSION_HEADER} is missing; send initialize first")
+            return refuse(400, f"Invalid Request: {SESSION_HEADER} is missing; send initialize first")
         session = self._sessions.find(id_, grant.principal)
-        return session or refused(404, "Session not found; send initialize again")
+        return session or refuse(404, "Session not found; send initialize again")
 
 
 async def _only(allow: str, request: web.Request, grant: Grant) -> web.StreamResponse:
-    return refused(405, f"Method not allowed: here it is {allow}", allow=allow)
+    return refuse(405, f"Method not allowed: here it is {allow}", allow=allow)
 
 
 def _accepts(request: web.Request, wanted: str) -> bool:

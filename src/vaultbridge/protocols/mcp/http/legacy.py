@@ -18,8 +18,8 @@ from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
 from vaultbridge.protocols.mcp.http import reply as sse
-from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, read_message, refused
-from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, read_message, refuse
+from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.mcp.http.endpoint import Grant
@@ -47,7 +47,7 @@ class _Legacy:
         # Final for its request, never for the stream.
         self.stream.push(item.data, final=False, notice=item.notice)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         await self.stream.room()
 
     def release(self, related: RequestId) -> None:
@@ -67,14 +67,14 @@ class LegacyEndpoint:
         """`GET /sse`."""
         own = sum(legacy.principal == grant.principal for legacy in self._open.values())
         if own >= PRINCIPAL_STREAMS or len(self._open) >= MAX_STREAMS:
-            return refused(503, "Too many streams are open; close one or try again later")
+            return refuse(503, "Too many streams are open; close one or try again later")
         id_ = secrets.token_urlsafe(24)
         legacy = self._open[id_] = _Legacy(grant, self._call_seconds)
         place = f"{_prefix(request)}/messages?session_id={id_}"
         opening = sse.event(place.encode(), name="endpoint")
         try:
             return await Reply(request, legacy.stream).events(opening=opening)
-        except ClientGone:
+        except ClientDisconnected:
             return web.Response(status=499)
         finally:
             self._open.pop(id_, None)
@@ -84,11 +84,11 @@ class LegacyEndpoint:
         """`POST /messages?session_id=…`: the answer comes on the stream."""
         legacy = self._open.get(request.query.get("session_id", ""))
         if legacy is None or legacy.principal != grant.principal:
-            return refused(404, "Session not found; open the stream again")
+            return refuse(404, "Session not found; open the stream again")
         await legacy.connection.receive(await read_message(request))
         return web.Response(status=202, text="Accepted")
 
-    async def end(self, stays: Stays, seconds: float) -> None:
+    async def end(self, stays: MayStay, seconds: float) -> None:
         """End the streams of principals who may not stay; calls in flight get `seconds`."""
         leaving = {id_: legacy for id_, legacy in self._open.items() if not stays(legacy.principal)}
         for id_ in leaving:

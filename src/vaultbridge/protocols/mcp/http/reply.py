@@ -65,7 +65,7 @@ second."""
 KEEPALIVE_SECONDS: Final = 15.0
 """Silence after which a comment is sent: below the 30 s at which the more impatient proxies hang up."""
 
-GONE_CHECK_SECONDS: Final = 0.5
+DISCONNECT_CHECK_SECONDS: Final = 0.5
 """How often a waiting response looks whether its client is still there; aiohttp has no event for it."""
 
 RETRY_MS: Final = 500
@@ -83,7 +83,7 @@ STATUS_OF: Final[dict[int, int]] = {
 """2026-07-28 wants these; every other answer, good or bad, is 200."""
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """The client closed its side before the answer was complete."""
 
 
@@ -105,18 +105,18 @@ def error_reply(
     )
 
 
-def refused(status: int, message: str, *, allow: str = "") -> web.Response:
+def refuse(status: int, message: str, *, allow: str = "") -> web.Response:
     """An HTTP-level refusal, with a JSON-RPC error without id as its body."""
     return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
 
 
-def refused_as(error: web.HTTPException | BodyRefused) -> web.Response:
+def refuse_as(error: web.HTTPException | BodyRefused) -> web.Response:
     """What aiohttp, `authorize` or `read_message` raised, in the form of every other refusal here."""
     if isinstance(error, BodyRefused):
-        response = refused(error.status, error.why)
+        response = refuse(error.status, error.why)
         response.force_close()
         return response
-    response = refused(error.status, error.text or error.reason)
+    response = refuse(error.status, error.text or error.reason)
     if (challenge := error.headers.get("WWW-Authenticate")) is not None:
         response.headers["WWW-Authenticate"] = challenge
     return response
@@ -147,7 +147,7 @@ class Reply:
         """JSON if the first message is the last one, else events. Raises ClientGone."""
         ticket = self._stream.attach()
         try:
-            while not await self._stream.changed(GONE_CHECK_SECONDS):
+            while not await self._stream.changed(DISCONNECT_CHECK_SECONDS):
                 self._check_client()
             first = self._stream.take(ticket)
             if first is not None and first.final:
@@ -189,7 +189,7 @@ class Reply:
             await self._pump(ticket, response)
             await response.write_eof()
         except (ConnectionError, OSError):
-            raise ClientGone from None
+            raise ClientDisconnected from None
         return response
 
     async def _pump(self, ticket: int, response: web.StreamResponse) -> None:
@@ -200,10 +200,10 @@ class Reply:
                 silent = 0.0
             if self._stream.ended or self._stream.released or not self._stream.is_current(ticket):
                 return
-            if await self._stream.changed(GONE_CHECK_SECONDS):
+            if await self._stream.changed(DISCONNECT_CHECK_SECONDS):
                 continue
             self._check_client()
-            silent += GONE_CHECK_SECONDS
+            silent += DISCONNECT_CHECK_SECONDS
             if silent >= KEEPALIVE_SECONDS:
                 await response.write(COMMENT)
                 silent = 0.0
@@ -215,4 +215,4 @@ class Reply:
     def _check_client(self) -> None:
         transport = self._request.transport
         if transport is None or transport.is_closing():
-            raise ClientGone
+            raise ClientDisconnected

@@ -20,8 +20,8 @@ from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.limits import MIB
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.mcp.dialect import McpDialect, mcp_dialect
-from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, refused
-from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, refuse
+from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import Phase
 
@@ -54,7 +54,7 @@ _GET_STREAM: Final = "0"
 
 
 class HttpSession:
-    """Also the outlet of its connection: routes each message to its stream."""
+    """Also the sink of its connection: routes each message to its stream."""
 
     def __init__(
         self, server: McpServer, principal: str, *, call_seconds: float, clock: Callable[[], float]
@@ -73,7 +73,7 @@ class HttpSession:
             mcp_dialect(server), self, principal=principal, call_seconds=call_seconds
         )
 
-    # The outlet.
+    # The sink.
 
     def send(self, item: Outgoing) -> None:
         stream = self._of_request.get(item.related) if item.related is not None else None
@@ -82,7 +82,7 @@ class HttpSession:
         if item.final and item.related is not None:
             self._of_request.pop(item.related, None)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         # Each stream has its own reader: a slow one must not hold up the others. What one may hold is bounded
         # by `Stream` itself and by the one answer that ends it.
         return
@@ -117,9 +117,9 @@ class HttpSession:
         self._use()
         ids = _request_ids(message)
         if any(self.connection.session.is_in_flight(id_) for id_ in ids):
-            return refused(400, "Invalid Request: the id belongs to a request still in flight")
+            return refuse(400, "Invalid Request: the id belongs to a request still in flight")
         if isinstance(message, Batch) and (why := self._unfit(message, ids)):
-            return refused(400, f"Invalid Request: {why}")
+            return refuse(400, f"Invalid Request: {why}")
         stream = self._open_stream(ids) if ids else None
         await self.connection.receive_message(message)
         self._settle_cancelled()
@@ -142,7 +142,7 @@ class HttpSession:
             name, _, number = last.rpartition("-")
             after = _event_number(number)
             if name not in self._streams or after is None or after > self._streams[name].last:
-                return refused(404, "Not found: no such event; the stream is no longer kept")
+                return refuse(404, "Not found: no such event; the stream is no longer kept")
         reply = Reply(request, self._streams[name], headers={SESSION_HEADER: self.id}, event_ids=True)
         return await self._read(lambda: reply.events(after=after))
 
@@ -158,7 +158,7 @@ class HttpSession:
         self._readers += 1
         try:
             return await respond()
-        except ClientGone:
+        except ClientDisconnected:
             return web.Response(status=499)
         finally:
             self._readers -= 1
@@ -234,7 +234,7 @@ class Sessions:
         self._sessions.pop(session.id, None)
         await session.close()
 
-    async def end(self, stays: Stays, seconds: float) -> None:
+    async def end(self, stays: MayStay, seconds: float) -> None:
         """End the sessions of principals who may not stay; calls in flight get `seconds`."""
         leaving = [session for session in self._sessions.values() if not stays(session.principal)]
         for session in leaving:

@@ -24,17 +24,17 @@ from vaultbridge.jsonrpc.messages import (
     INVALID_PARAMS,
     Notification,
     Params,
-    Refused,
     Request,
     RequestId,
     Response,
+    RpcError,
 )
 from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.mcp.dialect import VERSION_KEY, mcp_dialect
-from vaultbridge.protocols.mcp.http.reply import ClientGone, Reply, error_reply, refused
-from vaultbridge.protocols.mcp.http.stream import Stays, Stream
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, error_reply, refuse
+from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import MODERN_VERSIONS
 
@@ -138,8 +138,8 @@ def _decoded(header: str, value: str) -> str:
         raise _mismatch(f"{header} holds invalid base64") from None
 
 
-def _mismatch(what: str) -> Refused:
-    return Refused(HEADER_MISMATCH, f"Header mismatch: {what}")
+def _mismatch(what: str) -> RpcError:
+    return RpcError(HEADER_MISMATCH, f"Header mismatch: {what}")
 
 
 MAX_OPEN: Final = 512
@@ -168,15 +168,15 @@ class StatelessEndpoint:
                 # The core protocol has none over HTTP: taken and without effect.
                 return web.Response(status=202)
             case _:
-                return refused(400, "Invalid Request: 2026-07-28 has no answers from clients")
+                return refuse(400, "Invalid Request: 2026-07-28 has no answers from clients")
         try:
             _check_envelope(request, message)
             await _check_arguments(request, message, server)
-        except Refused as refusal:
+        except RpcError as refusal:
             return error_reply(refusal.error, id_=message.id)
         return await self._exchange(request, message, server, principal)
 
-    async def end(self, stays: Stays, seconds: float) -> None:
+    async def end(self, stays: MayStay, seconds: float) -> None:
         """End the exchanges of principals who may not stay: calls get `seconds` to finish, listening streams
         their closing result."""
 
@@ -191,7 +191,7 @@ class StatelessEndpoint:
         self, request: web.Request, message: Request, server: McpServer, principal: str
     ) -> web.StreamResponse:
         if len(self._open) >= MAX_OPEN:
-            return refused(503, "Too many requests are in flight; end one or try again later")
+            return refuse(503, "Too many requests are in flight; end one or try again later")
         stream = Stream("", (message.id,))
         connection = Connection(
             mcp_dialect(server, stateless=True),
@@ -203,7 +203,7 @@ class StatelessEndpoint:
         try:
             await connection.receive_message(message)
             return await Reply(request, stream, map_status=True).answer()
-        except ClientGone:
+        except ClientDisconnected:
             # Streamable HTTP, Cancellation: closing the response stream cancels the request.
             return web.Response(status=499)
         finally:
@@ -220,7 +220,7 @@ class _StreamSink:
     def send(self, item: Outgoing) -> None:
         self._stream.push(item.data, final=item.final, notice=item.notice)
 
-    async def drained(self) -> None:
+    async def drain(self) -> None:
         await self._stream.room()
 
     def release(self, related: RequestId) -> None:
@@ -242,11 +242,11 @@ def is_stateless(request: web.Request, message: object) -> bool:
 def _check_envelope(request: web.Request, message: Request) -> None:
     meta = message.params.get("_meta")
     if not isinstance(meta, dict):
-        raise Refused(INVALID_PARAMS, "Invalid params: _meta is missing", {"argument": "_meta"})
+        raise RpcError(INVALID_PARAMS, "Invalid params: _meta is missing", {"argument": "_meta"})
     declared = meta.get(VERSION_KEY)
     if not isinstance(declared, str):
         what = f"Invalid params: _meta has no {VERSION_KEY}"
-        raise Refused(INVALID_PARAMS, what, {"argument": VERSION_KEY})
+        raise RpcError(INVALID_PARAMS, what, {"argument": VERSION_KEY})
     check_version(request.headers, declared)
     if declared in MODERN_VERSIONS:
         # For other versions the dialect says which there are.

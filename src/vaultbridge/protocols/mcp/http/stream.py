@@ -24,10 +24,10 @@ from aiohttp import web
 from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.limits import MIB
 
-KEPT_BYTES: Final = 1 * MIB
+BUFFER_BYTES: Final = 1 * MIB
 """What one stream keeps for a client that comes back, and for one that has not come yet."""
 
-KEPT_EVENTS: Final = 1024
+BUFFER_EVENTS: Final = 1024
 """The same, counted: a thousand small progress messages."""
 
 SLOW_BYTES: Final = 1 * MIB
@@ -161,7 +161,7 @@ class Stream:
     def _trim(self) -> None:
         """Keep to the bounds. What a present reader has not read yet is never taken: `room` holds that
         back."""
-        while len(self._items) > 1 and (self._bytes > KEPT_BYTES or len(self._items) > KEPT_EVENTS):
+        while len(self._items) > 1 and (self._bytes > BUFFER_BYTES or len(self._items) > BUFFER_EVENTS):
             oldest = self._items[0]
             if oldest.number >= self._cursor:
                 if self._attached:
@@ -175,14 +175,14 @@ class Stream:
             self._bytes -= len(self._items.popleft().data)
 
 
-LAST_WORDS_SECONDS: Final = 1.0
+FLUSH_SECONDS: Final = 1.0
 """How long a caller may take to read the end of its answer: it waits in the buffers of both machines."""
 
-Stays = Callable[[str], bool]
+MayStay = Callable[[str], bool]
 """Whether a principal may stay."""
 
 
-def nobody(principal: str) -> bool:
+def nobody_stays(principal: str) -> bool:
     """At the end of the server."""
     return False
 
@@ -203,12 +203,12 @@ class ActiveRequests:
             if not done.done():
                 done.set_result(None)
 
-    async def hang_up(self, stays: Stays) -> None:
+    async def hang_up(self, stays: MayStay) -> None:
         """Wait for those who may not stay, and cut off who is still there then."""
         leaving = {done: request for done, (request, who) in self._open.items() if not stays(who)}
         if not leaving:
             return
-        _, slow = await asyncio.wait(leaving, timeout=LAST_WORDS_SECONDS)
+        _, slow = await asyncio.wait(leaving, timeout=FLUSH_SECONDS)
         for done in slow:
             transport = leaving[done].transport
             if transport is not None:

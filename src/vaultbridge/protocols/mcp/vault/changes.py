@@ -21,13 +21,13 @@ from vaultbridge.protocols.mcp.values import (
     ResourcesChanged,
     ResourceUpdated,
 )
-from vaultbridge.system import FileStat
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
     from vaultbridge.protocols.mcp.vault.prompts import Prompts
-    from vaultbridge.protocols.mcp.vault.resources import Located
+    from vaultbridge.protocols.mcp.vault.resources import LocatedFile
     from vaultbridge.protocols.mcp.vault.workers import Workers
+    from vaultbridge.system import FileStat
     from vaultbridge.vault.paths import VaultPath
 
 GATHER_SECONDS: Final = 0.2
@@ -43,8 +43,6 @@ ASK_SECONDS: Final = 1.0
 UNKNOWN: Final = -1
 """Stands for a version and a list of files that cannot be compared with any."""
 
-"""Modification time, size and identity of a watched file; None when it is gone."""
-
 log = logging.getLogger(__name__)
 
 
@@ -59,7 +57,7 @@ class VaultChanges:
         self._stops: list[Callable[[], None]] = []
         self._news: dict[str, set[VaultPath] | None] = {}
         """Per vault: the paths that may have changed; None for any."""
-        self._watched: dict[str, tuple[Located, FileStat | None]] = {}
+        self._watched: dict[str, tuple[LocatedFile, FileStat | None]] = {}
         self._files: dict[str, tuple[int, int]] = {}
         self._generations: dict[str, int] = {}
         self._prompt_list: list[PromptInfo] | None = None
@@ -93,12 +91,12 @@ class VaultChanges:
         self._prompts = prompts
         self._prompt_list = listed
 
-    async def watch(self, uri: str, find: Callable[[], Located]) -> None:
+    async def watch(self, uri: str, find: Callable[[], LocatedFile]) -> None:
         """Tell of changes of one file from now on. Raises what `find` raises."""
 
-        def look() -> tuple[Located, FileStat | None]:
+        def look() -> tuple[LocatedFile, FileStat | None]:
             found = find()
-            return found, signature(found)
+            return found, stat_file(found)
 
         self._watched[uri] = await self._workers.run(look)
 
@@ -157,7 +155,7 @@ class VaultChanges:
         }
         try:
             after = await self._workers.run(
-                lambda: {uri: signature(found) for uri, (found, _) in watched.items()}
+                lambda: {uri: stat_file(found) for uri, (found, _) in watched.items()}
             )
             for uri, (found, before) in watched.items():
                 if after[uri] != before and uri in self._watched:
@@ -186,7 +184,7 @@ class VaultChanges:
                 # What was listed meanwhile came from the disk; when the index knows all, that is news.
                 self._files[name] = (UNKNOWN, UNKNOWN)
                 continue
-            version = files_version(engine)
+            version = read_files_version(engine)
             if before is not None and before[0] == version:
                 continue
             # Compared by what is visible: the coming and going of hidden notes is nobody's business.
@@ -213,7 +211,7 @@ class VaultChanges:
             await asyncio.sleep(ASK_SECONDS)
 
 
-def files_version(engine: Engine) -> int:
+def read_files_version(engine: Engine) -> int:
     """The index's counter of files that came and went."""
     from vaultbridge.index.store.database import read_meta
 
@@ -221,7 +219,10 @@ def files_version(engine: Engine) -> int:
         return read_meta(db, "files_version")
 
 
-def signature(found: Located) -> FileStat | None:
+def stat_file(found: LocatedFile) -> FileStat | None:
+    """None when the file is gone."""
+    from vaultbridge.system import FileStat
+
     try:
         about = found.engine.root.status(found.path)
     except (VaultbridgeError, OSError):

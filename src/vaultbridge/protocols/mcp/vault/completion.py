@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.protocols.mcp.values import Completion
-from vaultbridge.protocols.mcp.vault.changes import files_version
-from vaultbridge.protocols.mcp.vault.resources import files_of
+from vaultbridge.protocols.mcp.vault.changes import read_files_version
+from vaultbridge.protocols.mcp.vault.resources import list_files
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -73,7 +73,7 @@ class Completions:
         engine = self._engines[vault]
         # An edit changes no name of a file; tags and properties it may.
         named = kind in ("note", "path", "folder") and engine.ask.status.complete
-        version = files_version(engine) if named else engine.ask.status.generation
+        version = read_files_version(engine) if named else engine.ask.status.generation
         kept = self._kept.get((vault, kind))
         if kept is None or kept.version != version:
             kept = _folded(version, _READERS[kind](engine))
@@ -121,7 +121,7 @@ def _newest(engine: Engine, choices: _Choices) -> Completion:
 
 def _notes(engine: Engine) -> tuple[str, ...]:
     """Each as a link would name it: the bare name where only one note has it, else the path."""
-    paths = [file.path for file in files_of(engine) if file.kind == "note"]
+    paths = [file.path for file in list_files(engine) if file.kind == "note"]
     names: dict[str, int] = {}
     for path in paths:
         key = path.rpartition("/")[2].lower()
@@ -132,12 +132,12 @@ def _notes(engine: Engine) -> tuple[str, ...]:
 
 
 def _paths(engine: Engine) -> tuple[str, ...]:
-    return tuple(file.path for file in files_of(engine))
+    return tuple(file.path for file in list_files(engine))
 
 
 def _folders(engine: Engine) -> tuple[str, ...]:
     found: set[str] = set()
-    for file in files_of(engine):
+    for file in list_files(engine):
         folder = file.path.rpartition("/")[0]
         while folder and folder not in found:
             found.add(folder)

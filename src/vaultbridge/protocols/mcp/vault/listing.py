@@ -62,7 +62,7 @@ _PART: Final = "Only a part of the vault is open; notes outside of it do not exi
 _SEVERAL: Final = "Several vaults are open: every call names one as `vault`."
 
 
-def instructions(*, read_only: bool = False, restricted: bool = False, several: bool = False) -> str:
+def render_instructions(*, read_only: bool = False, restricted: bool = False, several: bool = False) -> str:
     """`restricted`: only some folders may be seen. `several`: there are several vaults."""
     lines = [_ABOUT, _DATA, _NAMES, _READING, _SEARCH, _READ_ONLY if read_only else _WRITING]
     if restricted:
@@ -75,7 +75,9 @@ def instructions(*, read_only: bool = False, restricted: bool = False, several: 
 _FILE: Final = __file__.removesuffix("listing.py") + "vault_tools.json"
 
 
-def at_hand(profile: Profile, *, read_only: bool, vaults: tuple[str, ...]) -> tuple[ToolInfo, ...] | None:
+def load_tool_list(
+    profile: Profile, *, read_only: bool, vaults: tuple[str, ...]
+) -> tuple[ToolInfo, ...] | None:
     """The tools without loading the catalog; None when there is no such file, as in a tree being worked
     on."""
     try:
@@ -103,7 +105,7 @@ def tool_info(tool: ListedTool) -> ToolInfo:
     )
 
 
-def written_down(catalog: Catalog) -> bytes:
+def render_tool_list(catalog: Catalog) -> bytes:
     """What the file should hold."""
     lists: dict[str, list[ToolInfo]] = {}
     profiles: tuple[Profile, ...] = ("full", "core", "read-only")
@@ -130,7 +132,7 @@ def _write() -> None:
     from vaultbridge.tools.standard import standard_catalog
 
     with open(_FILE, "wb") as file:
-        file.write(written_down(standard_catalog()))
+        file.write(render_tool_list(standard_catalog()))
 
 
 if __name__ == "__main__":

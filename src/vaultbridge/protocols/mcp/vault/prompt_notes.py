@@ -47,7 +47,7 @@ class NotePrompt(Struct, frozen=True):
     body: str
 
 
-def prompt_of(title: str, text: str) -> NotePrompt:
+def parse_prompt(title: str, text: str) -> NotePrompt:
     """The prompt that a note is. Properties that make no sense are left out, never an error: the note is a
     person's, and they may be in the middle of writing it."""
     note = parse(text)
@@ -67,7 +67,7 @@ def prompt_of(title: str, text: str) -> NotePrompt:
     )
 
 
-def filled(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
+def fill(prompt: NotePrompt, given: Mapping[str, str], now: datetime) -> str:
     """The prompt's text for these arguments; an optional one that is not given leaves nothing behind. Raises
     InvalidArgument for a missing or unknown one."""
     check_arguments(prompt.title, prompt.arguments, given)

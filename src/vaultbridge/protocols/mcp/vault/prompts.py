@@ -31,10 +31,10 @@ from vaultbridge.protocols.mcp.vault.prompt_notes import (
     BuiltIn,
     NotePrompt,
     check_arguments,
-    filled,
-    prompt_of,
+    fill,
+    parse_prompt,
 )
-from vaultbridge.protocols.mcp.vault.resources import page
+from vaultbridge.protocols.mcp.vault.resources import paginate
 from vaultbridge.vault.paths import VaultPath, vault_folder
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ class Prompts:
         note that it should bring along."""
         match self.named(name):
             case VaultPrompt(vault=vault, prompt=prompt):
-                text = filled(prompt, given, self._engines[vault].now())
-                return PromptResult((_said(TextContent(text=text)),), prompt.description)
+                text = fill(prompt, given, self._engines[vault].now())
+                return PromptResult((_user_message(TextContent(text=text)),), prompt.description)
             case BuiltIn() as prompt:
                 return self._built(prompt, given)
 
@@ -110,9 +110,9 @@ class Prompts:
     def _built(self, prompt: BuiltIn, given: Mapping[str, str]) -> PromptResult:
         vault_argument = (_VAULT,) if len(self._engines) > 1 else ()
         check_arguments(prompt.name, (*prompt.arguments, *vault_argument), given)
-        messages = [_said(TextContent(text=prompt.text(given)))]
+        messages = [_user_message(TextContent(text=prompt.text(given)))]
         if prompt.brings and (name := given.get(prompt.brings)):
-            messages.append(_said(self._note(name, given.get("vault", ""))))
+            messages.append(_user_message(self._note(name, given.get("vault", ""))))
         return PromptResult(tuple(messages), prompt.description)
 
     def _note(self, name: str, vault: str) -> Content:
@@ -168,7 +168,7 @@ class Prompts:
                 continue
             if len(data) <= PROMPT_BYTES:
                 title = path.rpartition("/")[2].removesuffix(".md")
-                yield path, prompt_of(title, replace_surrogates(decode(data).text))
+                yield path, parse_prompt(title, replace_surrogates(decode(data).text))
 
     def _paths(self, engine: Engine) -> Iterator[VaultPath]:
         if not engine.is_folder(self._folder):
@@ -185,8 +185,8 @@ class Prompts:
 _VAULT: Final = Argument("vault", "Which vault")
 
 
-def page_of(infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
-    return page(infos, cursor, lambda info: info.name)
+def paginate_prompts(infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+    return paginate(infos, cursor, lambda info: info.name)
 
 
 def arguments_of(prompt: Prompt) -> tuple[Argument, ...]:
@@ -218,5 +218,5 @@ def _free_name(path: str, taken: Mapping[str, object]) -> str:
     return free
 
 
-def _said(content: Content) -> PromptMessage:
+def _user_message(content: Content) -> PromptMessage:
     return PromptMessage("user", content)

@@ -47,7 +47,7 @@ from vaultbridge.protocols.mcp.values import (
 )
 from vaultbridge.protocols.mcp.vault.changes import VaultChanges
 from vaultbridge.protocols.mcp.vault.engines import VaultEngines
-from vaultbridge.protocols.mcp.vault.listing import at_hand, instructions, tool_info
+from vaultbridge.protocols.mcp.vault.listing import load_tool_list, render_instructions, tool_info
 from vaultbridge.protocols.mcp.vault.workers import Workers
 
 if TYPE_CHECKING:
@@ -86,18 +86,18 @@ class ProgressRelay:
             self._context.progress(newest[0], newest[1], newest[2] or None)
 
 
-def content_of(part: AnswerPart) -> Content:
+def to_content(part: AnswerPart) -> Content:
     """One part of an answer. A file comes with the address under which it is also a resource."""
     # Told apart by their fields, because importing the classes is too dear before the first answer and
     # inside of every call.
     if hasattr(part, "text"):
         return TextContent(text=part.text)
-    from vaultbridge.protocols.mcp.vault.resources import uri_of
+    from vaultbridge.protocols.mcp.vault.resources import make_uri
     from vaultbridge.tools.base.answer import ImagePart
 
     if isinstance(part, ImagePart):
         return ImageContent(data=part.data, mime_type=part.mime_type)
-    uri = uri_of(part.vault, part.path)
+    uri = make_uri(part.vault, part.path)
     return EmbeddedResource(resource=BlobResource(uri=uri, blob=part.data, mime_type=part.mime_type))
 
 
@@ -138,7 +138,7 @@ def offer_for(settings: ProviderSettings, *, vaults: int = 1, name: str = "") ->
     return Offer(
         name=name or SERVER_NAME,
         description="An Obsidian vault: read, search, edit, link.",
-        instructions=instructions(
+        instructions=render_instructions(
             read_only=settings.read_only or settings.profile == "read-only",
             restricted=settings.restricted,
             several=vaults > 1,
@@ -186,7 +186,7 @@ class VaultProvider:
     async def list_tools(self) -> Sequence[ToolInfo]:
         if self._loaded is None and self._settings.quick_list:
             read_only = self._settings.read_only
-            ready = at_hand(self._settings.profile, read_only=read_only, vaults=tuple(self._engines))
+            ready = load_tool_list(self._settings.profile, read_only=read_only, vaults=tuple(self._engines))
             if ready is not None:
                 self._shown = ready
                 return ready
@@ -202,7 +202,7 @@ class VaultProvider:
         if answer.changed:
             context.log("debug", {"tool": name, "changed": True}, "vaultbridge")
         structured = UNSET if answer.data is None else answer.data
-        return ToolResult(tuple([content_of(part) for part in answer.content]), structured)
+        return ToolResult(tuple([to_content(part) for part in answer.content]), structured)
 
     async def withholds(self, name: str) -> bool:
         settings = self._settings
@@ -250,18 +250,18 @@ class VaultProvider:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
         return await self._workers.run(
-            lambda: vault_resources.listed(self._engines, cursor), kind="resources/list"
+            lambda: vault_resources.list_page(self._engines, cursor), kind="resources/list"
         )
 
     async def list_templates(self, cursor: str) -> Page[TemplateInfo]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
-        return vault_resources.templates(tuple(self._engines))
+        return vault_resources.list_templates(tuple(self._engines))
 
     async def read_resource(self, uri: str, context: Context) -> Sequence[ResourceContents]:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
 
-        return await self._workers.run(lambda: vault_resources.read(uri, self._engines))
+        return await self._workers.run(lambda: vault_resources.read_resource(uri, self._engines))
 
     async def watch_resource(self, uri: str) -> None:
         from vaultbridge.protocols.mcp.vault import resources as vault_resources
@@ -277,7 +277,7 @@ class VaultProvider:
         loaded = await self._load()
         infos = await self._workers.run(loaded.prompts.infos, kind="prompts/list")
         self._changes.watch_prompts(loaded.prompts, infos)
-        return loaded.page_of(infos, cursor)
+        return loaded.paginate(infos, cursor)
 
     async def get_prompt(self, name: str, arguments: dict[str, str], context: Context) -> PromptResult:
         loaded = await self._load()
@@ -443,10 +443,10 @@ class _Loaded:
         )
         return tuple(map(tool_info, listing))
 
-    def page_of(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
-        from vaultbridge.protocols.mcp.vault.prompts import page_of
+    def paginate(self, infos: list[PromptInfo], cursor: str) -> Page[PromptInfo]:
+        from vaultbridge.protocols.mcp.vault.prompts import paginate_prompts
 
-        return page_of(infos, cursor)
+        return paginate_prompts(infos, cursor)
 
     def kind_of(self, prompt: str, argument: str) -> str:
         """What to suggest for a prompt's argument. Raises InvalidArgument for an unknown prompt."""

@@ -63,28 +63,28 @@ _MARK: Final = b"k"
 T = TypeVar("T")
 
 
-def page(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
+def paginate(items: Sequence[T], cursor: str, key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
     """The page of `items` (sorted by `key`, keys unique) that follows `cursor`; "" begins. Raises
     InvalidArgument."""
-    start = bisect_right(items, key_of(cursor), key=key) if cursor else 0
+    start = bisect_right(items, decode_cursor(cursor), key=key) if cursor else 0
     end = start + size
-    return page_from(items[start : end + 1], key, size)
+    return make_page(items[start : end + 1], key, size)
 
 
-def page_from(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
+def make_page(items: Sequence[T], key: Callable[[T], str], size: int = PAGE_ITEMS) -> Page[T]:
     """The page that `items` begin with, of which there is one more when there is another page."""
     found = tuple(items[:size])
-    return Page(found, _cursor(key(found[-1])) if len(items) > size else "")
+    return Page(found, _encode_cursor(key(found[-1])) if len(items) > size else "")
 
 
-def _cursor(key: str) -> str:
+def _encode_cursor(key: str) -> str:
     from base64 import urlsafe_b64encode
 
     # The mark keeps the cursor of an empty key from being empty, which would mean the beginning.
     return urlsafe_b64encode(_MARK + key.encode("utf-8", "surrogatepass")).decode("ascii")
 
 
-def key_of(cursor: str) -> str:
+def decode_cursor(cursor: str) -> str:
     """The key of the last item before the page; "" for the first page. Raises InvalidArgument."""
     if not cursor:
         return ""
@@ -109,23 +109,23 @@ URI_CHARS: Final = len(SCHEME) + 12 * PATH_CHARS
 """The longest address that is looked at: a path of the longest length, each character four bytes encoded."""
 
 
-class Place(Struct, frozen=True):
+class ResourceAddress(Struct, frozen=True):
     """What an address names: a vault by name, and a path in it that nobody has checked yet."""
 
     vault: str
     path: str
 
 
-def uri_of(vault: str, path: str) -> str:
+def make_uri(vault: str, path: str) -> str:
     return f"{SCHEME}{quote(vault, safe='')}/{quote(path, safe='/')}"
 
 
-def template_of(vault: str = "") -> str:
+def make_uri_template(vault: str = "") -> str:
     """The address of any file, of one vault or, without a name, of one still to be chosen."""
     return f"{SCHEME}{quote(vault, safe='') if vault else '{vault}'}/{{+path}}"
 
 
-def place_of(uri: str) -> Place:
+def parse_uri(uri: str) -> ResourceAddress:
     """Raises NoteNotFound for an address that is not of this kind: there is nothing there."""
     head, rest = uri[: len(SCHEME)], uri[len(SCHEME) :]
     if head.lower() != SCHEME or len(uri) > URI_CHARS:
@@ -135,7 +135,7 @@ def place_of(uri: str) -> Place:
     vault, path = unquote(vault), unquote(path)
     if not slash or not vault or not path:
         raise NoteNotFound(uri, what="resource")
-    return Place(vault, path)
+    return ResourceAddress(vault, path)
 
 
 RESOURCE_BYTES: Final = 10 * MIB
@@ -145,7 +145,7 @@ or archive is of no use there."""
 _TEXTUAL: Final = ("text/", "application/json", "application/yaml", "image/svg+xml")
 
 
-class Located(Struct, frozen=True):
+class LocatedFile(Struct, frozen=True):
     """A file that an address was found to name."""
 
     vault: str
@@ -153,23 +153,23 @@ class Located(Struct, frozen=True):
     engine: Engine
 
 
-def locate(uri: str, engines: VaultEngines) -> Located:
+def locate(uri: str, engines: VaultEngines) -> LocatedFile:
     """The file an address names: by its path or, from a template filled in by a person, by a note's name.
     Raises NoteNotFound with the address, and what opening the vault raises."""
-    place = place_of(uri)
+    place = parse_uri(uri)
     if place.vault not in engines:
         raise NoteNotFound(uri, what="resource")
     engine = engines[place.vault]
     try:
-        return Located(place.vault, engine.find(place.path), engine)
+        return LocatedFile(place.vault, engine.find(place.path), engine)
     except (NoteNotFound, AmbiguousName, InvalidArgument, PermissionDenied) as error:
-        closest = tuple(uri_of(place.vault, path) for path in getattr(error, "closest", ()))
+        closest = tuple(make_uri(place.vault, path) for path in getattr(error, "closest", ()))
         raise NoteNotFound(uri, closest=closest, what="resource") from None
 
 
-def listed(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
+def list_page(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
     """One page of all files, by vault and path. Raises InvalidArgument for a cursor that is not ours."""
-    after = key_of(cursor)
+    after = decode_cursor(cursor)
     files: list[tuple[str, str, IndexedFile]] = []
     failed: list[VaultbridgeError] = []
     for vault in engines:
@@ -178,15 +178,15 @@ def listed(engines: VaultEngines, cursor: str) -> Page[ResourceInfo]:
         except VaultbridgeError as error:
             failed.append(error)
             continue
-        files += [(f"{vault}/{file.path}", vault, file) for file in _beyond(engine, vault, after)]
+        files += [(f"{vault}/{file.path}", vault, file) for file in _files_after(engine, vault, after)]
     if failed and len(failed) == len(engines):
         raise failed[0]
     files.sort(key=lambda item: item[0])
-    found = page_from(files, lambda item: item[0])
+    found = make_page(files, lambda item: item[0])
     return Page(tuple(_info(vault, file) for _, vault, file in found.items), found.next)
 
 
-def _beyond(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
+def _files_after(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
     """The files whose addresses come after this one: as many as a page can need, and one to tell that there
     are more. A vault's files stand together in the list, so `after` is before, within or behind them."""
     prefix = f"{vault}/"
@@ -195,10 +195,10 @@ def _beyond(engine: Engine, vault: str, after: str) -> Sequence[IndexedFile]:
     path = after.removeprefix(prefix) if after.startswith(prefix) else ""
     if engine.ask.status.complete:
         return engine.ask.files_page(after=path, limit=PAGE_ITEMS + 1).rows
-    return [file for file in files_of(engine) if file.path > path]
+    return [file for file in list_files(engine) if file.path > path]
 
 
-def files_of(engine: Engine) -> list[IndexedFile]:
+def list_files(engine: Engine) -> list[IndexedFile]:
     """Every visible file by path: from the index, or from the disk as long as the index does not know all."""
     if engine.ask.status.complete:
         return engine.ask.files()
@@ -220,7 +220,7 @@ def _info(vault: str, file: IndexedFile) -> ResourceInfo:
     name = file.path.rpartition("/")[2]
     changed = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
     return ResourceInfo(
-        uri=uri_of(vault, file.path),
+        uri=make_uri(vault, file.path),
         name=file.path,
         title=name.removesuffix(".md"),
         mime_type=media_type(file.path),
@@ -229,12 +229,12 @@ def _info(vault: str, file: IndexedFile) -> ResourceInfo:
     )
 
 
-def templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
+def list_templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
     """One template: the vault's name stands in it unless there are several."""
     return Page(
         (
             TemplateInfo(
-                uri_template=template_of(vaults[0] if len(vaults) == 1 else ""),
+                uri_template=make_uri_template(vaults[0] if len(vaults) == 1 else ""),
                 name="file",
                 title="Note or file",
                 description="A note, canvas, base or attachment by its path, or a note by its name",
@@ -243,7 +243,7 @@ def templates(vaults: Sequence[str]) -> Page[TemplateInfo]:
     )
 
 
-def read(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
+def read_resource(uri: str, engines: VaultEngines) -> Sequence[ResourceContents]:
     """The file's content: text where it is text, else bytes. Raises NoteNotFound, or PermissionDenied for a
     file beyond RESOURCE_BYTES."""
     found = locate(uri, engines)
