@@ -46,15 +46,20 @@ ErrorCode = Literal[
 
 
 class VaultbridgeError(Exception):
-    """The root. `hint` says what would be right; `details` are for machines."""
+    """The root. `hint` says what would be right; `details` are for machines. `paths` are the vault's files
+    that the text or the details name, None when that is not known: `engine.redaction` decides by them whether
+    a caller may see the error."""
 
     code: ClassVar[ErrorCode] = "SERVER_ERROR"
     reason: ClassVar[str] = "error"
 
-    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", paths: tuple[str, ...] | None = None, **details: Any
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
+        self.paths = paths
         self.details = details
 
     def __str__(self) -> str:
@@ -101,7 +106,9 @@ class NoteNotFound(VaultbridgeError):
     def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str = "note") -> None:
         said = name if len(name) <= NAMED_CHARS else name[:NAMED_CHARS] + "…"
         hint = f"Did you mean: {', '.join(closest)}?" if closest else ""
-        super().__init__(f"No {what} named {said!r}.", hint=hint, name=said, closest=list(closest))
+        super().__init__(
+            f"No {what} named {said!r}.", hint=hint, paths=(name, *closest), name=said, closest=list(closest)
+        )
         self.name = name
         self.closest = closest
 
@@ -114,6 +121,7 @@ class AmbiguousName(VaultbridgeError):
         super().__init__(
             f"{name!r} could be any of: {', '.join(candidates)}.",
             hint="Give the exact path of one.",
+            paths=(name, *candidates),
             name=name,
             candidates=list(candidates),
         )
@@ -141,6 +149,7 @@ class StaleWrite(EditRefused):
         super().__init__(
             f"{path} has changed since it was read: expected hash {expected}, now {current or 'gone'}.",
             hint="Read it again and repeat the edit.",
+            paths=(path,),
             path=path,
             expected=expected,
             current=current,
@@ -160,6 +169,7 @@ class NoteBusy(EditRefused):
         super().__init__(
             f"{path} is being saved by another program.",
             hint="Nothing was changed. Try again in a moment, or close it there.",
+            paths=(path,),
             path=path,
         )
         self.path = path

@@ -67,7 +67,8 @@ class DraftFile:
         data = encode(text, bom=self.bom)
         if len(data) > NOTE_WRITE_BYTES:
             raise EditRefused(
-                f"{self.path} would have {len(data)} bytes; at most {NOTE_WRITE_BYTES} are written."
+                f"{self.path} would have {len(data)} bytes; at most {NOTE_WRITE_BYTES} are written.",
+                paths=(self.path,),
             )
         self.data, self._text, self._note = data, text, None
 

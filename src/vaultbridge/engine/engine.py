@@ -31,7 +31,7 @@ from vaultbridge.engine.operations import Operation
 from vaultbridge.engine.outcome import Outcome, describe
 from vaultbridge.engine.queries import Queries
 from vaultbridge.engine.reading import Part, Reading, excerpt, needs_structure, parse_file
-from vaultbridge.engine.redaction import unnamed
+from vaultbridge.engine.redaction import redact
 from vaultbridge.engine.vocabulary import op_of, with_paths
 from vaultbridge.errors import (
     EngineFailure,
@@ -259,7 +259,7 @@ class Engine:
 
     def _read(self, path: VaultPath) -> bytes:
         """For drafts: hidden notes and large ones too, since links in them follow a rename."""
-        with unnamed(() if self.scope.visible(path) else (path,)):
+        with redact(() if self.scope.visible(path) else (path,)):
             place = self._files.resolved(path)
             try:
                 return read_place(place, path, limit=NOTE_READ_BYTES, at_rest=True).data
@@ -313,7 +313,7 @@ class Engine:
         if dry_run or not steps:
             return outcome
         try:
-            with unnamed([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
+            with redact([file.path for file in draft.opened() if not self.scope.visible(file.path)]):
                 applied = self.transactor.apply(
                     steps, actor=actor or self.actor, label=label or _label(operations)
                 )
@@ -391,7 +391,7 @@ class Engine:
     def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:
         with self._changing:
             hidden = self.past.check_undo(change_id, force=force)
-            with unnamed(hidden):
+            with redact(hidden):
                 applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
             self.freshness.wrote({path for act in applied.acts for path in affected_paths(act)})
             return Outcome(

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from vaultbridge.bases.parse import extract_base_blocks
 from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.redaction import unnamed
+from vaultbridge.engine.redaction import redact
 from vaultbridge.links.move import Reference, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, Resolved, candidate_keys, name_key, resolve
 from vaultbridge.links.syntax import LinkSettings, note_name
@@ -59,7 +59,7 @@ def move(
     bases = _bases(draft, sources, moves, folder)
     plans = []
     for hidden, group, table in _apart(draft, {*concerned, *map(VaultPath, bases)}):
-        with unnamed(group if hidden else ()):
+        with redact(group if hidden else ()):
             plans.append(
                 plan_move(
                     {str(old): str(new) for old, new in moves.items()},
@@ -135,7 +135,7 @@ def pin_older_links(
     concerned = _concerned(draft, sources.sources_naming(keys))
     plans = []
     for hidden, group, table in _apart(draft, concerned):
-        with unnamed(group if hidden else ()):
+        with redact(group if hidden else ()):
             plans.append(
                 plan_create(
                     path,

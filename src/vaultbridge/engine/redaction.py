@@ -1,8 +1,8 @@
-"""Hidden files behind links, and refusals that do not tell of hidden files.
+"""What a caller may not learn: errors that name hidden files, and links that lead to them.
 
-A scope is about content: a link that leads to a hidden file is as hidden as that file. A rename rewrites
-links in notes that its caller may not see, because it would break them otherwise. When one of those stands in
-the way, the caller learns that the change cannot be made, and nothing else.
+A scope is about content: a link that leads to a hidden file is as hidden as that file. A move rewrites links
+in notes that its caller may not see, because it would break them otherwise. When one of those prevents the
+change, the caller learns that it cannot be made, and nothing else.
 """
 
 from __future__ import annotations
@@ -12,22 +12,29 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from vaultbridge.errors import EditRefused, VaultbridgeError
+from vaultbridge.links.resolve import name_key
 from vaultbridge.vault.beneath import real_path
 from vaultbridge.vault.paths import Root, VaultPath
 
 
 @contextmanager
-def unnamed(hidden: Collection[str]) -> Iterator[None]:
-    """An error from within that names one of these paths is raised as one that names none."""
+def redact(hidden: Collection[str]) -> Iterator[None]:
+    """Raise an error from within that names one of the hidden files, or a folder around one, as one that
+    names none. An error that does not say which files it names counts as one that does: whoever raises it
+    says so in `paths`, or it is not shown where something is hidden."""
     try:
         yield
     except VaultbridgeError as error:
-        told = f"{error} {error.details}"
-        if any(path in told for path in hidden):
+        if hidden and (error.paths is None or any(_names(path, hidden) for path in error.paths)):
             raise EditRefused(
-                "This cannot be done from here: it reaches beyond the folders that may be used."
+                "This cannot be done from here: it reaches beyond the folders that may be used.", paths=()
             ) from None
         raise
+
+
+def _names(path: str, hidden: Collection[str]) -> bool:
+    key = name_key(path)
+    return any(name_key(other) == key or name_key(other).startswith(f"{key}/") for other in hidden)
 
 
 def hidden_links(root: Root, paths: Iterable[str], visible: Callable[[str], bool]) -> frozenset[str]:

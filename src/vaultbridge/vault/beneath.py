@@ -48,7 +48,7 @@ def real_path(place: Path | str) -> str:
         # A link that becomes a file between the library's look and its reading of the link raises.
         with contextlib.suppress(OSError):
             return os.path.realpath(place)
-    raise EngineFailure("Links in the vault keep changing.", hint="Try again in a moment.")
+    raise EngineFailure("Links in the vault keep changing.", hint="Try again in a moment.", paths=())
 
 
 def open_file(place: Path | str, flags: int) -> int:

@@ -51,6 +51,7 @@ class FileLock:
             raise EngineFailure(
                 f"The lock file {self.path.name} cannot be used: {os.strerror(error.errno or 0)}.",
                 hint="May its folder be written?",
+                paths=(),
             ) from error
         if taken:
             self._handle = handle
@@ -85,6 +86,7 @@ class FileLock:
                 raise TimedOut(
                     f"{what} is busy: another process has held it for more than {seconds:g} s.",
                     hint="Try again in a moment.",
+                    paths=(),
                 )
             time.sleep(LOCK_POLL_SECONDS)
         try:

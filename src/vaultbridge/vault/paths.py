@@ -236,9 +236,11 @@ class Root:
     def _check_sight(self, path: VaultPath) -> None:
         error = self.obstacle(path)
         if isinstance(error, PermissionError):
-            raise PermissionDenied(f"{path} may not be read by this user.") from error
+            raise PermissionDenied(f"{path} may not be read by this user.", paths=(path,)) from error
         if error is not None:
-            raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
+            raise EngineFailure(
+                f"{path} could not be read: {os.strerror(error.errno or 0)}.", paths=(path,)
+            ) from error
 
     def plain_status(self, path: VaultPath) -> os.stat_result | None:
         """The status of what is stored under exactly this spelling with no link on the way: it lies where it
@@ -267,7 +269,9 @@ class Root:
         found, rest = self._descend(path)
         self._inside(found, path)
         if self._loops(found):
-            raise PermissionDenied(f"{path} lies behind a link that leads back into the vault.")
+            raise PermissionDenied(
+                f"{path} lies behind a link that leads back into the vault.", paths=(path,)
+            )
         return found.joinpath(*rest) if rest else found
 
     def is_stored_as(self, path: VaultPath) -> bool:
@@ -356,6 +360,7 @@ class Root:
             raise PermissionDenied(
                 f"{path} is a link that leads out of the vault.",
                 hint="Links out of the vault are followed only when the vault's owner allows it.",
+                paths=(path,),
             )
         return real
 

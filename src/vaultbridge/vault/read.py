@@ -132,22 +132,26 @@ def read_place(
     except FileNotFoundError:
         raise NoteNotFound(path) from None
     except PermissionError as error:
-        raise PermissionDenied(f"{path} may not be read by this user.") from error
+        raise PermissionDenied(f"{path} may not be read by this user.", paths=(path,)) from error
     except IsADirectoryError as error:
-        raise EngineFailure(f"{path} is a folder, not a file.") from error
+        raise EngineFailure(f"{path} is a folder, not a file.", paths=(path,)) from error
     except OSError as error:
         if error.errno in _LINKED:
             raise EngineFailure(
                 f"A link took the place of {path}, or of a folder it lies in, while it was read.",
                 hint="Try again in a moment.",
+                paths=(path,),
             ) from error
-        raise EngineFailure(f"{path} could not be read: {os.strerror(error.errno or 0)}.") from error
+        raise EngineFailure(
+            f"{path} could not be read: {os.strerror(error.errno or 0)}.", paths=(path,)
+        ) from error
 
 
 def not_downloaded_error(path: str) -> EngineFailure:
     return EngineFailure(
         f"{path} is not downloaded yet: its content lies with the cloud service.",
         hint="Open it in the service's app, or make the folder available offline.",
+        paths=(path,),
     )
 
 
@@ -159,12 +163,13 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
                 what = "a folder" if stat.S_ISDIR(before.st_mode) else "no ordinary file"
-                raise EngineFailure(f"{path} is {what}.")
+                raise EngineFailure(f"{path} is {what}.", paths=(path,))
             if before.st_size > limit:
                 raise EngineFailure(
                     f"{path} has {before.st_size} bytes; at most {limit} are read.",
                     size=before.st_size,
                     limit=limit,
+                    paths=(path,),
                 )
             if is_placeholder(before, handle):
                 raise not_downloaded_error(path)
@@ -177,7 +182,9 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))
         finally:
             os.close(handle)
-    raise EngineFailure(f"{path} keeps changing while it is read.", hint="Try again in a moment.")
+    raise EngineFailure(
+        f"{path} keeps changing while it is read.", hint="Try again in a moment.", paths=(path,)
+    )
 
 
 def _read_all(handle: int, size: int) -> bytes:

@@ -132,18 +132,21 @@ class Scope:
         """Raises `PermissionDenied` when nothing may be changed or when a `new` file would be invisible;
         `NoteNotFound` for an existing one that is."""
         if self.read_only:
-            raise PermissionDenied(f"{path} cannot be changed: this vault is open read-only.")
+            raise PermissionDenied(f"{path} cannot be changed: this vault is open read-only.", paths=(path,))
         if self.visible(path):
             return
         if new:
-            raise PermissionDenied(f"{path} cannot be created: it lies outside the folders that may be used.")
+            raise PermissionDenied(
+                f"{path} cannot be created: it lies outside the folders that may be used.", paths=(path,)
+            )
         raise NoteNotFound(path)
 
     def check_size(self, path: VaultPath, size: int) -> None:
         """Raises `PermissionDenied` for a note above the maximum size."""
         if size > self.max_note_bytes:
             raise PermissionDenied(
-                f"{path} has {size} bytes; the largest note that may be used has {self.max_note_bytes}."
+                f"{path} has {size} bytes; the largest note that may be used has {self.max_note_bytes}.",
+                paths=(path,),
             )
 
 

@@ -102,7 +102,10 @@ class Execution:
         known = self._plan.folder_identities.get(folder)
         # The inode is the proof, so no descriptor is needed.
         if known is not None and file_identity(folder.lstat()) != known:
-            raise EditRefused(f"The folder of {self.path} was replaced by another one during the change.")
+            raise EditRefused(
+                f"The folder of {self.path} was replaced by another one during the change.",
+                paths=(self.path,),
+            )
 
     def _check_identity(self, number: int, place: str, expected: str) -> None:
         """Checks what is about to be moved away: an editor or a sync service may have put another file

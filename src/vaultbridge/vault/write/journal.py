@@ -211,7 +211,7 @@ class Journal:
         moves.
         `before` is the id to continue from."""
         if not 1 <= limit <= HISTORY_LIMIT:
-            raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit")
+            raise InvalidArgument(f"limit must be from 1 to {HISTORY_LIMIT}.", argument="limit", paths=())
         bound = before if before is not None else 2**62
         if path is None:
             return self._select("id < ? AND state = 'done' ORDER BY id DESC LIMIT ?", (bound, limit))
@@ -266,7 +266,7 @@ class Journal:
         """Raises `InvalidArgument` for an id that is unknown or was deleted for its age."""
         found = self._select("id = ?", (number,))
         if not found:
-            raise InvalidArgument(f"The journal holds no change {number}.", argument="id")
+            raise InvalidArgument(f"The journal holds no change {number}.", argument="id", paths=())
         return found[0]
 
     def versions(self, entry: JournalEntry) -> tuple[Versions, ...]:
@@ -295,7 +295,7 @@ class Journal:
             data = _decompress(row[0])
             if data is not None and content_hash(data) == image.hash:
                 return data
-        raise EngineFailure("The journal no longer holds the content that this needs.")
+        raise EngineFailure("The journal no longer holds the content that this needs.", paths=())
 
     def prune(self, *, now: float) -> None:
         """Deletes the oldest transactions beyond the limits, never one that is under way."""

@@ -161,7 +161,7 @@ def transaction(db: sqlite3.Connection, *, durable: bool = True) -> Iterator[sql
 
 
 def _failure(error: Exception) -> EngineFailure:
-    return EngineFailure(f"The journal could not be used: {error}.", hint="Nothing was changed.")
+    return EngineFailure(f"The journal could not be used: {error}.", hint="Nothing was changed.", paths=())
 
 
 def _is_damage(error: Exception) -> bool:
@@ -180,10 +180,12 @@ def _cannot_open(file: Path) -> EngineFailure:
         return EngineFailure(
             f"The journal cannot be opened: {file.name} in the cache folder is a folder, not a file.",
             hint="Move that folder away. Nothing can be changed until then.",
+            paths=(),
         )
     return EngineFailure(
         "The journal cannot be opened.",
         hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to another folder.",
+        paths=(),
     )
 
 

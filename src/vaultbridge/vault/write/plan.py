@@ -121,7 +121,7 @@ class Plan:
         for number, step in enumerate(steps):
             if number >= TRANSACTION_STEPS:
                 raise InvalidArgument(
-                    f"More than {TRANSACTION_STEPS} steps in one transaction.", argument="steps"
+                    f"More than {TRANSACTION_STEPS} steps in one transaction.", argument="steps", paths=()
                 )
             match step:
                 case WriteFile():
@@ -181,7 +181,8 @@ class Plan:
     def _write(self, step: WriteFile) -> None:
         if len(step.data) > NOTE_WRITE_BYTES:
             raise EditRefused(
-                f"{step.path} would have {len(step.data)} bytes; at most {NOTE_WRITE_BYTES} are written."
+                f"{step.path} would have {len(step.data)} bytes; at most {NOTE_WRITE_BYTES} are written.",
+                paths=(step.path,),
             )
         entry = self._vault.at(step.path)
         before = self._check(entry, step.path, step.expected)
@@ -241,12 +242,12 @@ class Plan:
 
     def _move_folder(self, step: MoveFolder) -> None:
         if is_under(name_key(step.target), name_key(step.source)):
-            raise EditRefused(f"{step.source} cannot be moved into itself.")
+            raise EditRefused(f"{step.source} cannot be moved into itself.", paths=(step.source,))
         entry = self._vault.at(step.source)
         if entry.kind == "none":
             raise NoteNotFound(step.source, what="folder")
         if entry.kind == "file":
-            raise EditRefused(f"{step.source} is a file, not a folder.")
+            raise EditRefused(f"{step.source} is a file, not a folder.", paths=(step.source,))
         target = self._target(step.source, step.target, entry, step.stored_name)
         if target != entry.place:
             status = entry.disk.lstat() if entry.disk is not None else None
@@ -265,7 +266,7 @@ class Plan:
         self._ensure_folder(folder_of(target))
         there = self._vault.at(target)
         if there.kind != "none":
-            raise EditRefused(f"{target} already exists.", hint="Choose another name.")
+            raise EditRefused(f"{target} already exists.", hint="Choose another name.", paths=(target,))
         return there.place.with_name(name)
 
     def _trash(self, step: TrashFile) -> None:
@@ -303,7 +304,10 @@ class Plan:
 
     def _restore(self, trashed: Trashed) -> None:
         if self._vault.at(trashed.path).kind != "none":
-            raise EditRefused(f"{trashed.path} exists again, so it cannot be restored from the trash.")
+            raise EditRefused(
+                f"{trashed.path} exists again, so it cannot be restored from the trash.",
+                paths=(trashed.path,),
+            )
         self._ensure_folder(folder_of(trashed.path))
         place = Path(trashed.place)
         if os.path.lexists(trashed.bin_place):
@@ -315,14 +319,14 @@ class Plan:
             data = self._recall(trashed.image)
             self._write(WriteFile(trashed.path, data, mode=trashed.mode, stored_name=place.name))
         else:
-            raise EditRefused(f"{trashed.path} is no longer in the trash.")
+            raise EditRefused(f"{trashed.path} is no longer in the trash.", paths=(trashed.path,))
 
     def _ensure_folder(self, path: VaultPath, stored_name: str = "") -> None:
         if not path:
             return
         entry = self._vault.at(path)
         if entry.kind == "file":
-            raise EditRefused(f"{path} is a file, not a folder.")
+            raise EditRefused(f"{path} is a file, not a folder.", paths=(path,))
         if entry.kind == "none":
             self._ensure_folder(folder_of(path))
             place = self._vault.at(path).place
@@ -334,7 +338,7 @@ class Plan:
     def _remove_folder(self, step: RemoveFolder) -> None:
         """Deepest first. A folder is removed when nothing will be left in it."""
         if not step.path:
-            raise EditRefused("The vault itself cannot be removed.")
+            raise EditRefused("The vault itself cannot be removed.", paths=())
         entry = self._vault.at(step.path)
         if entry.kind != "folder":
             return
@@ -354,7 +358,7 @@ class Plan:
         if entry.kind == "none":
             raise NoteNotFound(path)
         if entry.kind == "folder":
-            raise EditRefused(f"{path} is a folder, not a file.")
+            raise EditRefused(f"{path} is a folder, not a file.", paths=(path,))
         return entry
 
     def _real_place(self, entry: OverlayEntry) -> Path:
@@ -384,9 +388,11 @@ class Plan:
                 raise StaleWrite(path, expected=expected, current="")
             return None
         if isinstance(expected, Absent):
-            raise EditRefused(f"{path} already exists.", hint="Choose another name, or edit that one.")
+            raise EditRefused(
+                f"{path} already exists.", hint="Choose another name, or edit that one.", paths=(path,)
+            )
         if entry.kind == "folder":
-            raise EditRefused(f"{path} is a folder, not a file.")
+            raise EditRefused(f"{path} is a folder, not a file.", paths=(path,))
         if entry.data is None:
             assert entry.disk is not None
             if entry.real is None:
@@ -420,6 +426,7 @@ class Plan:
                 raise EngineFailure(
                     f"One change may hold {TRANSACTION_BYTES // MIB} MiB; this one needs more.",
                     hint="Split it into several changes.",
+                    paths=(),
                 )
             self.contents[image.digest] = data
         return image

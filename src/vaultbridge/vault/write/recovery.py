@@ -335,9 +335,9 @@ def invert(entry: JournalEntry, content: Callable[[ContentImage], bytes], *, for
     """The steps that undo a transaction. Raises `EditRefused` when it was rolled back or undone already. With
     `force` the files may have any content, and a file that is gone need not be undone."""
     if entry.state != "done":
-        raise EditRefused(f"Change {entry.id} was rolled back, so there is nothing to undo.")
+        raise EditRefused(f"Change {entry.id} was rolled back, so there is nothing to undo.", paths=())
     if entry.undone_by is not None:
-        raise EditRefused(f"Change {entry.id} has already been undone by change {entry.undone_by}.")
+        raise EditRefused(f"Change {entry.id} has already been undone by change {entry.undone_by}.", paths=())
     return tuple(_invert(act, content, force=force) for act in reversed(entry.acts))
 
 
@@ -378,4 +378,5 @@ def _check_not_edited(act: Moved) -> None:
         raise EditRefused(
             f"{act.target} has changed since, so its move was not undone.",
             hint="To move it back anyway, undo with --force (force: true in a tool call).",
+            paths=(act.target,),
         )

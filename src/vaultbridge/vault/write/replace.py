@@ -173,7 +173,7 @@ def check_writable(place: Path, path: str) -> None:
     asks only about the folder, but the owner made the file read-only on purpose."""
     status = beneath.status(place)
     if not status.st_mode & 0o222 or not os.access(place, os.W_OK):
-        raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.")
+        raise PermissionDenied(f"{path} is read-only.", hint="Nothing was changed.", paths=(path,))
 
 
 def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool:
@@ -198,12 +198,20 @@ def remove_leftover(root: Root, shown: str, *, now: float | None = None) -> bool
 def to_vault_error(error: OSError, path: str) -> VaultbridgeError:
     """The error of the file system as an error for the caller."""
     if error.errno in _FORBIDDEN:
-        return PermissionDenied(f"{path} may not be changed by this user.", hint="Nothing was changed.")
+        return PermissionDenied(
+            f"{path} may not be changed by this user.", hint="Nothing was changed.", paths=(path,)
+        )
     if error.errno == errno.EROFS:
-        return PermissionDenied(f"{path} lies on a disk that is read-only.", hint="Nothing was changed.")
+        return PermissionDenied(
+            f"{path} lies on a disk that is read-only.", hint="Nothing was changed.", paths=(path,)
+        )
     if error.errno in _FULL:
-        return EngineFailure(f"{path} could not be written: the disk is full.", hint="Nothing was changed.")
+        return EngineFailure(
+            f"{path} could not be written: the disk is full.", hint="Nothing was changed.", paths=(path,)
+        )
     if error.errno == errno.ENAMETOOLONG:
-        return InvalidPath(f"The name of {path} is too long for this file system.", argument="path")
+        return InvalidPath(
+            f"The name of {path} is too long for this file system.", argument="path", paths=(path,)
+        )
     why = os.strerror(error.errno) if error.errno else type(error).__name__
-    return EngineFailure(f"{path} could not be changed: {why}.", hint="Nothing was changed.")
+    return EngineFailure(f"{path} could not be changed: {why}.", hint="Nothing was changed.", paths=(path,))

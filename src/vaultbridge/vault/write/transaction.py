@@ -127,10 +127,13 @@ class Transactor:
                     hint="To undo it anyway, use --force (force: true in a tool call).",
                     path=stale.path,
                     current=stale.current,
+                    paths=(stale.path,),
                 ) from stale
             except NoteNotFound as gone:
                 raise EditRefused(
-                    f"{gone.name} is no longer there, so change {number} cannot be undone.", path=gone.name
+                    f"{gone.name} is no longer there, so change {number} cannot be undone.",
+                    path=gone.name,
+                    paths=(gone.name,),
                 ) from gone
             return self._execute(plan, actor=actor, label=f"Undo: {entry.label}", undo_of=number)
 
@@ -229,15 +232,18 @@ class Transactor:
         kept = self._roll_back(number, plan.acts, last, execution.staged)
         if kept:
             raise EngineFailure(
-                f"The change failed and was rolled back, except for {', '.join(kept)}, changed since."
+                f"The change failed and was rolled back, except for {', '.join(kept)}, changed since.",
+                paths=(*kept,),
             ) from error
         failed = execution.path
         if isinstance(error, SavedMeanwhile):
             self._record_outside_save(plan, error)
         if isinstance(error, FileExistsError):
-            raise EditRefused(f"{failed} was created by another program during the change.") from error
+            raise EditRefused(
+                f"{failed} was created by another program during the change.", paths=(failed,)
+            ) from error
         if isinstance(error, FileNotFoundError):
-            raise EditRefused(f"{failed} disappeared during the change.") from error
+            raise EditRefused(f"{failed} disappeared during the change.", paths=(failed,)) from error
         if isinstance(error, OSError):
             raise to_vault_error(error, failed) from error
 
