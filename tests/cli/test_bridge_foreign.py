@@ -100,8 +100,8 @@ async def test_its_tools_work_and_its_failures_are_told() -> None:
         assert await said(bridge, "vault_rename") == "vault: rename"
         assert await said(bridge, "cut") == "a moth \ufffd"
         for name, why in (
-            ("half", "Whether it was done is not known"),
-            ("broken", "answered 500: Internal server error. it broke. It is there"),
+            ("half", "It is not known whether it was done"),
+            ("broken", "answered 500: Internal server error. it broke. The server is running"),
             ("gone", "No tool named 'gone'"),
         ):
             result = await call(bridge, name)

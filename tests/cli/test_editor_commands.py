@@ -91,8 +91,8 @@ async def test_what_may_not_or_cannot_be_shown_is_refused(server: Served, vault:
         ("mention", "Private/Diary.md", "No note named"),
         ("select", "../Outside", "No note named"),
         ("select", "Plain:9", "lines 1 to 3, not 9"),
-        ("select", "Plain:0", "counted from 1"),
-        ("mention", "Plain#L0", "counted from 1"),
+        ("select", "Plain:0", "count from 1"),
+        ("mention", "Plain#L0", "count from 1"),
         ("mention", "Plain#L3-L2", "write #L2-L3"),
         ("select", "Plain:3-2", "before the start"),
     ):

@@ -238,7 +238,7 @@ async def test_a_bridge_that_serves_no_such_vault_is_not_joined(
 ) -> None:
     async with obsidian(other, server.environ, stored=by_hand(server)) as app:
         await app.until("status", "it === 'Bridge: refused'")
-        assert "No such vault is served here" in await app.see("why")
+        assert "This bridge serves no such vault" in await app.see("why")
         assert await editors_at(server, vault) == []
         await app.do("showSettings")
         await app.do("set", name="Vault", value="Notes")

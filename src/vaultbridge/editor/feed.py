@@ -1,12 +1,10 @@
-"""What one assistant has been told, and what it is to be told next. Pure: the caller brings the clock.
+"""Decides what to send to one assistant, and when. Pure: the caller brings the clock.
 
-A client is told where the person is, debounced, only when it changed, and nothing before it is ready.
-The caller asks `due(now)` whenever `wake_at` has passed, and sends what comes out, in order.
+An assistant learns where the person is only when that has changed, debounced, and never before it is ready.
+The caller asks `due(now)` whenever `wake_at` has passed, and sends what it returns, in order.
 
-Mentions that wait for an assistant. Pure: the caller brings the clock.
-
-A person points to a note and starts Claude Code a moment later, or the client is just reconnecting:
-the mention should still arrive. Older ones would surprise, so they are dropped.
+A mention with no assistant to receive it waits in a `MentionQueue`: the person may start Claude Code a moment
+later, or the client may be reconnecting. An older mention would surprise, so it is dropped.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ MENTION_SECONDS: Final = 10.0
 """How long a mention waits for a client: as long as starting one takes, short enough to be remembered."""
 
 WAITING_MENTIONS: Final = 50
-"""At most this many wait; of more the oldest are dropped. Nobody points to more notes in ten seconds."""
+"""The most that wait; beyond it the oldest are dropped. Nobody mentions more notes in ten seconds."""
 
 
 class MentionQueue:
@@ -32,7 +30,7 @@ class MentionQueue:
         self._waiting.append((now, mention))
 
     def take(self, now: float) -> tuple[Mention, ...]:
-        """Everything still wanted, in order; nothing waits any more afterwards."""
+        """Empty the queue and return the mentions that are not too old, in order."""
         fresh = tuple(mention for since, mention in self._waiting if now - since <= self._wait)
         self._waiting.clear()
         return fresh
@@ -42,17 +40,19 @@ class MentionQueue:
 
 
 DEBOUNCE_SECONDS: Final = 0.15
-"""A change is told when this long no further one came: a dragged selection is one change."""
+"""A change is sent when no other has followed for this long: dragging a selection is one change."""
 
 DEBOUNCE_LIMIT_SECONDS: Final = 0.3
-"""…but never later than this after the first change, so that a person who keeps moving is still followed."""
+"""A change is sent at the latest this long after the first one, so that a person who keeps moving is
+followed."""
 
 READY_SECONDS: Final = 0.6
-"""Claude Code loses notifications in the first ~0.2 s after it says `ide_connected`; this leaves a margin."""
+"""Claude Code loses notifications in the first 0.2 s or so after it sends `ide_connected`; this leaves a
+margin."""
 
 
 class NoFocus:
-    """The person is in no note that may be told."""
+    """The person is in no note that assistants may know of."""
 
     def __repr__(self) -> str:
         return "NO_FOCUS"
@@ -75,15 +75,15 @@ class ClientFeed:
         self._limit = debounce_limit
         self._ready_after = ready_after
         self._ready_at: float | None = None
-        self._told: Focus | NoFocus = NO_FOCUS
+        self._sent: Focus | NoFocus = NO_FOCUS
         self._current: Focus | NoFocus = NO_FOCUS
         self._first_change: float | None = None
         self._last_change = 0.0
         self._mentions: deque[Mention] = deque(maxlen=WAITING_MENTIONS)
 
     def client_ready(self, now: float) -> None:
-        """The client said that it is there. Said again (`initialized`, then `ide_connected`), the wait
-        begins again."""
+        """The client has announced itself. When it does so again (`initialized`, then `ide_connected`), the
+        wait starts again."""
         self._ready_at = now + self._ready_after
 
     def is_ready(self, now: float) -> bool:
@@ -91,18 +91,18 @@ class ClientFeed:
 
     def focus_changed(self, focus: Focus | None, now: float) -> None:
         self._current = focus or NO_FOCUS
-        if _same(self._current, self._told):
+        if _same(self._current, self._sent):
             self._first_change = None
         else:
             self._mark(now)
 
     def correct(self, focus: Focus | None) -> None:
-        """Where the person is by now, just before telling: what was private meanwhile must not be told."""
+        """Set where the person is just before sending: a note that has become private must not be sent."""
         self._current = focus or NO_FOCUS
 
     def prompt_submitted(self, now: float) -> None:
-        """The client forgets the selection with every prompt: tell it again, as if it had never been told."""
-        self._told = NO_FOCUS
+        """The client forgets the selection with every prompt: send it again as if it were new."""
+        self._sent = NO_FOCUS
         if self._current is not NO_FOCUS:
             self._mark(now)
 
@@ -111,30 +111,30 @@ class ClientFeed:
 
     @property
     def wake_at(self) -> float | None:
-        """When `due` will next have something, or None: not before something happens."""
+        """When `due` will next return something; None while nothing is pending."""
         if self._ready_at is None:
             return None
         if self._mentions:
             return self._ready_at
-        settled = self._settled_at()
-        return None if settled is None else max(settled, self._ready_at)
+        due_at = self._debounced_at()
+        return None if due_at is None else max(due_at, self._ready_at)
 
     def due(self, now: float) -> tuple[FeedEvent, ...]:
-        """What is to be sent now. It counts as sent: call it only when the sending will be tried."""
-        told: list[FeedEvent] = []
+        """What to send now. It counts as sent: call this only to send the result."""
+        events: list[FeedEvent] = []
         if not self.is_ready(now):
             return ()
-        settled = self._settled_at()
-        if settled is not None and now >= settled:
+        due_at = self._debounced_at()
+        if due_at is not None and now >= due_at:
             self._first_change = None
-            if not _same(self._current, self._told):
-                self._told = self._current
-                told.append(self._current)
-        told.extend(self._mentions)
+            if not _same(self._current, self._sent):
+                self._sent = self._current
+                events.append(self._current)
+        events.extend(self._mentions)
         self._mentions.clear()
-        return tuple(told)
+        return tuple(events)
 
-    def _settled_at(self) -> float | None:
+    def _debounced_at(self) -> float | None:
         if self._first_change is None:
             return None
         return min(self._last_change + self._debounce, self._first_change + self._limit)
@@ -146,7 +146,7 @@ class ClientFeed:
 
 
 def _same(one: Focus | NoFocus, other: Focus | NoFocus) -> bool:
-    """Who said it makes no difference to the client."""
+    """Whether the client would see no difference: the source does not matter to it."""
     if isinstance(one, Focus) and isinstance(other, Focus):
         return one.path == other.path and one.selection == other.selection
     return one is other

@@ -1,7 +1,7 @@
-"""Where people's editors and assistants meet: state in, notifications out, on time.
+"""Connects people's editors with assistants: reports come in, notifications go out on time.
 
-Editors report to `state` and decide on `diffs`; every assistant has a session, which tells it what
-`feed.ClientFeed` says is due. The hub owns the timers between them. It knows no wire format.
+Editors report to `state` and decide on `diffs`. Every assistant has a session, which sends what its
+`feed.ClientFeed` says is due. The hub owns the timers between them and knows no wire format.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vaultbridge.vault.paths import VaultPath
 
 
 class Timing(Struct, frozen=True):
-    """All waits of the hub in seconds; tests shorten them."""
+    """All delays of the hub, in seconds; tests shorten them."""
 
     debounce: float = DEBOUNCE_SECONDS
     debounce_limit: float = DEBOUNCE_LIMIT_SECONDS
@@ -41,7 +41,7 @@ DEFAULT_TIMING: Final = Timing()
 
 
 class ConnectedEditor(Protocol):
-    """An editor that can be asked to do something. Both say whether it did."""
+    """An editor that can open and save files on request. Both methods return whether it did."""
 
     async def open_file(
         self, path: VaultPath, selection: Selection | None, *, preview: bool, front: bool
@@ -51,12 +51,12 @@ class ConnectedEditor(Protocol):
 
 
 class AssistantSession:
-    """One connected assistant. `tell` is called in the event loop with what is due, in order."""
+    """One connected assistant. `send` is called in the event loop with what is due, in order."""
 
-    def __init__(self, hub: EditorHub, name: str, tell: Callable[[FeedEvent], None], timing: Timing) -> None:
+    def __init__(self, hub: EditorHub, name: str, send: Callable[[FeedEvent], None], timing: Timing) -> None:
         self.name = name
         self._hub = hub
-        self._tell = tell
+        self._send = send
         self._timer: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._feed = ClientFeed(
@@ -66,7 +66,7 @@ class AssistantSession:
         self.is_active = False
 
     def activate(self) -> None:
-        """The assistant is there: mentions that waited for one are its now."""
+        """The assistant is ready: it receives the mentions that were waiting for one."""
         now = self._loop.time()
         self.is_active = True
         self._feed.client_ready(now)
@@ -103,13 +103,13 @@ class AssistantSession:
 
     def _wake(self) -> None:
         self._timer = None
-        # A timer may fire a clock tick early; `due` compares exactly.
+        # A timer may fire one clock tick early; `due` compares exactly.
         now = max(self._loop.time(), self._feed.wake_at or 0.0)
         self._feed.correct(self._hub.state.focus())
-        for told in self._feed.due(now):
-            # Scopes may have changed since it was queued: what is private now must not leave.
-            if not isinstance(told, Mention) or self._hub.visible(told.path):
-                self._tell(told)
+        for event in self._feed.due(now):
+            # The scope may have changed since it was queued: a note that is private now must not be sent.
+            if not isinstance(event, Mention) or self._hub.visible(event.path):
+                self._send(event)
         self._schedule()
 
 
@@ -132,9 +132,9 @@ class EditorHub:
         """Connected editors that can open and save files, by their name as a source."""
         self.state.subscribe(self._focus_changed)
 
-    def connect(self, name: str, tell: Callable[[FeedEvent], None]) -> AssistantSession:
-        """A new assistant; it hears nothing before it is `activate`d."""
-        session = AssistantSession(self, name, tell, self._timing)
+    def connect(self, name: str, send: Callable[[FeedEvent], None]) -> AssistantSession:
+        """Open the session of a new assistant. It receives nothing before `activate` is called."""
+        session = AssistantSession(self, name, send, self._timing)
         self._sessions.append(session)
         self._assistants_changed()
         return session
@@ -155,11 +155,11 @@ class EditorHub:
         return lambda: self._followers.remove(listener)
 
     def mention(self, mention: Mention) -> int:
-        """Point every connected assistant to a note, and say how many there are; with none, the mention
-        waits a while for one. Raises PermissionDenied for a note that is kept private."""
+        """Mention a note to every active assistant and return how many there are. With none, the mention
+        waits a while for one. Raises PermissionDenied for a private note."""
         if not self.visible(mention.path):
             raise PermissionDenied(
-                f"{mention.path} is kept private from assistants.",
+                f"{mention.path} is private: assistants may not see it.",
                 hint="Change the vault's scope to share it.",
             )
         listening = [session for session in self._sessions if session.is_active]

@@ -1,12 +1,12 @@
-"""What the editor side needs of a vault, and nothing more. The engine fills it; tests may fill it otherwise.
+"""The values that editors report, and `VaultView`, all that the editor side needs of a vault. No state, no
+I/O.
 
-Every answer is already limited to what assistants may see: a private note does not exist here.
-
-What an editor can tell, as values. No state, no I/O.
-
-Lines are counted from 1. Columns are UTF-16 units from 0, unlike the rest of the package: both ends of
-this state (editors written in JavaScript, and Claude Code) count so, and turning them into code points
+Lines count from 1. Columns are UTF-16 units from 0, unlike in the rest of the package: both ends of this
+state (editors written in JavaScript, and Claude Code) count that way, and converting them to code points
 would need the text of an unsaved buffer, which only the editor has.
+
+Every answer of a `VaultView` is already limited to what assistants may see: a private note does not exist.
+`vault_view.EngineView` implements it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Point(Struct, frozen=True, order=True, gc=False):
 
 
 class Selection(Struct, frozen=True, gc=False):
-    """From `start` up to `end`, with the text between as the editor has it. Empty is a cursor."""
+    """From `start` up to `end`, with the text in between as the editor has it. An empty one is a cursor."""
 
     start: Point = Point()
     end: Point = Point()
@@ -41,7 +41,7 @@ TOP_OF_NOTE = Selection()
 
 
 class Focus(Struct, frozen=True, gc=False):
-    """The note a person is in, what is selected there, and who said so."""
+    """The note that a person is in, what is selected there, and which source reported it."""
 
     path: VaultPath
     selection: Selection
@@ -59,7 +59,7 @@ class OpenFile(Struct, frozen=True, gc=False):
 
 
 class Mention(Struct, frozen=True, gc=False):
-    """A note a person points an assistant to: whole, or from `first_line` to `last_line` inclusive."""
+    """A note that a person mentions to an assistant: whole, or from `first_line` to `last_line` inclusive."""
 
     path: VaultPath
     first_line: int | None = None
@@ -80,7 +80,7 @@ class Finding(Struct, frozen=True, gc=False):
 
 
 class NoteFindings(Struct, frozen=True):
-    """A note's findings and the text they are counted in: both from one reading, so that they fit."""
+    """A note's findings, and the text that their offsets count in: both come from one read, so they match."""
 
     path: VaultPath
     text: str
@@ -101,8 +101,8 @@ class VaultView(Protocol):
         ...
 
     def make_vault_relative(self, text: str) -> str:
-        """A path as a caller wrote it, absolute or not, from the vault's top. Raises InvalidPath for one of
-        the machine that lies outside."""
+        """A path as a caller wrote it, absolute or not, relative to the vault. Raises InvalidPath for an
+        absolute path outside the vault."""
         ...
 
     def locate(self, path: VaultPath) -> Path:
@@ -110,7 +110,7 @@ class VaultView(Protocol):
         ...
 
     async def find(self, name: str) -> VaultPath:
-        """The note a person means by a name or path. Raises NoteNotFound, AmbiguousName, InvalidPath."""
+        """The note with this name or path. Raises NoteNotFound, AmbiguousName, InvalidPath."""
         ...
 
     async def read_text(self, path: VaultPath) -> str:
@@ -118,12 +118,12 @@ class VaultView(Protocol):
         ...
 
     async def write_text(self, path: VaultPath, text: str, *, actor: str) -> VaultPath:
-        """Make or replace a whole file, through the journal; gives its path as it is stored. Raises
+        """Create or replace a whole file, through the journal; returns its path as stored. Raises
         PermissionDenied, EditRefused, …"""
         ...
 
     async def list_files(self, pattern: str) -> Sequence[VaultPath]:
-        """Visible files whose path fits a glob (`""`: all), sorted."""
+        """Visible files whose path matches a glob (`""`: all), sorted."""
         ...
 
     async def file_count(self) -> int: ...

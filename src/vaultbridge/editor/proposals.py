@@ -1,12 +1,13 @@
-"""Changes an assistant proposes and a person decides on.
+"""Changes that an assistant proposes and a person decides on.
 
-A diff belongs to the client that asked and waits in `ask` until somebody decides in a front end (the
-page, the companion, the command line). Every way out is explicit: accepted, rejected, or given back to
-the client as an error because nobody can see it. A disconnect, a timeout or a closed tab never accepts,
-and no diff outlives its client. This module writes no file: the client does, after an acceptance.
+A diff belongs to the client that asked, and waits in `ask` until somebody decides in a front end (the page,
+the companion, the command line). It ends in one of three ways: accepted, rejected, or returned to the client
+as an error because nobody can see it. A disconnect, a timeout or a closed tab never accepts, and no diff
+outlives its client. This module writes no file: the client does, after an acceptance.
 
-What became of a diff is looked for in the note, because the client does not say: a closed tab may mean that a
-person said yes in the terminal, and a client does not write an accepted text over a note that has changed.
+The client does not report what became of a diff, so the note is read to find out: a closed tab may mean that
+the person accepted in the terminal, and a client does not write an accepted text over a note that has
+changed.
 """
 
 from __future__ import annotations
@@ -23,22 +24,23 @@ from vaultbridge.errors import InvalidArgument, ObsidianNotRunning, VaultbridgeE
 from vaultbridge.vault.paths import VaultPath
 
 PENDING_DIFFS: Final = 100
-"""Diffs that may wait at once. A client asks one at a time; a hundred is ten clients gone wild."""
+"""The most diffs that may wait at once. A client asks for one at a time; a hundred is ten clients gone
+wild."""
 
 FRONT_END_GRACE_SECONDS: Final = 10.0
 """How long diffs wait for a front end to come back: a page reload or a plugin restart takes a moment."""
 
 OUTCOME_SECONDS: Final = 2.0
-"""How long a note may take to hold the text that a client is to write. It writes within some hundredths of a
-second; a busy machine takes longer, and a person who said no in the terminal waits for nothing."""
+"""How long a client may take to write the accepted text. It needs a few hundredths of a second; a busy
+machine takes longer, and nobody waits for it after a rejection in the terminal."""
 
 REREAD_SECONDS: Final = 0.1
-"""How often the note is read meanwhile: twenty times at most."""
+"""The time between two reads of the note meanwhile: twenty reads at most."""
 
 CloseReason = Literal["accepted", "rejected", "withdrawn", "accepted-in-terminal", "note-changed"]
-"""What became of a diff. `accepted` and `rejected` by a person in a front end; `withdrawn` by the client,
-also when a person said no in the terminal; `accepted-in-terminal`; `note-changed`: accepted in a front end,
-but not written, because the note was not the one that the client had read."""
+"""What became of a diff. `accepted` and `rejected`: by a person in a front end. `withdrawn`: by the client,
+also when a person rejects it in the terminal. `accepted-in-terminal`. `note-changed`: accepted in a front
+end, but not written, because the note had changed since the client read it."""
 
 OUTCOMES: Final[dict[CloseReason, str]] = {
     "accepted": "accepted",
@@ -47,7 +49,7 @@ OUTCOMES: Final[dict[CloseReason, str]] = {
     "accepted-in-terminal": "accepted in the terminal",
     "note-changed": "accepted but not written: the note has changed, and the assistant has to read it again",
 }
-"""The same for people."""
+"""The same in words for people."""
 
 log = logging.getLogger("vaultbridge.ide")
 
@@ -77,7 +79,7 @@ Decision = Accepted | Rejected
 
 
 class FrontEnd(Struct):
-    """Somebody who can show a diff: told of each one that opens, and of each that is over."""
+    """Something that can show a diff. Called for each diff that opens, and for each that closes."""
 
     opened: Callable[[Diff], None]
     closed: Callable[[Diff, CloseReason], None]
@@ -87,8 +89,8 @@ ReadNote = Callable[[], Awaitable[str]]
 
 
 class _OutcomeCheck(Struct, frozen=True):
-    """What shows that the diff came to `found`, and not to `otherwise`: the note holds `text`, or anything
-    but `before`. A client may carry an accepted change over to a note that has changed: then it holds neither
+    """How to tell from the note that the outcome is `found` and not `otherwise`: it holds `text`, or anything
+    but `before`. A client may merge an accepted change into a note that has changed, which then holds neither
     text."""
 
     text: str
@@ -97,14 +99,14 @@ class _OutcomeCheck(Struct, frozen=True):
     before: str | None = None
 
     def matches(self, note: str) -> bool:
-        # Of a new file the client leaves out the last line end.
+        # The client leaves out the last line end of a new file.
         same = note.rstrip("\n") == self.text.replace("\r\n", "\n").rstrip("\n")
         return same or (self.before is not None and note != self.before)
 
 
 class _Pending(Struct):
     """`diff` is None until the note has been read: nobody has seen it, but its client may close it. `check`
-    is None when the `reason` is known. `outcome` is the reason in the end."""
+    is None when `reason` is known already. `outcome` gets the final reason."""
 
     client: str
     tab_name: str
@@ -140,17 +142,17 @@ class PendingDiffs:
         read: ReadNote,
         new_text: str,
     ) -> Decision:
-        """Show the diff to every front end and wait for a person, however long it takes. `read` gives the
-        note as it is; what it raises at first is raised.
+        """Show the diff in every front end and wait for a person, however long it takes. `read` returns the
+        current note; what its first call raises is raised.
 
-        Raises ObsidianNotRunning when nobody could see it, at once or after the last front end has been
-        gone for the grace time. Cancelling the call withdraws the diff.
+        Raises ObsidianNotRunning when nobody can see the diff: at once, or when the last front end has been
+        gone for the grace period. Cancelling the call withdraws the diff.
         """
         if not self._front_ends:
             raise _no_front_end()
         if len(self._pending) >= PENDING_DIFFS:
-            raise InvalidArgument(f"{PENDING_DIFFS} diffs are waiting already.", hint="Decide on some first.")
-        # The same tab opened again replaces the older question, which nobody will answer now.
+            raise InvalidArgument(f"{PENDING_DIFFS} diffs are already waiting.", hint="Decide on some first.")
+        # The same tab opened again replaces the older diff, on which nobody will decide now.
         self.close_tab(client, tab_name)
         id_ = f"d{next(self._numbers)}"
         loop = asyncio.get_running_loop()
@@ -169,7 +171,7 @@ class PendingDiffs:
         finally:
             self._pending.pop(id_, None)
             if pending.diff is not None and pending.check is not None:
-                # The client writes, or not, once it has its answer.
+                # The client writes the note, or does not, once it has this answer.
                 looking = loop.create_task(self._look(pending, pending.diff, pending.check, read))
                 self._looking.add(looking)
                 looking.add_done_callback(self._looking.discard)
@@ -201,8 +203,8 @@ class PendingDiffs:
                 front_end.closed(pending.diff, reason)
 
     def close_tab(self, client: str, tab_name: str) -> bool:
-        """`client` takes back its diff of that name; False when it has none. Whether a person accepted it in
-        the terminal is looked for in the note."""
+        """`client` withdraws its diff of that name; False when it has none. The note shows whether a person
+        accepted it in the terminal."""
         mine = [one for one in self._pending.values() if (one.client, one.tab_name) == (client, tab_name)]
         for pending in mine:
             if pending.diff is not None and not pending.decision.done():
@@ -210,7 +212,7 @@ class PendingDiffs:
         return self._withdraw(mine) > 0
 
     def close_all(self, client: str) -> int:
-        """`client` takes back everything it asked; gives how many diffs that was."""
+        """`client` withdraws all its diffs; returns how many there were."""
         return self._withdraw([one for one in self._pending.values() if one.client == client])
 
     # for people
@@ -223,8 +225,8 @@ class PendingDiffs:
         )
 
     def decide(self, diff_id: str, decision: Decision) -> asyncio.Future[CloseReason]:
-        """What a person decided; gives what becomes of the diff, which may take OUTCOME_SECONDS when the note
-        has changed. Raises InvalidArgument when that diff is not waiting (any more)."""
+        """Record a person's decision. Returns what becomes of the diff, which may take OUTCOME_SECONDS when
+        the note has changed. Raises InvalidArgument when no such diff is waiting (any more)."""
         pending = self._pending.get(diff_id)
         if pending is None or pending.diff is None or pending.decision.done():
             raise InvalidArgument(f"No diff {diff_id!r} is waiting.", argument="id")
@@ -233,7 +235,7 @@ class PendingDiffs:
         return pending.outcome
 
     def join(self, name: str, front_end: FrontEnd) -> None:
-        """`name` can show diffs from now on, and is told of those that wait already."""
+        """`name` can show diffs from now on, starting with those that are waiting."""
         self._front_ends[name] = front_end
         if self._give_up is not None:
             self._give_up.cancel()
@@ -248,7 +250,7 @@ class PendingDiffs:
         self._give_up = loop.call_later(self._grace, self._give_up_all)
 
     def close(self) -> None:
-        """Give every waiting diff back to its client as an error; the server is going away."""
+        """Return every waiting diff to its client as an error: the server is stopping."""
         if self._give_up is not None:
             self._give_up.cancel()
             self._give_up = None
@@ -270,7 +272,7 @@ class PendingDiffs:
 
 
 async def _read_again(read: ReadNote) -> str | None:
-    """The note as it is now; None when it cannot be read, which tells nothing about it."""
+    """The note as it is now; None when it cannot be read, which proves nothing."""
     try:
         return await read()
     except VaultbridgeError:

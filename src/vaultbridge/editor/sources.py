@@ -1,11 +1,12 @@
-"""Obsidian's own tabs as a source of editor state, while no companion tells more.
+"""Keeps the editor state current from the vault's own files: Obsidian's tabs, and notes that are deleted.
 
-`follow` looks at the stat of `workspace.json` on a beat and reads it when it changed. (The vault's watcher
-would tell too, but only the one process that keeps the index has it.) What the file says while Obsidian is
-not running is what was open when it quit, so it counts only while `is_running` says so.
+`WorkspaceSource` reports the tabs in Obsidian's `workspace.json` while no companion reports more. It polls
+the file's stat and reads it when that has changed. (The vault's watcher would notice too, but only the
+process that leads the index has one.) While Obsidian is not running the file says what was open when it quit,
+so it counts only while `is_running` returns true.
 
-Notes that vanish from the vault vanish from the editor state: an assistant must not be told of a file
-that is gone. Nothing else of a change concerns the state; a rename is told by the editor that shows the note.
+`follow_vault` removes deleted notes from the state: an assistant must not hear of a file that is gone. No
+other change matters here; the editor that shows a note reports its rename.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from vaultbridge.vault.paths import Root, VaultPath
 
 
 def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
-    """Follow the engine's changes from now on; returns how to stop. Call it in the event loop's thread."""
+    """Follow the engine's changes until the returned function is called. Call it in the event loop's
+    thread."""
     loop = asyncio.get_running_loop()
 
     def changed(paths: frozenset[VaultPath] | None) -> None:
@@ -39,7 +41,7 @@ def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
 
 
 def _is_affected(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:
-    """A deleted folder is told by its own path only."""
+    """Whether `path` or a folder above it changed: a deleted folder is reported by its own path only."""
     if changed is None or path in changed:
         return True
     return any(path.startswith(folder + "/") for folder in changed)
@@ -51,16 +53,16 @@ def _remove_paths(state: EditorState, gone: tuple[VaultPath, ...]) -> None:
 
 
 POLL_SECONDS: Final = 0.5
-"""Obsidian writes the file a second after the tabs changed; this adds little to that, and a stat costs
+"""Obsidian writes the file a second after its tabs change; this adds little to that, and a stat costs
 microseconds."""
 
 POLLS_PER_RUNNING_CHECK: Final = 10
-"""Beats between two looks at whether Obsidian still runs, which costs a little more."""
+"""How many polls pass between two checks that Obsidian still runs, which cost a little more."""
 
 
 class WorkspaceSource:
-    """Run `follow` as a task, or call `refresh` whenever something may have changed; both belong to the event
-    loop's thread. It reads one small file."""
+    """Run `follow` as a task, or call `refresh` whenever something may have changed, both in the event loop's
+    thread: it reads one small file."""
 
     def __init__(self, root: Root, state: EditorState, is_running: Callable[[], bool]) -> None:
         self._root = root
@@ -84,15 +86,15 @@ class WorkspaceSource:
             return
         workspace = read_workspace(self._root)
         if workspace.problem:
-            # Half-written or broken: what was known stays until the next change.
+            # Half-written or broken: the last state stays until the next change.
             return
         if not self._joined:
             self._state.join(WORKSPACE, OBSIDIAN)
             self._joined = True
-        shown: dict[VaultPath, OpenFile] = {}
+        open_files: dict[VaultPath, OpenFile] = {}
         for file in workspace.open_files:
-            shown.setdefault(file.path, OpenFile(file.path, pinned=file.pinned))
-        self._state.files_open(WORKSPACE, shown.values())
+            open_files.setdefault(file.path, OpenFile(file.path, pinned=file.pinned))
+        self._state.files_open(WORKSPACE, open_files.values())
         self._state.focus_on(WORKSPACE, workspace.active)
 
     def stop(self) -> None:

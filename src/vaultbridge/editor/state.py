@@ -1,11 +1,11 @@
-"""The one place that knows the active note, the selection and the open files, and who told it.
+"""Knows the active note, the selection and the open files, and which source reported each. The only place.
 
-Several sources report at once: Obsidian's workspace file, connected editors, the command line. The
-newest report decides, with one exception. The workspace file is written a second after the fact and
-knows no selection, so it is not heard while an editor that speaks for the same app is connected.
+Several sources report at once: Obsidian's workspace file, connected editors, the command line. The newest
+report counts, with one exception: the workspace file is written a second late and has no selection, so it is
+ignored while an editor inside the same app is connected.
 
-Nothing of a private note comes out: every question is answered through `visible`, asked at the moment
-of the answer because scopes may change while we run. This module does no I/O and reads no clock.
+Nothing about a private note gets out: every answer is filtered by `visible` at that moment, because scopes
+may change while we run. This module does no I/O and reads no clock.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ WORKSPACE: Final = "workspace"
 """The source name of Obsidian's `workspace.json`."""
 
 OBSIDIAN: Final = "obsidian"
-"""The app name an editor inside Obsidian gives: it outranks the workspace file."""
+"""The app name that an editor inside Obsidian gives: it outranks the workspace file."""
 
 OPEN_FILES_PER_SOURCE: Final = 500
-"""More tabs than a person can have; a source that claims more is cut there."""
+"""More tabs than a person can have; what a source lists beyond them is dropped."""
 
 SELECTION_CHARS: Final = 262_144
-"""The longest selected text that is kept. A client shows a line count and attaches the text to a prompt:
-beyond this it would fill the whole prompt, so the text is cut and the range stays exact."""
+"""The longest selected text that is stored. A client shows a line count and attaches the text to a prompt: a
+longer one would fill the whole prompt, so the text is cut while the range stays exact."""
 
 
 class _Report(Struct):
@@ -41,8 +41,8 @@ class _Report(Struct):
 
 
 class EditorState:
-    """`visible` says whether a note may be shown to assistants; `share_selection` is the person's switch
-    (off: no active note, no selection and no open files are told; explicit mentions still are)."""
+    """`visible` says whether assistants may see a note. `share_selection` is the person's switch: while it is
+    off, the active note, the selection and the open files are not shared, but explicit mentions still are."""
 
     def __init__(self, visible: Callable[[VaultPath], bool], *, share_selection: bool = True) -> None:
         self._visible = visible
@@ -52,23 +52,23 @@ class EditorState:
         self._latest: Focus | None = None
         self._listeners: list[Callable[[], None]] = []
 
-    # what sources say
+    # for sources
 
     def join(self, source: str, app: str) -> None:
-        """A source begins to speak. Joining again under the same name forgets what it said before."""
+        """Add a source. Joining again under the same name forgets its earlier reports."""
         self._reports[source] = _Report(app)
 
     def leave(self, source: str) -> None:
-        """Forget all that `source` said; an older report of another source counts again."""
+        """Forget all reports of `source`; an older report of another source counts again."""
         if self._reports.pop(source, None) is not None:
             self._changed()
 
     def focus_on(self, source: str, path: VaultPath | None, selection: Selection = TOP_OF_NOTE) -> None:
-        """`source` says which note is active (None: no note is) and what is selected there."""
+        """`source` reports which note is active (None: no note) and what is selected there."""
         report = self._reports[source]
         if len(selection.text) > SELECTION_CHARS:
             selection = Selection(selection.start, selection.end, selection.text[:SELECTION_CHARS])
-        # A repeated report is no news: it must not outrank what another source said since.
+        # A repeated report is not new: it must not outrank what another source has reported since.
         if report.stamp and report.path == path and report.selection == selection:
             return
         report.path, report.selection = path, selection
@@ -84,7 +84,7 @@ class EditorState:
             self._changed()
 
     def moved(self, old: VaultPath, new: VaultPath) -> None:
-        """A note was renamed: every source that named it meant the new path."""
+        """A note was moved: every source that named it means the new path."""
         for report in self._reports.values():
             if report.path == old:
                 report.path = new
@@ -95,7 +95,7 @@ class EditorState:
         self._changed()
 
     def removed(self, path: VaultPath) -> None:
-        """A note is gone from the vault: nobody can be in it."""
+        """A note was deleted from the vault: nobody can be in it."""
         if self._latest is not None and self._latest.path == path:
             self._latest = None
         for report in self._reports.values():
@@ -109,10 +109,10 @@ class EditorState:
         self._changed()
 
     def visibility_changed(self) -> None:
-        """The scope is another one now: whoever was told of a note may have to be told otherwise."""
+        """The scope has changed: assistants may have to be told of another note, or of none."""
         self._changed()
 
-    # what assistants may know
+    # for assistants
 
     @property
     def shares_selection(self) -> bool:
@@ -129,12 +129,12 @@ class EditorState:
         return Focus(report.path, report.selection, source)
 
     def latest(self) -> Focus | None:
-        """The last note a person was in, also when it has been closed since."""
+        """The last note that a person was in, even when it has been closed since."""
         latest = self.focus() or self._latest
         return latest if latest is not None and self._share and self._visible(latest.path) else None
 
     def open_files(self) -> tuple[OpenFile, ...]:
-        """Each open note once, in the order its sources list it; dirty if any source says so."""
+        """Each open note once, in the order in which its sources list it; dirty if any source says so."""
         if not self._share:
             return ()
         found: dict[VaultPath, OpenFile] = {}
@@ -155,14 +155,14 @@ class EditorState:
         return any(file.path == path and file.dirty for file in self.open_files())
 
     def named_paths(self) -> frozenset[VaultPath]:
-        """Every path that some source names now, private ones too: for comparing, never for telling. May be
+        """Every path that some source names now, private ones too: for comparing, never for showing. May be
         called from any thread."""
         reports = tuple(self._reports.values())
         active = {report.path for report in reports if report.path is not None}
         return frozenset(active | {file.path for report in reports for file in report.open_files})
 
     def sources(self) -> tuple[tuple[str, str], ...]:
-        """(name, app) of everyone who has joined, for status pages."""
+        """(name, app) of every source, for status pages."""
         return tuple((source, report.app) for source, report in self._reports.items())
 
     def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:

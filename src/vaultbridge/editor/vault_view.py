@@ -1,9 +1,9 @@
-"""The engine as the editor side sees it: `ports.VaultView`, with every blocking call in a worker thread.
+"""The vault as the editor side sees it: `model.VaultView` on an engine, with blocking calls in worker
+threads.
 
-What is wrong in a note, with the exact place of each fault. Pure: values in, values out.
-
-Links to nothing, links that fit several files, links to headings and blocks that are not there, and whatever
-the parser itself reported (bad YAML, duplicate keys and block ids, bytes that are not UTF-8).
+`check_note`, which is pure, finds what is wrong in a note and exactly where: links to nothing, links that
+match several files, links to missing headings and blocks, and whatever the parser reported (bad YAML,
+duplicate keys and block ids, bytes that are not UTF-8).
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from vaultbridge.vault.paths import TEXT_SUFFIXES, VaultPath
 from vaultbridge.vault.scope import compile_file_pattern
 
 FINDINGS_PER_NOTE: Final = 200
-"""A note with more is broken as a whole; a list longer than this helps nobody."""
+"""A note with more is broken as a whole, and nobody reads a longer list."""
 
 TARGETS_READ: Final = 50
-"""Other notes read for one note's headings and blocks: each costs a read and a parse."""
+"""The most other notes read to check the headings and blocks that one note links to: each is read and
+parsed."""
 
 _SEVERITY: Final[dict[ProblemCode, Severity]] = {
     "bad-yaml": "error",
@@ -55,8 +56,8 @@ def check_note(
     visible: Callable[[VaultPath], bool],
     note_of: ReadNote,
 ) -> tuple[Finding, ...]:
-    """All faults of one note, in the order of its text. A target that is not `visible` does not exist.
-    Without a table nothing is known about links, and nothing is said about them."""
+    """All findings of one note, in the order of its text. A target that is not `visible` does not exist.
+    Without a table, links are not checked."""
     found = [
         Finding(
             problem.message, _SEVERITY.get(problem.code, "warning"), problem.code, problem.start, problem.end
@@ -119,10 +120,10 @@ def _finding(link: Link, message: str, severity: Severity, code: str) -> Finding
 
 
 NOTES_WITH_FINDINGS: Final = 100
-"""Notes told when the whole vault is asked for: the client reads them all into a prompt."""
+"""The most notes in an answer about the whole vault: the client reads them all into a prompt."""
 
 FINDINGS_SECONDS: Final = 2.0
-"""A client waits for diagnostics after every edit: what was found by then is the answer."""
+"""A client waits for diagnostics after every edit: the answer is what has been found by then."""
 
 
 class EngineView:
@@ -147,7 +148,8 @@ class EngineView:
         try:
             return self._engine.root.place(path)
         except VaultbridgeError:
-            # A link that leads out: its own place is still in the vault, and nobody follows it from here.
+            # A symlink that leads out: the link itself is still in the vault, and nobody follows it from
+            # here.
             return self._engine.root.folder / path
 
     async def find(self, name: str) -> VaultPath:
@@ -165,7 +167,7 @@ class EngineView:
     async def read_text(self, path: VaultPath) -> str:
         data = await asyncio.to_thread(self._engine.read_bytes, path)
         if not holds_text(path, data):
-            # A client would write back what it was shown, and the file would be lost.
+            # A client would write back the text it was given, and the file would be lost.
             raise EngineFailure(
                 f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
             )
@@ -176,18 +178,18 @@ class EngineView:
 
     def _write(self, path: VaultPath, text: str, actor: str) -> VaultPath:
         if visible := self._engine.scope.visible(path):
-            # As it is spelled on disk, or would be in folders that are there: another spelling may be a
-            # note's whole name without `.md`, and is not the path that the file gets.
+            # The path as spelled on disk, or in the existing folders above a new file: another spelling is
+            # not the path that the file gets, and may be the whole name of a note without `.md`.
             path = self._engine.root.path_of(self._engine.root.place(path)) or path
         there = visible and self._engine.root.exists(path)
         operation: Operation
         if there and self._engine.is_folder(path):
-            # Asked for by name, the engine would find the note that is called like the folder.
+            # Given this name, the engine would find the note with the same name as the folder.
             raise EditRefused(f"{path} is a folder, not a file.", hint="Name a file in it.", path=path)
         if there:
             operation = Write(note=path, content=text)
         elif path.lower().endswith(TEXT_SUFFIXES):
-            # The dot says: exactly there, not where the settings put new notes.
+            # The leading dot means exactly this path, not the folder that the settings choose for new notes.
             operation = Create(note=f"./{path}", content=text)
         else:
             operation = AddFile(path=path, data=text.encode())
@@ -210,7 +212,7 @@ class EngineView:
         return [file.path for file in self._engine.ask.files()]
 
     def _wait_for_first_build(self) -> None:
-        """These answers have no place to say that they are partial. Raises TimedOut."""
+        """Wait, because these answers cannot say that they are partial. Raises TimedOut."""
         self._engine.freshness.settle()
         self._engine.freshness.wait_complete()
 
@@ -221,21 +223,21 @@ class EngineView:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
         complete = self._engine.ask.status_to_ask().complete
-        # While half of the files are not known yet, every second link would look broken.
+        # While half of the files are still unknown, half of the links would look broken.
         table: FileTable | None = self._engine.ask.seen_table() if complete else None
-        told = []
+        found_in = []
         for one in paths:
             read = self._note_of(one)
             if read is not None:
                 found = check_note(one, *read, table, self.visible, self._note_of)
                 if found or path is not None:
-                    told.append(NoteFindings(one, read[0], found))
+                    found_in.append(NoteFindings(one, read[0], found))
             if time.monotonic() > deadline:
                 break
-        return told
+        return found_in
 
     def _suspects(self, deadline: float) -> list[VaultPath]:
-        """Notes of which the index knows that something is wrong."""
+        """Notes in which the index knows of a problem."""
         suspects = []
         for indexed in self._engine.ask.notes():
             if indexed.note.problems or None in indexed.resolved:
@@ -245,7 +247,7 @@ class EngineView:
         return suspects
 
     def _note_of(self, path: VaultPath) -> tuple[str, Note] | None:
-        """The file as it is on disk now, so that places fit what the client sees."""
+        """The file as it is on disk now, so that positions match what the client sees."""
         try:
             text = decode(self._engine.read_bytes(path)).text
         except VaultbridgeError:

@@ -1,10 +1,10 @@
-"""Serves the page: a handful of static files, from memory, with headers that let nothing foreign in.
+"""Serves the page: a handful of static files, from memory, with headers that block everything foreign.
 
     page = add_page_routes(app, guard=guard)        # `/page/…`; `page` is the handler for `/`
 
-The files hold no secret and are given to everybody whom the Host and Origin rules let in. What the page
-shows, it asks for itself with the token from its link: over `/editor` and Bridge v1, which check it. The
-token stands in the fragment of the link, which browsers do not send, so it is never seen here.
+The files contain no secret and are served to everybody who passes the Host and Origin rules. The page itself
+fetches what it shows, with the token from its link, over `/editor` and Bridge v1, which check the token. It
+is in the fragment of the link, which browsers do not send, so this module never sees it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ CONTENT_SECURITY_POLICY: Final = "; ".join(
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        # `data:` for pictures of the vault, which come through Bridge v1. No other host: a picture in a note
-        # must not tell its author when it is read.
+        # `data:` is for images of the vault, which come through Bridge v1. No other host: an image in a note
+        # must not reveal to its author when the note is read.
         "img-src 'self' data:",
         "connect-src 'self'",
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
-        # Text never becomes markup: assigning to innerHTML and its like throws where browsers know this.
+        # Text never becomes markup: in browsers that support this, assigning to innerHTML and the like
+        # throws.
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
@@ -56,7 +57,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    # Asked for each time and answered 304: after an update no part of the page is older than another.
+    # Requested each time and answered with 304: after an update no part of the page is older than another.
     "Cache-Control": "no-cache",
 }
 
@@ -64,7 +65,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def page_link(url: str, token: str) -> str:
-    """What a person opens. Whoever has it may do everything, so it is only for their own terminal."""
+    """The link that a person opens. It grants full access, so print it only in their own terminal."""
     return f"{url}/#token={token}"
 
 
@@ -86,7 +87,7 @@ def static_files(folder: Path | None = None) -> dict[str, StaticFile]:
 
 
 def add_page_routes(app: web.Application, *, guard: HostGuard) -> Handler:
-    """Serve `/page/…`, and give back the handler for `/`, a path that others share."""
+    """Serve `/page/…`, and return the handler for `/`, a path that is shared."""
     files = static_files()
 
     async def answer(request: web.Request, name: str) -> web.StreamResponse:

@@ -210,7 +210,7 @@ async def test_the_key_goes_with_every_request_and_is_never_left_out() -> None:
     async with other_server(refuse) as url:
         client = BridgeClient(url, key="k-1")
         for _ in range(2):
-            with pytest.raises(PermissionDenied, match="refuses the API key"):
+            with pytest.raises(PermissionDenied, match="rejects the API key"):
                 await client.tools()
         with pytest.raises(PermissionDenied):
             await client.call("x", {})

@@ -167,7 +167,7 @@ async def test_nobody_listening_is_told_with_the_address() -> None:
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64])
 async def test_a_name_that_nobody_knows_is_told_as_such(host: str) -> None:
-    with pytest.raises(EngineFailure, match="cannot be reached: that name is not known"):
+    with pytest.raises(EngineFailure, match="cannot be reached: that host name is unknown"):
         await send_request(parse_address(f"http://{host}:1"), "GET", "/", headers={}, seconds=BOUND)
 
 

@@ -175,7 +175,7 @@ async def test_a_refused_key_is_told_and_not_tried_without() -> None:
     async with running(authorize=refuse) as bridge, bridged(bridge.port, key="old") as wire:
         assert await names(wire) == [STATUS_TOOL]
         told = await call(wire, STATUS_TOOL)
-        assert "refuses the API key" in told["content"][0]["text"]
+        assert "rejects the API key" in told["content"][0]["text"]
         assert set(seen) == {"Bearer old"}
 
 

@@ -143,7 +143,7 @@ async def test_a_file_too_large_for_a_message_is_refused_and_a_large_one_is_not(
     (vault / "Large.md").write_text("x" * (9 * 2**20))
     assert len(await client.request("readFile", path="Large.md")) == 9 * 2**20
     (vault / "Larger.md").write_text("x" * (11 * 2**20))
-    with pytest.raises(Failed, match=r"failed to read file: .* too large"):
+    with pytest.raises(Failed, match=r"failed to read file: .* does not fit"):
         await client.request("readFile", path="Larger.md")
 
 

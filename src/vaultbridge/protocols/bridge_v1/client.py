@@ -1,7 +1,7 @@
-"""The other side of Bridge v1: what a client asks, and what each answer and each failure means.
+"""A client of Bridge v1: sends its requests, and interprets each answer and each failure.
 
-Works with any server of the protocol, ours or another's, so everything that comes back is checked. Polling
-and MCP are `bridge`'s duty.
+Works with any server of the protocol, ours or another, so every answer is checked. `stdio_bridge` does the
+polling and speaks MCP.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from vaultbridge.protocols.bridge_v1.http_client import Address, HttpAnswer, par
 BASE: Final = "/bridge/v1"
 
 LIST_SECONDS: Final = 10.0
-"""How long a list of tools may take: it is ready on the other side, or that one is not well."""
+"""How long a list of tools may take: a healthy server has it ready."""
 
 TEXT_CHARS: Final = 500
-"""How much of a foreign error message is repeated."""
+"""How much of a server's error message is repeated."""
 
 
 class RemoteTool(msgspec.Struct, frozen=True):
@@ -30,28 +30,27 @@ class RemoteTool(msgspec.Struct, frozen=True):
 
 
 class RemoteTools(msgspec.Struct, frozen=True):
-    """`hash` is the server's own; two lists with the same one are the same."""
+    """`hash` is the server's own; lists with the same hash are equal."""
 
     hash: str
     tools: tuple[RemoteTool, ...]
 
 
 class RemoteResult(msgspec.Struct, frozen=True):
-    """`content` as it came."""
+    """`content` is unchanged."""
 
     content: tuple[dict[str, Any], ...]
     is_error: bool
 
 
 class BridgeClient:
-    """`key` is sent as a bearer token with every request, or not at all: no answer of the other side makes
-    us send less than we were told to."""
+    """`key` is sent as a bearer token with every request, whatever the server answers."""
 
     def __init__(
         self, url: str, *, key: str = "", call_seconds: float = CALL_SECONDS, plain_http: bool = False
     ) -> None:
         """Raises InvalidArgument. `plain_http` allows a key to travel unencrypted to another machine."""
-        # The document calls the address with its path the base, so people give either.
+        # The specification calls the address including this path the base URL, so people give either.
         self.address: Address = parse_address(url.rstrip("/").removesuffix(BASE))
         self.call_seconds = call_seconds
         self._headers = {
@@ -61,19 +60,21 @@ class BridgeClient:
         }
         if key:
             if not key.isascii() or not key.isprintable() or " " in key:
-                raise InvalidArgument("The API key holds characters that no key has.", argument="key")
+                raise InvalidArgument(
+                    "The API key contains a space or a character that no key has.", argument="key"
+                )
             if not (self.address.secure or self.address.is_loopback or plain_http):
                 raise InvalidArgument(
                     "The API key would travel unencrypted to another machine.",
                     argument="url",
-                    hint="Use https, or say --plain-http if the network is yours alone.",
+                    hint="Use https, or add --plain-http if the network is yours alone.",
                 )
             self._headers["Authorization"] = f"Bearer {key}"
         self._known: RemoteTools | None = None
         self._etag = ""
 
     async def tools(self) -> RemoteTools:
-        """The tools of now; the very same object as before while nothing has changed. Raises EngineFailure,
+        """The current tools; the same object as before while nothing has changed. Raises EngineFailure,
         TimedOut, PermissionDenied."""
         headers = {**self._headers, **({"If-None-Match": self._etag} if self._etag and self._known else {})}
         answer = await send_request(
@@ -90,7 +91,7 @@ class BridgeClient:
         return self._known
 
     async def call(self, name: str, arguments: dict[str, Any]) -> RemoteResult:
-        """Raises EngineFailure, TimedOut, PermissionDenied, NoteNotFound for a tool that is not there."""
+        """Raises EngineFailure, TimedOut, PermissionDenied, and NoteNotFound for an unknown tool."""
         from urllib.parse import quote
 
         answer = await send_request(
@@ -158,15 +159,15 @@ class BridgeClient:
         if answer.status in (401, 403):
             given = "Authorization" in self._headers
             hint = (
-                "It refuses the API key." if given else "Set OBSIDIAN_MCP_API_KEY to a token of that server."
+                "It rejects the API key." if given else "Set OBSIDIAN_MCP_API_KEY to a token of that server."
             )
             return PermissionDenied(what, hint=hint, status=answer.status)
         if 300 <= answer.status < 400:
-            return EngineFailure(what, hint="Redirects are not followed: give the real address.")
-        hints = {404: "Is another program listening on that port?", 413: "Give less at once."}
+            return EngineFailure(what, hint="Redirects are not followed: use the real address.")
+        hints = {404: "Is another program listening on that port?", 413: "Send less at once."}
         return EngineFailure(
             what,
-            hint=hints.get(answer.status, "It is there, but did not do it; its own log may say why."),
+            hint=hints.get(answer.status, "The server is running but failed; its own log may say why."),
             status=answer.status,
         )
 
@@ -184,8 +185,8 @@ def _decode(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except msgspec.DecodeError:
-        # JavaScript writes half a character where it cut a string inside one. What can be said of it in
-        # Unicode is that something is missing; the rest of the answer is good.
+        # JavaScript writes half a surrogate pair where it cuts a string inside one. Replace that half; the
+        # rest of the answer is good.
         import json
 
         text = json.dumps(json.loads(body), ensure_ascii=False)
@@ -193,7 +194,7 @@ def _decode(body: bytes) -> Any:
 
 
 def _object_schema(given: Any) -> dict[str, Any]:
-    """MCP demands that a tool's arguments are an object and say so; a client may refuse a whole list over
+    """MCP requires that a tool's schema says `"type": "object"`; a client may refuse a whole list because of
     one that does not."""
     return {**given, "type": "object"} if isinstance(given, dict) else {"type": "object"}
 

@@ -1,18 +1,16 @@
-"""Bridge v1: what its three endpoints mean, over any MCP server. Knows no HTTP library.
+"""The three endpoints of Bridge v1 on top of any MCP server. Knows no HTTP library.
 
     bridge = BridgeV1(server)
     listing = await bridge.listing()                # GET /tools: bytes, hash, names
     body = await bridge.call("read_note", body)     # POST /tools/read_note/call
 
-One catalog, two ways to name it: what MCP shows as `obsidian_read_note` is `read_note` here. A failed tool is
-an ordinary answer with `success: false`; a request that is wrong raises `HttpFailure`, which the transport
-writes out with its status.
+What MCP lists as `obsidian_read_note` is `read_note` here. A failed tool is an ordinary answer with
+`success: false`; a bad request raises `HttpFailure`, which `routes` sends with its status.
 
-The hash over a list of tools, exactly as a JavaScript program would make it from the same list.
-
-Bridge v1: the tools are sorted by name, their name, description and inputSchema are deep-sorted by object
-key, the result is stringified as JSON and hashed with SHA-256. "Stringified" is ECMAScript's
-`JSON.stringify`, so its rules for numbers, escapes and the order of keys count, not Python's.
+The hash of a list of tools must be the one that a JavaScript program computes from the same list: the tools
+are sorted by name, their name, description and inputSchema are deep-sorted by object key, and the result is
+stringified and hashed with SHA-256. "Stringified" means ECMAScript's `JSON.stringify`, so its rules for
+numbers, escapes and the order of keys apply, not Python's.
 """
 
 from __future__ import annotations
@@ -44,15 +42,15 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 def tools_hash(tools: Iterable[Mapping[str, Any]]) -> str:
     """`tools` as `GET /tools` lists them."""
-    kept = [
+    hashed = [
         {key: tool[key] for key in ("name", "description", "inputSchema") if key in tool} for tool in tools
     ]
-    kept.sort(key=lambda tool: _code_units(str(tool["name"])))
-    return hashlib.sha256(stringify(kept).encode()).hexdigest()
+    hashed.sort(key=lambda tool: _code_units(str(tool["name"])))
+    return hashlib.sha256(stringify(hashed).encode()).hexdigest()
 
 
 def stringify(value: Any) -> str:
-    """What `JSON.stringify` gives for a value whose objects were rebuilt with their keys sorted."""
+    """What `JSON.stringify` returns for a value whose objects have been rebuilt with sorted keys."""
     match value:
         case None | True | False:
             return {None: "null", True: "true", False: "false"}[value]
@@ -70,24 +68,24 @@ def stringify(value: Any) -> str:
 
 
 def _key_order(key: str) -> tuple[int, int, bytes]:
-    """Sorted by code units; but however they were put in, an object lists its array indices first."""
+    """By code units, but an object always lists its array indices first."""
     if _INDEX.fullmatch(key) and int(key) < ARRAY_INDEX_LIMIT:
         return (0, int(key), b"")
     return (1, 0, _code_units(key))
 
 
 def _code_units(text: str) -> bytes:
-    """ECMAScript compares strings by UTF-16 code unit, which differs above U+FFFF."""
+    """ECMAScript compares strings by UTF-16 code units, which differs from Python above U+FFFF."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def _string(text: str) -> str:
-    # Python escapes exactly what ECMAScript does, but for lone surrogates.
+    # Python escapes exactly what ECMAScript does, except for lone surrogates.
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
 def _number(value: float) -> str:
-    """ECMAScript's Number::toString for the double that JSON.parse would make of it."""
+    """ECMAScript's Number::toString of the double that JSON.parse would return."""
     try:
         number = float(value)
     except OverflowError:
@@ -107,7 +105,7 @@ def _number(value: float) -> str:
 
 
 def _place_point(digits: str, point: int) -> str:
-    """`digits` are the shortest that give the number, the decimal point stands after `point` of them."""
+    """`digits` are the shortest that identify the number; the decimal point comes after `point` of them."""
     count = len(digits)
     if count <= point <= 21:
         return digits + "0" * (point - count)
@@ -123,12 +121,12 @@ def _place_point(digits: str, point: int) -> str:
 PROTOCOL_VERSION: Final = "1"
 
 BODY_BYTES: Final = MIB
-"""The document: "Max body size: 1 MiB", counted in bytes."""
+"""The specification: "Max body size: 1 MiB", counted in bytes."""
 
 MCP_PREFIX: Final = "obsidian_"
 
 SUGGESTION_CHARS: Final = 100
-"""The longest unknown name that is compared with those there are: a tool's has at most 64."""
+"""The longest unknown name that is compared with the known ones: a tool's name has at most 64 characters."""
 
 INTERNAL: Final = "Internal server error"
 
@@ -136,7 +134,7 @@ log = logging.getLogger("vaultbridge.bridge")
 
 
 class HttpFailure(Exception):
-    """A request that no tool has seen: the document's error body and its status."""
+    """A request that reached no tool: the specification's error body and its status."""
 
     def __init__(
         self,
@@ -162,7 +160,7 @@ class HttpFailure(Exception):
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """`body` is the whole answer to GET /tools; `names` maps each bare name to the server's own."""
+    """`body` is the whole answer to GET /tools; `names` maps each bare name to the server's name."""
 
     body: bytes
     hash: str
@@ -174,7 +172,7 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class BridgeV1:
-    """`principal` is not needed here: a server already is what its principal may use."""
+    """Takes no `principal`: a server already offers only what its principal may use."""
 
     def __init__(self, server: McpServer, *, call_seconds: float = CALL_SECONDS) -> None:
         self._server = server
@@ -183,7 +181,7 @@ class BridgeV1:
         self._listing: Listing | None = None
 
     async def listing(self) -> Listing:
-        """Made once for each set of tools. Raises HttpFailure 500 when there is no server behind us."""
+        """Computed once for each set of tools. Raises HttpFailure 500 when the tools are not available."""
         try:
             tools = await self._server.tools()
         except VaultbridgeError as error:
@@ -195,7 +193,7 @@ class BridgeV1:
         return self._listing
 
     async def call(self, name: str, body: bytes) -> bytes:
-        """The answer's body, for a good call and for a failed tool alike. Raises HttpFailure."""
+        """The answer's body, for a successful call and a failed tool alike. Raises HttpFailure."""
         names = (await self.listing()).names
         known = names.get(name)
         if known is None and await (await self._server.provider()).withholds(name):
@@ -218,7 +216,7 @@ class BridgeV1:
         return _encode_result(result)
 
     async def _nearest(self, name: str, names: Mapping[str, str]) -> str:
-        """What may have been meant: MCP's name of a tool, another server's, or one that was mistyped."""
+        """A suggestion: the name may be MCP's, another server's, or mistyped."""
         if len(name) > SUGGESTION_CHARS:
             return ""
         from vaultbridge.protocols.mcp.methods import is_harmless_tool
@@ -235,8 +233,8 @@ def health() -> bytes:
 
 
 def parse_arguments(body: bytes) -> dict[str, Any]:
-    """The arguments of a call's body. Raises HttpFailure 400 that says which rule it breaks. A byte order
-    mark, which some shells and editors put before what they send, is passed over (RFC 8259 8.1)."""
+    """The arguments in a call's body. Raises HttpFailure 400, which says what is wrong with it. A byte order
+    mark, which some shells and editors send first, is ignored (RFC 8259 8.1)."""
     try:
         value = msgspec.json.decode(body.removeprefix(codecs.BOM_UTF8))
     except msgspec.DecodeError as error:
@@ -256,7 +254,7 @@ def parse_arguments(body: bytes) -> dict[str, Any]:
 
 
 def _mistake(body: bytes) -> str:
-    """What is told better than the decoder does: what people send by oversight."""
+    """A better message than the decoder's for what people send by mistake."""
     return "" if body.removeprefix(codecs.BOM_UTF8).strip() else "It is empty."
 
 
@@ -288,7 +286,8 @@ def _listing(tools: Mapping[str, ToolInfo]) -> Listing:
 
 
 def _encode_result(result: ToolResult) -> bytes:
-    """Content goes out as it is; a result of data alone is said in text, because there is no other place."""
+    """Content goes out unchanged; structured data alone becomes text, because there is no other place for
+    it."""
     content: Any = result.content
     if not content and result.structured is not msgspec.UNSET:
         content = [{"type": "text", "text": msgspec.json.encode(result.structured).decode()}]
@@ -304,7 +303,7 @@ def _encode_failure(why: str) -> bytes:
 
 
 class _PlainContext:
-    """A call that nobody watches: there is one answer and no way to ask the caller anything."""
+    """The context of a call with one answer and no way to report progress or to ask the caller."""
 
     client_name = "bridge-v1"
     principal = ""

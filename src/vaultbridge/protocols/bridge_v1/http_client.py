@@ -1,8 +1,8 @@
 """A small HTTP/1.1 client on asyncio streams: one request, one answer, one connection.
 
-For a process that must start fast: a client library costs more to import than the whole stdio server. It
-follows no redirect, uses no proxy and never tries again, because a request may have had its effect even when
-the answer was lost; whoever calls decides. TLS is verified or there is no connection.
+It exists because the stdio bridge must start fast, and a library would cost more than it saves
+(ARCHITECTURE.md, "Tried and not kept"). It follows no redirects, uses no proxy and never retries: a request
+may have had its effect although the answer was lost, so the caller decides. TLS is always verified.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import ssl
 
 HEADER_BYTES: Final = 64 * KIB
-"""All header lines of one answer, and the longest single one: what common servers accept themselves."""
+"""The limit for all headers of one answer, and for a single line: what common servers accept themselves."""
 
 ANSWER_BYTES: Final = 64 * MIB
-"""The most that one answer may have: the largest attachment as base64 fits."""
+"""The longest answer accepted: the largest attachment fits as base64."""
 
 CONNECT_SECONDS: Final = 5.0
-"""A server on this machine accepts in microseconds, one near it in milliseconds."""
+"""A server on this machine accepts in microseconds, one nearby in milliseconds."""
 
-OUTCOME_UNKNOWN: Final = "Whether it was done is not known: look before you ask again."
-"""What is said of a request that changes something when its answer is lost."""
+OUTCOME_UNKNOWN: Final = "It is not known whether it was done: check before you try again."
+"""The hint for a request that changes something and whose answer was lost."""
 
 TRUST_HINT: Final = "SSL_CERT_FILE can name a file with the certificate to trust."
-"""OpenSSL reads it, here as in other programs: there is no way to go without a check."""
+"""OpenSSL reads this variable, as in other programs. There is no option to skip the check."""
 
-# Read by hand, because `urllib.parse` alone takes a millisecond to import.
+# Parsed by hand, because `urllib.parse` alone takes a millisecond to import.
 _ADDRESS: Final = re.compile(
     r"(?P<scheme>https?)://(?P<host>\[[0-9a-f:.%]+\]|[^\[\]:/?#]+)(:(?P<port>[0-9]{0,5}))?(?P<path>/[^?#]*)?",
     re.IGNORECASE,
@@ -52,7 +52,7 @@ class _TooLarge(Exception):
 
 
 class HttpAnswer(msgspec.Struct, frozen=True):
-    """Header names are in lower case; of one that came twice the last counts."""
+    """Header names are in lower case; of a repeated one the last counts."""
 
     status: int
     headers: dict[str, str]
@@ -81,19 +81,21 @@ class Address(msgspec.Struct, frozen=True):
 def parse_address(url: str) -> Address:
     """Raises InvalidArgument for anything but a plain http or https address."""
     if "@" in url.partition("://")[2].partition("/")[0]:
-        # Not repeated: there may be a password in it.
-        raise InvalidArgument("An address may hold no user name and no password.", argument="url")
+        # The address is not repeated: it may contain a password.
+        raise InvalidArgument("An address may not contain a user name or a password.", argument="url")
     if not all("!" <= char <= "~" for char in url):
         raise InvalidArgument(
-            f"{url[:100]!r} holds a space or a letter that no address has.",
+            f"{url[:100]!r} contains a space or a letter that no address has.",
             argument="url",
-            hint="Other letters are written as %C3%A9 in a path, and as xn--… in a name.",
+            hint="Write other letters as %C3%A9 in a path, and as xn--… in a host name.",
         )
     found = _ADDRESS.fullmatch(url)
     port = int(found["port"] or 0) if found else 0
     if found is None or port > 65535:
         raise InvalidArgument(
-            f"{url[:100]!r} is no address of a server.", argument="url", hint="Such as http://127.0.0.1:3000."
+            f"{url[:100]!r} is not the address of a server.",
+            argument="url",
+            hint="An address looks like http://127.0.0.1:3000.",
         )
     secure = found["scheme"].lower() == "https"
     host = found["host"].strip("[]").lower()
@@ -118,11 +120,11 @@ async def send_request(
             reader, writer = await _connect(to, min(connect_seconds, seconds))
             try:
                 writer.write(_encode_head(to, method, path, headers, len(body)) + body)
-                # Not drained first: a server may refuse a large body before it has read it all.
+                # Not drained: a server may refuse a large body before it has read all of it.
                 return await _answer(reader, method)
             except _TooLarge:
                 raise EngineFailure(
-                    f"{to} gave an answer of more than {ANSWER_BYTES} bytes.", hint="Ask for less at once."
+                    f"{to} sent an answer of more than {ANSWER_BYTES} bytes.", hint="Ask for less at once."
                 ) from None
             except (OSError, EOFError, ValueError) as error:
                 raise EngineFailure(f"{to} broke off its answer: {_reason(error)}.", hint=doubt) from error
@@ -147,23 +149,23 @@ async def _connect(to: Address, seconds: float) -> tuple[asyncio.StreamReader, a
 
 @cache
 def _tls_context() -> ssl.SSLContext:
-    """Made once: it reads every certificate authority of the system."""
+    """Created once: it reads every certificate authority of the system."""
     import ssl
 
     return ssl.create_default_context()
 
 
 def _reason(error: Exception) -> str:
-    """Why, in the system's words; none of ours may hold a path."""
-    # First, because a failed verification is a ValueError too.
+    """Why, in words that contain no path."""
+    # This comes first, because a failed verification is a ValueError too.
     verify = getattr(error, "verify_message", "")
     if verify:
         return f"its certificate is not trusted ({verify})"
     if getattr(error, "library", ""):
-        # An SSLError, told by its fields: `ssl` is not imported for the sake of its name.
-        return "it does not speak TLS as we do"
+        # An SSLError, recognised by its fields so that `ssl` need not be imported.
+        return "it does not speak TLS, or not a version that we speak"
     if isinstance(error, socket.gaierror | UnicodeError):
-        return "that name is not known"
+        return "that host name is unknown"
     if isinstance(error, EOFError):
         return "the connection was closed"
     if isinstance(error, ValueError):

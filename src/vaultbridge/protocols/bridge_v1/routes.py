@@ -1,12 +1,11 @@
-"""Bridge v1 on an aiohttp application: paths, methods, headers, bodies and their bounds.
+"""Bridge v1 on an aiohttp application: paths, methods, headers, bodies and their limits, and its OpenAPI
+document.
 
     add_bridge_routes(app, guard=HostGuard(), authorize=authorize)
 
-`authorize` is the same as for MCP (`mcp_http.Authorize`): it looks at each request after the Host and Origin
-rules and gives the server it may speak to, or raises an aiohttp HTTPException. What the endpoints mean is
-`protocols.bridge_v1.endpoints`; this module only carries it.
-
-The OpenAPI description of Bridge v1, as the server itself serves it at `/bridge/v1/openapi.json`.
+`authorize` is the same as for MCP (`mcp.http.endpoint.Authorize`): after the Host and Origin rules it checks
+each request and returns the server that the caller may use, or raises an aiohttp HTTPException. `endpoints`
+has the meaning of each request; this module only carries it.
 """
 
 from __future__ import annotations
@@ -53,8 +52,8 @@ def openapi() -> dict[str, Any]:
             "/health": {
                 "get": {
                     "operationId": "health",
-                    "summary": "Whether the server is there, and which protocol it speaks.",
-                    "responses": {"200": _answer("It is.", "Health"), **_failures("403")},
+                    "summary": "Whether the server is running, and which protocol version it speaks.",
+                    "responses": {"200": _answer("The server is running.", "Health"), **_failures("403")},
                 }
             },
             "/tools": {
@@ -114,12 +113,12 @@ def openapi() -> dict[str, Any]:
 
 
 _REASONS = {
-    "400": "The body breaks a rule.",
-    "401": "A token is needed, or the one given is not valid.",
+    "400": "The body is not a valid request.",
+    "401": "A token is required, or the given one is not valid.",
     "403": "The Host or Origin may not use this server.",
     "404": "There is no such tool.",
     "408": "The body did not arrive in time.",
-    "413": "The body has more than 1 MiB.",
+    "413": "The body is larger than 1 MiB.",
     "500": "The server failed.",
 }
 
@@ -141,7 +140,7 @@ def _object(required: list[str], properties: dict[str, Any], *, closed: bool = T
 _TEXT = {"type": "string"}
 
 _CONTENT = {
-    "description": "A content block of MCP, as it is.",
+    "description": "A content block of MCP, unchanged.",
     **_object(["type"], {"type": _TEXT}, closed=False),
 }
 
@@ -190,15 +189,15 @@ _SCHEMAS: dict[str, Any] = {
 BASE: Final = "/bridge/v1"
 
 BODY_SECONDS: Final = 20.0
-"""How long a body of at most 1 MiB may take: a caller is on this machine or near it, and one that sends a
-byte a second must not hold a place for ever."""
+"""How long a body of at most 1 MiB may take: callers are on this machine or nearby, and one that sends a byte
+a second must not occupy a connection for ever."""
 
 CORS: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "GET, POST, OPTIONS",
     "Access-Control-Allow-Headers": "Content-Type",
 }
-"""The document's headers, for those whom the guard lets in."""
+"""The specification's headers, for callers that the guard allows."""
 
 _READY: Final = CIMultiDict({**CORS, "Content-Type": "application/json"})
 
@@ -208,10 +207,10 @@ BODY_ERRORS: Final = {
     413: "Request body too large",
     415: "Unsupported media type",
 }
-"""The document's words for what can be wrong with a body before it is read."""
+"""The specification's words for what can be wrong with a body before it is parsed."""
 
 ALSO_ALLOWED: Final = ("Authorization", "If-None-Match")
-"""Headers that a preflight gets on request, because a token and an ETag travel in them."""
+"""Headers that a preflight allows on request, because they carry a token and an ETag."""
 
 log = logging.getLogger("vaultbridge.bridge")
 
@@ -228,7 +227,7 @@ def add_bridge_routes(
 ) -> None:
     """Serve everything below `/bridge`."""
     endpoint = BridgeEndpoint(guard, authorize, call_seconds=call_seconds, body_seconds=body_seconds)
-    # A pattern that takes line breaks too: a name may hold any character.
+    # The pattern matches line breaks too: a name may contain any character.
     for path in ("/bridge", r"/bridge/{rest:[\s\S]*}"):
         app.router.add_route("*", path, endpoint.handle, expect_handler=defer_continue)
 
@@ -254,7 +253,7 @@ class BridgeEndpoint:
         try:
             self._check_caller(request)
         except HttpFailure as failure:
-            # Without CORS headers: whoever may not come may not read why, either.
+            # Without CORS headers: a caller that is refused may not read why, either.
             return _failed(failure, {})
         try:
             return await self._route(request)
@@ -270,27 +269,27 @@ class BridgeEndpoint:
         refusal = self._guard.refusal(requested_host(request), request.headers.get("Origin"))
         if refusal is None and self._is_foreign_page(request):
             refusal = (
-                "Pages of another site may not use this server. Its owner can allow every site with "
+                "Pages of other sites may not use this server. Its owner can allow every site with "
                 "`vaultbridge serve --cors any`."
             )
         if refusal is not None:
             raise HttpFailure(403, "Forbidden", refusal)
 
     def _is_foreign_page(self, request: web.Request) -> bool:
-        """Whether a browser says that a page of another site made this request. It sends no Origin with an
-        image, a script or a link."""
+        """Whether the browser says that a page of another site made this request. It sends no Origin with
+        images, scripts and links."""
         if request.headers.get("Sec-Fetch-Site") != "cross-site" or "Origin" in request.headers:
             return False
-        # Which site it was is not said, so only a guard that lets every site in lets this one in.
+        # The browser does not say which site, so this needs a guard that allows every site.
         return not self._guard.allows_origin("https://another.site.invalid")
 
     async def _route(self, request: web.Request) -> web.Response:
         try:
-            # Taken apart before it is decoded: an encoded slash belongs to a name.
+            # Split before decoding: an encoded slash is part of a name.
             parts = [unquote(part, errors="strict") for part in request.rel_url.raw_path.split("/")[1:]]
         except UnicodeDecodeError:
             raise _not_found() from None
-        # People and programs put a slash behind an address; none of ours means anything else with one.
+        # People and programs add a slash to an address; it changes the meaning of none of ours.
         while parts and not parts[-1]:
             parts.pop()
         match parts:
@@ -315,8 +314,8 @@ class BridgeEndpoint:
             raise HttpFailure(
                 405,
                 "Method not allowed",
-                f"{request.method} is not possible here.",
-                details=f"Allowed are: {allow}",
+                f"{request.method} is not allowed here.",
+                details=f"Allowed: {allow}",
                 headers={"Allow": allow},
             )
         return await endpoint(request)
@@ -355,7 +354,7 @@ class BridgeEndpoint:
 
 
 def _json(body: bytes, headers: dict[str, str] | None = None) -> web.Response:
-    # A copy of ready headers: aiohttp takes a dict of its own kind as it is, and adds to it.
+    # A copy: aiohttp uses a dict of its own type directly, and adds to it.
     ready = _READY.copy()
     if headers:
         ready.update(headers)
@@ -384,11 +383,11 @@ def _not_found() -> HttpFailure:
 
 
 def _of_refusal(refusal: web.HTTPException) -> HttpFailure:
-    """What `authorize` raised, in the document's form."""
-    kept = {
+    """What `authorize` raised, in the specification's form."""
+    headers = {
         name: refusal.headers[name] for name in ("WWW-Authenticate", "Retry-After") if name in refusal.headers
     }
-    return HttpFailure(refusal.status, refusal.reason, refusal.text or refusal.reason, headers=kept)
+    return HttpFailure(refusal.status, refusal.reason, refusal.text or refusal.reason, headers=headers)
 
 
 def _preflight(request: web.Request) -> dict[str, str]:
@@ -400,6 +399,6 @@ def _preflight(request: web.Request) -> dict[str, str]:
 
 
 def _matches(given: list[str], etag: str) -> bool:
-    """If-None-Match compares weakly (RFC 9110 13.1.2). A list may stand on several lines."""
+    """If-None-Match compares weakly (RFC 9110 13.1.2). The list may span several header lines."""
     tags = [tag.strip().removeprefix("W/") for line in given for tag in line.split(",")]
     return etag in tags or tags == ["*"]

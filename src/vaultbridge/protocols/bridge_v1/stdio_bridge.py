@@ -1,7 +1,8 @@
-"""The stdio bridge: an MCP provider whose tools live on a Bridge v1 server that may come and go.
+"""The stdio bridge: an MCP provider whose tools are those of a Bridge v1 server that may come and go.
 
-`initialize` is answered without it. The tools are polled by hash; while the other side is away the last known
-ones stay listed, and each call says what is wrong. Before it was ever seen there is one tool, which says so.
+`initialize` is answered without the server. The tools are polled by hash; while the server is away, the last
+known ones stay listed and each call says what is wrong. Until it is first reached there is one tool, which
+says why it is not.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from vaultbridge.protocols.mcp.values import (
 )
 
 POLL_SECONDS: Final = 2.0
-"""How often the tools are compared while all is well: an answer is a header line when nothing changed."""
+"""The time between two polls while all is well: an answer is only headers when nothing has changed."""
 
 FIRST_WAIT_SECONDS: Final = 0.25
-"""The first wait after a failure; each further one is twice as long."""
+"""The first wait after a failure; each further wait is twice as long."""
 
 LONGEST_WAIT_SECONDS: Final = 15.0
 """The longest wait: nobody should have to restart a client because Obsidian was closed over lunch."""
 
 FIRST_LIST_SECONDS: Final = 1.5
-"""How long the first list of tools waits for the other side, before it is told without."""
+"""How long the first list of tools waits for the server before it is answered without its tools."""
 
 STATUS_TOOL: Final = "bridge_status"
 
@@ -55,8 +56,8 @@ class BridgeProvider(EmptyProvider):
         self._known: RemoteTools | None = None
         self._names: dict[str, str] = {}
         self._listed: tuple[ToolInfo, ...] = (self._status_tool(),)
-        self._shown: tuple[ToolInfo, ...] | None = None
-        """What was listed last; a list that nobody has seen need not be announced."""
+        self._last_listed: tuple[ToolInfo, ...] | None = None
+        """The list that was sent last; a change of one that nobody has seen need not be announced."""
         self._problem: VaultbridgeError | None = None
         self._tried = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -70,7 +71,7 @@ class BridgeProvider(EmptyProvider):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FIRST_LIST_SECONDS):
                 await self._tried.wait()
-        self._shown = self._listed
+        self._last_listed = self._listed
         return self._listed
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -87,7 +88,7 @@ class BridgeProvider(EmptyProvider):
         try:
             result = await self._client.call(remote, arguments)
         except NoteNotFound:
-            # The list has changed under the caller's hands.
+            # The tools have changed since the caller listed them.
             self._hurry.set()
             raise
         except VaultbridgeError as error:
@@ -96,14 +97,14 @@ class BridgeProvider(EmptyProvider):
         if self._problem is not None:
             self._hurry.set()
         return ToolResult(
-            # Blocks of kinds that we do not know pass through as they are.
+            # Blocks of unknown types pass through unchanged.
             tuple(cast(Content, block) for block in result.content),
             is_error=result.is_error,
         )
 
     @property
     def is_away(self) -> bool:
-        """Whether nobody can say which tools there are now."""
+        """Whether it is unknown which tools there are now."""
         return self._known is None or self._problem is not None
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
@@ -125,7 +126,7 @@ class BridgeProvider(EmptyProvider):
                 pause, wait = wait, min(wait * 2, LONGEST_WAIT_SECONDS)
             else:
                 if self._problem is not None:
-                    log.info("%s is there again", self._client.address)
+                    log.info("%s can be reached again", self._client.address)
                 self._problem = None
                 pause, wait = self._poll_seconds, FIRST_WAIT_SECONDS
             self._tried.set()
@@ -148,8 +149,8 @@ class BridgeProvider(EmptyProvider):
             ToolInfo(name=name, description=remote[own].description, input_schema=remote[own].input_schema)
             for name, own in self._names.items()
         )
-        if self._shown is not None and self._shown != self._listed:
-            self._shown = None
+        if self._last_listed is not None and self._last_listed != self._listed:
+            self._last_listed = None
             for listener in tuple(self._listeners):
                 listener(ToolsChanged())
 
@@ -157,14 +158,14 @@ class BridgeProvider(EmptyProvider):
         return ToolInfo(
             name=STATUS_TOOL,
             title="Bridge status",
-            description=f"The Obsidian bridge at {self._client.address} has not been reached yet. Says why; "
-            "its tools appear here as soon as it is there.",
+            description=f"Says why the Obsidian bridge at {self._client.address} has not been reached yet. "
+            "Its tools appear here as soon as it can be reached.",
             input_schema={"type": "object", "properties": {}},
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
         )
 
     async def _status(self) -> ToolResult:
-        """Look now, whatever the waits say."""
+        """Ask now, without waiting for the next poll."""
         try:
             tools = await self._client.tools()
         except VaultbridgeError as error:
@@ -177,9 +178,9 @@ class BridgeProvider(EmptyProvider):
 
 
 class UnlistedTools:
-    """Names that may be called though no list has them: the status, and every name while the other side is
-    away. Nothing is known of its tools then, and the call says so, where "unknown tool" would send a model
-    looking for another name."""
+    """Names that may be called although they are not listed: the status tool, and every name while the server
+    is away. Its tools are unknown then, and the call says so; "unknown tool" would send a model looking for
+    another name."""
 
     def __init__(self) -> None:
         self.provider: BridgeProvider | None = None
@@ -189,9 +190,9 @@ class UnlistedTools:
 
 
 def mcp_names(names: Sequence[str]) -> dict[str, str]:
-    """A name that MCP clients accept for each of the other side's, by the first; the same on every call.
+    """Maps a name that MCP clients accept to each of the server's names; the same on every call.
 
-    A foreign server may name its tools as it likes; model APIs take letters, digits, `_` and `-`, at most 64.
+    A server may name its tools as it likes; model APIs accept up to 64 letters, digits, `_` and `-`.
     """
     found = {name: name for name in names if _NAME.fullmatch(name)}
     for name in dict.fromkeys(names):
@@ -206,7 +207,7 @@ def mcp_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def _with_hint(error: VaultbridgeError) -> VaultbridgeError:
-    """The same, with what a model can do about a server that is not there."""
+    """The same error, with a hint about a server that cannot be reached."""
     if isinstance(error, EngineFailure) and not error.hint:
         return EngineFailure(
             error.message,

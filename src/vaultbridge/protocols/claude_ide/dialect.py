@@ -1,11 +1,10 @@
-"""Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools, and notifications to the client.
+"""The messages of Claude Code's IDE socket: MCP, the two seeds' own methods, the IDE tools and notifications.
 
     ide = ClaudeIde(view, hub, server)
     connection = Connection(ide.dialect(name), socket)      # one per client
 
-Every connection has a session at the hub: what the person does in an editor reaches the client from there.
-What MCP says is left to `mcp`; the shapes of this protocol are in `claude_ide_wire`, its tools in
-`claude_ide_tools`.
+Every connection has a session at the hub, which sends the client what the person does in an editor. MCP
+itself is left to `protocols.mcp`; the shapes of this protocol are in `wire`, its tools in `tools`.
 """
 
 from __future__ import annotations
@@ -47,22 +46,23 @@ from vaultbridge.protocols.mcp.versions import V2024_11_05
 from vaultbridge.vault.absolute import find_innermost
 
 MESSAGES_REMEMBERED: Final = 20
-"""Messages remembered per client for `status`: names and times only."""
+"""Messages listed per client in `status`: names and times only."""
 
 ROOTS_SECONDS: Final = 5.0
-"""How long the client may take to say where it runs. Without it, paths with spaces are sent as they are."""
+"""How long the client may take to say where it runs. Without an answer, paths with spaces are sent
+unquoted."""
 
 ANSWER_BYTES: Final = 10 * MIB - 1024
-"""Seed 000's limit of a message, with room for what stands around the text."""
+"""Seed 000's limit for a message, less room for what surrounds the text."""
 
 SAFE_CHARS: Final = 1 * MIB
-"""Characters that fit whatever they are: JSON writes a character as six bytes at most."""
+"""A text of this many characters always fits: JSON writes a character in at most six bytes."""
 
 log = logging.getLogger("vaultbridge.ide")
 
 
 class IdeOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """`relative_paths` gives the seed's form of `filePath`. `quote_mentions` turns `wire.quoted_path` on."""
+    """`relative_paths` sends the seed's form of `filePath`. `quote_mentions` turns `wire.quote_path` on."""
 
     relative_paths: bool = False
     quote_mentions: bool = True
@@ -82,8 +82,8 @@ class ClientRecord(msgspec.Struct):
 
 
 class ClaudeIde:
-    """What all IDE connections share. `server` brings the vault's own tools, resources and prompts to
-    clients that list them; without one there are only the IDE's tools."""
+    """What all IDE connections of a vault share. `server` offers the vault's own tools, resources and prompts
+    to clients that list them; without it there are only the IDE's tools."""
 
     def __init__(
         self,
@@ -102,12 +102,12 @@ class ClaudeIde:
         self.paths = IdePaths(view, relative=options.relative_paths)
         self.clock = clock
         self.others: tuple[ClaudeIde, ...] = ()
-        """The other vaults of the same bridge. A connection begins here, and goes on at the one in whose
+        """The other vaults of the same bridge. A connection starts here, and moves to the vault in whose
         folder the client runs."""
         self._clients: dict[str, ClientRecord] = {}
 
     def dialect(self, name: str) -> Callable[[Peer], Dialect]:
-        """The dialect of the connection called `name`."""
+        """A factory for the dialect of the connection `name`."""
         return lambda peer: _IdeDialect(self, peer, self.add_client(ClientRecord(name, self.clock())))
 
     def clients(self) -> tuple[ClientRecord, ...]:
@@ -118,11 +118,11 @@ class ClaudeIde:
         return record
 
     def for_folder(self, folder: str) -> ClaudeIde:
-        """The vault whose folder holds `folder`, the closest one; this one when none does."""
+        """The vault that contains `folder`, the innermost; this one when none does."""
         return self.for_path(os.path.realpath(folder))
 
     def for_path(self, path: str) -> ClaudeIde:
-        """The vault that an absolute path lies in, the innermost; this one for every other path."""
+        """The vault that contains an absolute path, the innermost; this one for every other path."""
         ides = {ide.view.folder: ide for ide in self.all}
         folder = find_innermost(path, ides)
         return self if folder is None else ides[folder]
@@ -137,7 +137,7 @@ class ClaudeIde:
 
 class _IdeDialect:
     in_order = McpDialect.in_order | {
-        # Answered from memory at once: a task of their own would cost more than they do.
+        # Answered at once from memory: a task of its own would cost more than the answer.
         "ping",
         "initialized",
         "getOpenFiles",
@@ -150,7 +150,7 @@ class _IdeDialect:
         self._peer = peer
         self._record = record
         self._mcp = McpDialect(ide.server, peer, stateless=False, honours_exit=False, extra=None)
-        self._session = ide.hub.connect(record.name, self._tell)
+        self._session = ide.hub.connect(record.name, self._notify)
         self._asking = False
         self._methods: dict[str, Handler] = {
             "files/read": self._read_file,
@@ -177,7 +177,7 @@ class _IdeDialect:
         if request.method == "tools/call" and request.params.get("name") in TOOLS:
             return self._mcp.wrap_handler(request, self._call_ide_tool)
         if request.method == "initialize" and "protocolVersion" not in request.params:
-            # Seed 000 shows no parameters at all; its time had one version.
+            # Seed 000 shows no parameters at all; there was one version at its time.
             request.params["protocolVersion"] = V2024_11_05.name
         if request.method == "resources/list" and not self._ide.server.offer.resources:
             return self._mcp.wrap_handler(request, self._no_resources)
@@ -190,17 +190,17 @@ class _IdeDialect:
             log.debug("Parsed message: notification %s from %s", method, self._record.name)
         self._mcp.handle_notification(notification)
         if method in ("notifications/initialized", "initialized"):
-            self._greet(ask=bool(self._ide.others))
+            self._client_ready(ask=bool(self._ide.others))
         elif method == wire.IDE_CONNECTED:
             pid = notification.params.get("pid")
             self._record.pid = pid if isinstance(pid, int) else 0
-            self._greet(ask=True)
+            self._client_ready(ask=True)
 
     def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         verb = {"files/read": "read", "readFile": "read", "writeFile": "write"}.get(call.method)
         if verb is None or not isinstance(error, VaultbridgeError) or isinstance(error, InvalidArgument):
             return self._mcp.render_failure(error, call)
-        # Seed 001 gives a failed file operation this code and this form of words.
+        # Seed 001 prescribes this code and this wording for a failed file operation.
         why = "File not found" if isinstance(error, NoteNotFound) else str(error)
         return ErrorObject(INTERNAL_ERROR, f"failed to {verb} file: {why}", failures.error_data(error))
 
@@ -212,7 +212,7 @@ class _IdeDialect:
         self._mcp.input_ended()
 
     def _close_diffs(self) -> None:
-        """Also those of notes in the other vaults."""
+        """Close this client's diffs, including those of notes in other vaults."""
         for ide in self._ide.all:
             ide.hub.diffs.close_all(self._record.name)
 
@@ -222,27 +222,27 @@ class _IdeDialect:
         self._ide.remove_client(self._record.name)
         await self._mcp.close()
 
-    # what the person did, to the client
+    # notifications
 
-    def _tell(self, told: FeedEvent) -> None:
-        if isinstance(told, Mention):
+    def _notify(self, event: FeedEvent) -> None:
+        if isinstance(event, Mention):
             folder = self._record.folder if self._ide.options.quote_mentions else ""
-            self._send(wire.AT_MENTIONED, wire.at_mentioned(told, self._ide.paths, client_folder=folder))
-            log.info("Sent at-mention to %s: %s", self._record.name, told.path)
+            self._send(wire.AT_MENTIONED, wire.at_mentioned(event, self._ide.paths, client_folder=folder))
+            log.info("Sent at-mention to %s: %s", self._record.name, event.path)
         else:
-            focus = None if isinstance(told, NoFocus) else told
+            focus = None if isinstance(event, NoFocus) else event
             self._send(wire.SELECTION_CHANGED, wire.selection_changed(focus, self._ide.paths))
 
-    def _greet(self, *, ask: bool) -> None:
-        """With one vault at once; with several, when it is known which one is meant."""
+    def _client_ready(self, *, ask: bool) -> None:
+        """Activate the session: at once with one vault, with several once the client's vault is known."""
         if not self._ide.others:
             self._session.activate()
         if ask:
-            self._peer.spawn(self._settle())
+            self._peer.spawn(self._choose_vault())
 
-    async def _settle(self) -> None:
+    async def _choose_vault(self) -> None:
         if self._asking:
-            return  # `initialized` asked already, and will settle it with the answer
+            return  # `initialized` has asked already, and will choose when the answer comes
         if not self._record.folder:
             self._asking = True
             await self._ask_folder()
@@ -255,7 +255,7 @@ class _IdeDialect:
             self._session.leave()
             self._ide = ide
             ide.add_client(self._record)
-            self._session = ide.hub.connect(self._record.name, self._tell)
+            self._session = ide.hub.connect(self._record.name, self._notify)
         self._session.activate()
 
     def _send(self, method: str, params: dict[str, Any]) -> None:
@@ -263,7 +263,7 @@ class _IdeDialect:
         self._peer.notify(method, params)
 
     async def _ask_folder(self) -> None:
-        """Where the client runs: its only root. Needed for quoting mentions, nice to have in `status`."""
+        """Ask where the client runs: its only root. Needed to quote mentions, and useful in `status`."""
         if "roots" not in self._mcp.client.capabilities:
             return
         try:
@@ -285,7 +285,7 @@ class _IdeDialect:
         path = ide.paths.parse_lenient(given)
         content = await ide.view.read_text(path)
         if len(content) > SAFE_CHARS and len(msgspec.json.encode(content)) > ANSWER_BYTES:
-            raise EngineFailure(f"{path} is too large for one message of {ANSWER_BYTES} bytes.")
+            raise EngineFailure(f"{path} does not fit in one message of {ANSWER_BYTES} bytes.")
         return content
 
     async def _write_file(self, call: Call) -> dict[str, Any]:
@@ -319,15 +319,15 @@ class _IdeDialect:
         return wire.workspace_selection(self._ide.hub.state.focus(), self._ide.paths)
 
     async def _initialized(self, call: Call) -> dict[str, Any]:
-        """Seed 000 lists `initialized` among the requests: one that comes with an id is answered."""
+        """Seed 000 lists `initialized` as a request: with an id, it is answered."""
         self._mcp.handle_notification(Notification("initialized", {}))
-        self._greet(ask=bool(self._ide.others))
+        self._client_ready(ask=bool(self._ide.others))
         return {}
 
     async def _no_resources(self, call: Call) -> dict[str, Any]:
         return {"resources": []}
 
-    # MCP, with the IDE's tools among the others
+    # MCP, with the IDE's tools added
 
     async def _list_tools(self, call: Call) -> dict[str, Any]:
         listed: Awaitable[dict[str, Any]] = self._mcp.find_handler(call.request)(call)

@@ -1,8 +1,8 @@
-"""Paths as Claude Code writes them, to and from vault paths.
+"""Converts between Claude Code's paths and vault paths.
 
-Its client sends and wants absolute paths; the seeds' clients send paths relative to the vault, with or
-without a leading slash. Both are understood; `vault.absolute` has the rule. Whether a path in the vault leads
-out of it again is the vault's own question (`locate`).
+The client sends and expects absolute paths; the seeds' clients send paths relative to the vault, with or
+without a leading slash. Both are accepted; `vault.absolute` has the rule. Whether a path in the vault leads
+out of it through a symlink is for the vault to decide (`locate`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class IdePaths:
         self._relative = relative
 
     def for_client(self, path: VaultPath) -> str:
-        """As a client is told: absolute, or the seed's relative form when the person chose that."""
+        """The form sent to clients: absolute, or the seed's relative form when the person has chosen that."""
         return path if self._relative else self.absolute(path)
 
     def absolute(self, path: VaultPath) -> str:
@@ -40,7 +40,7 @@ class IdePaths:
         return FILE_URI + self.absolute(path)
 
     def parse(self, text: str, *, argument: str = "filePath") -> VaultPath:
-        """A path that must be absolute and in the vault, or relative. Raises InvalidPath."""
+        """A path that is relative, or absolute and in the vault. Raises InvalidPath."""
         inner = relative_to_vault(text, self._view.folder)
         if inner is None and is_absolute(text):
             raise InvalidPath(
@@ -56,7 +56,7 @@ class IdePaths:
         return vault_path(text if inner is None else inner)
 
     def parse_for_write(self, text: str) -> VaultPath:
-        """Like `parse_lenient`, for a file that is replaced or made: a new one outside is not made inside."""
+        """Like `parse_lenient`, for a file to write: one outside the vault is not created inside it."""
         return vault_path(self._view.make_vault_relative(text))
 
     def from_uri(self, uri: str, *, argument: str = "filePath") -> VaultPath:
@@ -65,14 +65,14 @@ class IdePaths:
 
 
 def path_from_uri(uri: str) -> str:
-    """The path of a `file://` URI; anything else as it is."""
+    """The path in a `file://` URI; anything else unchanged."""
     if not uri.startswith(FILE_URI):
         return uri
     raw = uri.removeprefix(FILE_URI)
-    # Windows: file:///C:/x. The client writes `file://` before whatever path it has.
+    # Windows: file:///C:/x. The client puts `file://` before any path.
     if os.name == "nt" and raw.startswith("/"):
         raw = raw[1:]
-    # As it is, if there is such a file; a name may hold a percent sign.
+    # Not decoded if such a file exists: a name may contain a percent sign.
     if "%" in raw and "\0" not in raw and not os.path.lexists(raw):
         return unquote(raw)
     return raw

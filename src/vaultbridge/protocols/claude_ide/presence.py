@@ -1,13 +1,13 @@
-"""A bridge's place on this machine: its port, its token, its lock files, from start to end.
+"""How a bridge is found on this machine: its port, its token and its lock files, from start to end.
 
     presence = Presence.claim(cache, [vault], home=Path.home(), environ=os.environ)
     … web.SockSite(runner, presence.socket) …
     presence.add_vault(other_cache, other_vault)
-    presence.announce([vault, other_vault])     # now listening; again whenever the vaults change
+    presence.announce([vault, other_vault])     # once listening; again whenever the vaults change
     presence.withdraw()                         # at a clean end
 
-After `kill -9` nothing needs repair: the next `claim` takes the remembered port and token again, sweeps the
-dead lock and `announce` writes a living one.
+After `kill -9` nothing needs repair: the next `claim` takes the saved port and token again, and `announce`
+sweeps the dead lock and writes a new one.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ DEFAULT_PORT: Final = 3000
 
 
 LOOPBACK_FOR_WILDCARD: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Addresses to listen on that nobody is called by, and what reaches them from this machine."""
+"""The addresses that listen on every interface, and the address that reaches each from this machine."""
 
 
 class Presence:
-    """`certificate` is the fingerprint of the one that is shown, `name` what people call the server."""
+    """`certificate` is the fingerprint of the server's certificate, `name` what people call the server."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class Presence:
 
     @property
     def link(self) -> str:
-        """The address that people are told."""
-        return self._remembered(None).link
+        """The address for people."""
+        return self._endpoint(None).link
 
     @property
     def fits_claude_code(self) -> bool:
@@ -97,9 +97,9 @@ class Presence:
         certificate: str = "",
         name: str = "",
     ) -> Presence:
-        """Open the port and remember it. `cache` is the vault's cache folder. A `port` that was asked for is
-        taken or nothing (0: any free one); else the remembered one, the default, or any free one, in this
-        order. Raises EngineFailure."""
+        """Open the port and save it. `cache` is the vault's cache folder. A requested `port` is taken or the
+        call fails (0: any free one); otherwise the saved one, the default, or any free one, in this order.
+        Raises EngineFailure."""
         known = load_endpoint(cache)
         remembered = [known.port] if known is not None else []
         wanted = [*remembered, DEFAULT_PORT, 0] if port is None else [port]
@@ -109,32 +109,32 @@ class Presence:
         token = known.token if known is not None else new_token()
         locks = LockFiles(lock_folders(environ, home), swept=scanned_folders(environ, home))
         presence = cls(listening, token, cache, locks, ide_name=ide_name, certificate=certificate, name=name)
-        # Another bridge of this vault that still runs keeps its place in memory: its clients come back there.
-        # We are found when it has ended.
+        # Another running bridge of this vault keeps the file: its clients reconnect there. Ours is found once
+        # that one has ended.
         if known is None or known.port == presence.port or not is_process_alive(known.pid):
-            save_endpoint(cache, presence._remembered(folders[0] if folders else None))
+            save_endpoint(cache, presence._endpoint(folders[0] if folders else None))
         elif folders:
             presence.add_vault(cache, folders[0])
         return presence
 
     def announce(self, folders: Sequence[Path]) -> tuple[Path, ...]:
-        """Sweep dead locks and write ours; gives the files written. Call it when the port is served."""
+        """Sweep dead locks and write ours; returns the files written. Call it when the port is served."""
         self._locks.sweep()
         return self._locks.write(make_lock(self.port, self.token, folders, ide_name=self._ide_name))
 
     def add_vault(self, cache: Path, folder: Path) -> None:
-        """This bridge serves another vault too: commands that name it find us. Raises EngineFailure."""
-        save_guest_endpoint(cache, self._remembered(folder))
+        """Serve another vault too, so that commands that name it find this bridge. Raises EngineFailure."""
+        save_guest_endpoint(cache, self._endpoint(folder))
         self._guests.append(cache)
 
     def withdraw(self) -> None:
-        """Remove our locks; port and token stay remembered."""
+        """Remove our locks; port and token stay saved."""
         self._locks.remove()
         for cache in self._guests:
             remove_guest_endpoint(cache, os.getpid())
         mark_stopped(self._cache, os.getpid())
 
-    def _remembered(self, folder: Path | None) -> Endpoint:
+    def _endpoint(self, folder: Path | None) -> Endpoint:
         return Endpoint(
             port=self.port,
             token=self.token,

@@ -1,7 +1,7 @@
 """The two WebSocket routes of a bridge: `/` for Claude Code, `/editor` for people's editors.
 
-Joins endpoints, connections and dialects, and knows the rules that differ between the two. Whoever builds the
-server gives it an aiohttp application; nothing here opens a port, except `open_socket` for the caller.
+Joins endpoints, connections and dialects, and knows the rules in which the two routes differ. The caller
+brings the aiohttp application; nothing here opens a port, except `open_socket` for the caller.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from vaultbridge.protocols.websocket.endpoint import (
 from vaultbridge.protocols.websocket.socket import WebSocket
 
 EDITOR_CONNECTIONS: Final = 32
-"""Editors at once: each open page is one, and a command line call is one for a moment."""
+"""The most editors at once: each open page is one, and a command is one for a moment."""
 
 BAD_MESSAGES: Final = 64
-"""Messages in a row that cannot be read before a connection is closed. Each of them was answered with what is
-wrong; a program that sends so many does not read the answers."""
+"""How many unreadable messages in a row close a connection. Each is answered with what is wrong; a program
+that sends so many does not read the answers."""
 
 EDITOR_PROTOCOL: Final = "vaultbridge.editor.v1"
 
 MakeDialect = Callable[[str], Callable[[Peer], Dialect]]
-"""A connection's name to its dialect's factory."""
+"""Turns a connection's name into the factory of its dialect."""
 
 
 class MakeEditorDialect(Protocol):
@@ -56,8 +56,8 @@ Page = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class IdeServer:
-    """`start` the health checks when the application runs, and `stop` before it ends. `guard` judges the Host
-    of both sockets and the Origin of editors; Claude Code's socket refuses every Origin."""
+    """Call `start` when the application runs, and `stop` before it ends. `guard` checks the Host of both
+    sockets and the Origin of editors; Claude Code's socket refuses every Origin."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class IdeServer:
         self._health: list[asyncio.Task[None]] = []
 
     def add_routes(self, app: web.Application, *, page: Page | None = None) -> None:
-        """`/` upgrades to the IDE socket; any other GET of it is the page's, when there is one."""
+        """`/` upgrades to the IDE socket; `page`, if there is one, answers any other GET of it."""
 
         async def front(request: web.Request) -> web.StreamResponse:
             if page is not None and not is_upgrade(request):
@@ -112,10 +112,12 @@ class IdeServer:
         app.router.add_get("/editor", self.editor.request_handler)
 
     def start(self) -> None:
-        self._health = [asyncio.create_task(door.run_health_checks()) for door in (self.ide, self.editor)]
+        self._health = [
+            asyncio.create_task(endpoint.run_health_checks()) for endpoint in (self.ide, self.editor)
+        ]
 
     async def stop(self) -> None:
-        """Say goodbye to everybody (1001) and stop the health checks."""
+        """Close every connection (1001) and stop the health checks."""
         for task in self._health:
             await cancel_and_wait(task)
         self._health = []
@@ -131,7 +133,7 @@ class IdeServer:
         await self._converse(socket, dialect, "editor")
 
     async def _converse(self, socket: WebSocket, dialect: Callable[[Peer], Dialect], principal: str) -> None:
-        """Run one connection until the peer goes or the dialect ends it."""
+        """Run one connection until the peer leaves or the dialect ends it."""
         connection = Connection(dialect, socket, principal=principal, call_seconds=self._call_seconds)
         cancel_and_wait = asyncio.ensure_future(_close_when_ended(connection, socket))
         try:
@@ -154,10 +156,10 @@ async def _close_when_ended(connection: Connection, socket: WebSocket) -> None:
 
 
 def open_socket(host: str, ports: Sequence[int]) -> socket.socket:
-    """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is.
+    """A socket that listens on the first free one of `ports` (0: any). Raises EngineFailure when none is
+    free.
 
-    The remembered port comes first, then the default, then 0. An address still in TIME_WAIT after a crash
-    may be taken again; one that somebody listens on may not.
+    An address still in TIME_WAIT after a crash may be taken again; one that somebody listens on may not.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     problem: OSError | None = None
@@ -179,5 +181,5 @@ def open_socket(host: str, ports: Sequence[int]) -> socket.socket:
     tried = ", ".join(str(port) for port in ports)
     why = problem.strerror if problem is not None else "none was given"
     raise EngineFailure(
-        f"No port could be opened (tried {tried}): {why}.", hint="Give another one with --port."
+        f"No port could be opened (tried {tried}): {why}.", hint="Choose another one with --port."
     )

@@ -1,7 +1,7 @@
-"""The tools an IDE offers to Claude Code's client. Their names, inputs and answers are the client's.
+"""The tools that an IDE offers to Claude Code's client, with the names, arguments and answers it expects.
 
-Answers are text content; objects travel as JSON text. The client calls these itself, also when they were
-not listed; the model sees hardly any of them. What a tool needs of its connection is in `ToolCall`.
+Answers are text content; objects travel as JSON text. The client calls these tools itself, even when they
+were not listed; the model sees hardly any of them. `ToolCall` has what a tool needs of its connection.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from vaultbridge.vault.paths import VaultPath
 log = logging.getLogger("vaultbridge.ide")
 
 TABS_WITH_LINE_COUNTS: Final = 50
-"""Open notes whose lines are counted for `getOpenEditors`; each costs a read."""
+"""The most open notes whose lines `getOpenEditors` counts; each costs a read."""
 
 
 FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
@@ -34,8 +34,8 @@ FILE_ARGUMENTS: Final = ("filePath", "old_file_path", "uri")
 
 
 class ToolCall(msgspec.Struct):
-    """One call: who asks, what for, and what there is to answer with. `hub`, `view` and `paths` are those of
-    the vault that holds the named file; `hubs` are those of all."""
+    """One call and what is needed to answer it. `hub`, `view` and `paths` are those of the vault that
+    contains the named file; `hubs` are those of all vaults."""
 
     arguments: dict[str, Any]
     call: Call
@@ -63,7 +63,7 @@ class ToolCall(msgspec.Struct):
         return value
 
     def file(self) -> VaultPath:
-        """`filePath`, of a note that assistants may see. Raises as for a missing one otherwise."""
+        """`filePath`. A note that assistants may not see raises like a missing one."""
         path = self.paths.from_uri(self.text("filePath"))
         if not self.view.visible(path):
             raise NoteNotFound(path)
@@ -114,7 +114,7 @@ async def open_file(asked: ToolCall) -> Blocks:
 
 
 async def open_diff(asked: ToolCall) -> Blocks:
-    """Waits for a person. The client writes the file itself after an acceptance."""
+    """Wait for a person's decision. The client writes the file itself after an acceptance."""
     tab_name = asked.text("tab_name")
     new_text = asked.text("new_file_contents")
     asked.text("new_file_path")
@@ -131,17 +131,17 @@ async def open_diff(asked: ToolCall) -> Blocks:
         except NoteNotFound:
             text = ""
         if limited:
-            # From here on a person is waited for. Later the call may be over.
+            # From here on we wait for a person. Only the first read: by the next, the call may be over.
             limited = False
             asked.call.lift_time_limit()
-        # The client always sends LF and restores the file's line ends itself: a CRLF note must not look all
-        # new.
+        # The client always sends LF and restores the file's line ends itself: without this, every line of a
+        # CRLF note would look changed.
         return text.replace("\r\n", "\n")
 
     try:
         decision = await asked.hub.diffs.ask(asked.session.name, tab_name, path, read, new_text)
     except ObsidianNotRunning:
-        log.info("A diff of %s is left to the terminal of %s: nobody can show it", path, asked.session.name)
+        log.info("No editor can show the diff of %s: left to the terminal of %s", path, asked.session.name)
         raise
     if isinstance(decision, Accepted):
         return (wire.FILE_SAVED, decision.text)
@@ -156,19 +156,19 @@ async def close_tab(asked: ToolCall) -> Blocks:
 
 
 async def close_all_diff_tabs(asked: ToolCall) -> Blocks:
-    """The client calls this with every submitted prompt, and has forgotten the selection then."""
+    """The client calls this with every submitted prompt, and forgets the selection then."""
     count = sum(hub.diffs.close_all(asked.session.name) for hub in asked.hubs)
     asked.session.prompt_submitted()
     return (f"CLOSED_{count}_DIFF_TABS",)
 
 
 async def get_diagnostics(asked: ToolCall) -> Blocks:
-    """Always answers: a file outside the vault, or one that cannot be read, has nothing to report."""
+    """Never fails: a file outside the vault, or one that cannot be read, has no diagnostics."""
     uri = asked.optional_text("uri")
     try:
         path = asked.paths.from_uri(uri, argument="uri") if uri else None
         hidden = path is not None and not asked.view.visible(path)
-        # Answered as a missing file is: it has nothing to report.
+        # A hidden file is answered like a missing one: with no diagnostics.
         found = [] if hidden else await asked.view.findings(path)
     except VaultbridgeError:
         return _json([])
@@ -235,11 +235,11 @@ async def _line_count(view: VaultView, path: VaultPath) -> int:
 
 
 def _find_selection(text: str, start_text: str, end_text: str, *, to_line_end: bool) -> Selection | None:
-    """The range from `start_text` to the end of the next `end_text`; None when nothing is to be selected."""
+    """The range from `start_text` to the end of the next `end_text`; None when there is nothing to select."""
     if not start_text:
         return None
     if "\r\n" in text:
-        # The client knows every file with LF.
+        # The client sees every file with LF.
         start_text, end_text = (
             wanted.replace("\r\n", "\n").replace("\n", "\r\n") for wanted in (start_text, end_text)
         )
@@ -274,7 +274,7 @@ _ARGUMENT_DESCRIPTIONS: Final = {
     "tab_name": "Name of the comparison's tab",
     "uri": "file: address; default: all files",
 }
-"""What each argument of these tools means."""
+"""The description of each argument in the schemas."""
 
 
 def _schema(required: tuple[str, ...] = (), **properties: str) -> dict[str, Any]:

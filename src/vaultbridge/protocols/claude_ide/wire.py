@@ -1,8 +1,8 @@
-"""The facts of Claude Code's undocumented IDE protocol: names and shapes, each written once.
+"""The names and shapes of Claude Code's undocumented IDE protocol, each written once.
 
-Values in, JSON values out; of the disk only the links on the way to a folder are looked at. Lines leave here
-0-based, as this protocol counts them; columns are UTF-16 units on both sides. Whoever finds that a release
-behaves otherwise changes this module.
+Takes values and returns JSON values; the only disk access resolves a folder's symlinks. Lines on the wire
+count from 0; columns are UTF-16 units on both sides. If a release turns out to behave differently, this is
+the module to change.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _LANGUAGES: Final = {"md": "markdown", "canvas": "json", "base": "yaml", "json":
 
 
 def selection_changed(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
-    """Seed 000's shape. Without a focus the same shape with nothing in it, which clears the client's display;
-    a null anywhere would make the client drop the whole message."""
+    """Seed 000's shape. Without a focus, the same shape with empty values clears the client's display; a null
+    anywhere would make the client drop the whole message."""
     if focus is None:
         return {"text": "", "filePath": "", "fileUrl": "", "selection": _range(Selection())}
     return {
@@ -49,9 +49,9 @@ def selection_changed(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
 
 
 def at_mentioned(mention: Mention, paths: IdePaths, *, client_folder: str = "") -> dict[str, Any]:
-    """Seed 000's shape: lines 0-based and inclusive, left out for a whole note.
+    """Seed 000's shape: lines from 0 and inclusive, left out for a whole note.
 
-    With the client's working folder known, a path that the client would insert unquoted and then fail to
+    When the client's working folder is known, a path that the client would insert unquoted and then fail to
     attach is quoted for it (`quote_path`).
     """
     first, last = mention.first_line, mention.last_line
@@ -70,15 +70,15 @@ def quote_path(absolute: str, client_folder: str, first: int | None, last: int |
     """The trick that makes Claude Code attach a note whose path holds a space.
 
     The client inserts `@` and the path relative to its folder, without quotes, and later reads the mention
-    only up to the first space. It takes a quoted mention whole; so the quotes are put into the path, after
-    the client's folder, with the lines inside them. A note that is not below that folder is named by its
-    whole path, because the client would take a second `..` for the way back out of the quotes. This leans on
-    the client's internals: it is here and behind a switch. None when the path needs no help or no quotes can
-    hold it.
+    only up to the first space. It reads a quoted mention whole, so we put quotes into the path, after the
+    client's folder, with the lines inside them. A note outside that folder is named by its whole path,
+    because the client would take a second `..` for the way back out of the quotes. This depends on the
+    client's internals, so it is kept here and behind a switch. None when the path needs no quotes or contains
+    one.
     """
     below = absolute.removeprefix(client_folder.rstrip("/") + "/")
     if below == absolute:
-        # The client may have said a folder's name by which a symlink leads there.
+        # The client may have given its folder through a symlink.
         below = absolute.removeprefix(os.path.realpath(client_folder) + "/")
     if not any(character.isspace() for character in below) or '"' in below:
         return None
@@ -89,7 +89,7 @@ def quote_path(absolute: str, client_folder: str, first: int | None, last: int |
 
 
 def workspace_selection(focus: Focus | None, paths: IdePaths) -> dict[str, Any]:
-    """Seed 000's `workspace/selection`: the selection and the cursor, which stands at its end."""
+    """Seed 000's `workspace/selection`: the selection and the cursor, which is at its end."""
     shape = selection_changed(focus, paths)
     return {**shape, "cursor": shape["selection"]["end"]}
 

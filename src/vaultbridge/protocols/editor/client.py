@@ -1,7 +1,7 @@
-"""How the command line talks to a running bridge: a short visit to `/editor`.
+"""How the command line talks to a running bridge: a short connection to `/editor`.
 
-Finds the bridge by what its vault's cache folder remembers, says hello with the token, asks, and leaves.
-Also reads what a person types: `NOTE:3:5-4:2` and `NOTE#L3-L4`.
+Finds the bridge by the endpoint file in the vault's cache folder, says hello with the token, asks, and
+disconnects. Also parses the places that a person types: `NOTE:3:5-4:2` and `NOTE#L3-L4`.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     import aiohttp
 
 ANSWER_SECONDS: Final = CALL_SECONDS
-"""How long a running bridge on this machine may take to answer: a name that only a whole index can tell waits
-for a first build, and on a busy machine everything waits."""
+"""How long a running bridge on this machine may take to answer: a name that only a complete index can resolve
+waits for the first build, and on a busy machine everything waits."""
 
 MESSAGE_BYTES: Final = 11 * 2**20
-"""The longest answer taken: a little more than a bridge sends."""
+"""The longest answer accepted: a little more than a bridge sends."""
 
 _PLACE: Final = re.compile(
     r"(?P<note>.+?)(?::(?P<l1>\d+)(?::(?P<c1>\d+))?(?:-(?P<l2>\d+)(?::(?P<c2>\d+))?)?)?"
@@ -45,12 +45,13 @@ class BridgeNotRunning(EngineFailure):
 
 
 class EditorClient:
-    """One open connection. `ask` and wait; `next_notification` gives what the bridge says on its own."""
+    """One open connection. `ask` waits for an answer; `next_notification` for what the bridge sends
+    unasked."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket
         self._ids = itertools.count(1)
-        self._news: list[dict[str, Any]] = []
+        self._notifications: list[dict[str, Any]] = []
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """Raises InvalidArgument or EngineFailure with the bridge's own words, TimedOut, NotRunning."""
@@ -61,12 +62,12 @@ class EditorClient:
             answer = await self._receive(ANSWER_SECONDS)
             if answer.get("id") == id_ and "method" not in answer:
                 return _result(answer)
-            self._news.append(answer)
+            self._notifications.append(answer)
 
     async def next_notification(self) -> dict[str, Any]:
         """The next notification, however long it takes. Raises NotRunning when the bridge ends."""
         while True:
-            message = self._news.pop(0) if self._news else await self._receive(None)
+            message = self._notifications.pop(0) if self._notifications else await self._receive(None)
             if "method" in message and "id" not in message:
                 return message
 
@@ -82,16 +83,16 @@ class EditorClient:
         try:
             return msgspec.json.decode(message.data, type=dict[str, Any])
         except JSON_ERRORS:
-            raise BridgeNotRunning from None  # whatever listens there, it is no bridge of ours
+            raise BridgeNotRunning from None  # whatever listens there, it is not one of our bridges
 
 
 @asynccontextmanager
 async def connect(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> AsyncIterator[EditorClient]:
-    """A greeted connection to the bridge at `where`. With `diffs` we are somebody who can show them."""
+    """A connection to the bridge at `where`, after `hello`. With `diffs` we can show diffs."""
     import aiohttp
 
-    # The very certificate that the bridge remembered of itself, in a file that only its owner can write: who
-    # signed it, and for which name, then does not matter.
+    # The bridge has saved its own certificate in a file that only its owner can write. If this is that very
+    # certificate, it does not matter who signed it and for which name.
     trust = aiohttp.Fingerprint(bytes.fromhex(where.certificate)) if where.certificate else True
     try:
         async with (
@@ -100,11 +101,11 @@ async def connect(where: Endpoint, *, app: str = "cli", diffs: bool = False) -> 
                 f"{where.url}/editor", max_msg_size=MESSAGE_BYTES, heartbeat=None, ssl=trust
             ) as socket,
         ):
-            visitor = EditorClient(socket)
-            await visitor.ask(
+            client = EditorClient(socket)
+            await client.ask(
                 "hello", app=app, token=where.token, vault=where.vault, abilities={"diffs": diffs}
             )
-            yield visitor
+            yield client
     except (aiohttp.ClientError, ConnectionError):
         raise BridgeNotRunning from None
 
@@ -118,10 +119,10 @@ def find_bridge(cache: Path) -> Endpoint:
 
 
 async def call(cache: Path, method: str, **params: Any) -> dict[str, Any]:
-    """One question to a vault's bridge: `select`, `mention`, `diffs`, `acceptDiff`, `rejectDiff`, `status`,
-    `shareSelection`."""
-    async with connect(find_bridge(cache)) as visitor:
-        return await visitor.ask(method, **params)
+    """Send one request to a vault's bridge: `select`, `mention`, `diffs`, `acceptDiff`, `rejectDiff`,
+    `status`, `shareSelection`."""
+    async with connect(find_bridge(cache)) as client:
+        return await client.ask(method, **params)
 
 
 async def list_statuses(base: Path) -> list[dict[str, Any]]:
@@ -129,8 +130,8 @@ async def list_statuses(base: Path) -> list[dict[str, Any]]:
     found = []
     for known in list_running(base):
         try:
-            async with connect(known) as visitor:
-                found.append({"port": known.port, **await visitor.ask("status")})
+            async with connect(known) as client:
+                found.append({"port": known.port, **await client.ask("status")})
         except (BridgeNotRunning, TimedOut, EngineFailure):
             continue
     return found
@@ -140,14 +141,14 @@ def parse_place(text: str) -> dict[str, Any]:
     """`NOTE[:L1[:C1][-L2[:C2]]]` as the parameters of `select`. Raises InvalidArgument."""
     match = _PLACE.fullmatch(text)
     if match is None:
-        raise InvalidArgument("Which note? Write NOTE, NOTE:3 or NOTE:3:1-5:10.", argument="place")
+        raise InvalidArgument("Name a note: NOTE, NOTE:3 or NOTE:3:1-5:10.", argument="place")
     params: dict[str, Any] = {"note": match["note"]}
     start = [int(match[name]) for name in ("l1", "c1") if match[name]]
     end = [int(match[name]) for name in ("l2", "c2") if match[name]]
     if 0 in start or 0 in end:
-        raise InvalidArgument("Lines and columns are counted from 1.", argument="place")
+        raise InvalidArgument("Lines and columns count from 1.", argument="place")
     if end and end < start[: len(end)]:
-        raise InvalidArgument("The end stands before the start.", argument="place")
+        raise InvalidArgument("The end comes before the start.", argument="place")
     if start:
         params["start"] = start
     if end:
@@ -159,15 +160,15 @@ def parse_mention(text: str) -> dict[str, Any]:
     """`NOTE[#L1[-L2]]` as the parameters of `mention`. Raises InvalidArgument."""
     match = _MENTION.fullmatch(text)
     if match is None:
-        raise InvalidArgument("Which note? Write NOTE or NOTE#L3-L5.", argument="note")
+        raise InvalidArgument("Name a note: NOTE or NOTE#L3-L5.", argument="note")
     params: dict[str, Any] = {"note": match["note"]}
     if match["first"]:
         first, last = int(match["first"]), int(match["last"] or match["first"])
         if first < 1 or last < 1:
-            raise InvalidArgument("Lines are counted from 1.", argument="note")
+            raise InvalidArgument("Lines count from 1.", argument="note")
         if last < first:
             raise InvalidArgument(
-                f"Line {last} stands before line {first}: write #L{last}-L{first}.", argument="note"
+                f"Line {last} comes before line {first}: write #L{last}-L{first}.", argument="note"
             )
         params["lineStart"], params["lineEnd"] = first - 1, last - 1
     return params

@@ -1,12 +1,11 @@
-"""The port and token of a vault's bridge, kept across restarts and `kill -9`.
+"""The file with the port and token of a vault's bridge, which outlives restarts and `kill -9`.
 
-Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a
-restarted bridge must come back on the same ones. The file lies in the vault's cache folder, readable by
-its owner alone. It also tells the command line where the running bridge listens; whether it really runs
-is known only by connecting.
+Claude Code reconnects with the first URL and token it saw and never reads a lock file again, so a restarted
+bridge must use the same ones. The file is in the vault's cache folder, readable by its owner alone. It also
+tells the command line where the bridge listens; only connecting shows whether it really runs.
 
-A vault that is served beside another one has no port of its own then: a second file says whose guest it is,
-so that its own port and token stay what they were.
+A vault that another vault's bridge serves too is its guest. A second file then names that bridge, so that the
+vault's own port and token stay unchanged.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ GUEST_FILE_NAME: Final = "guest.json"
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     """`pid` is the process that listens or listened last, 0 after a clean end. `vault` is the folder's real
-    path, for status pages on this machine only. `host` is where this machine reaches it. `certificate` is
-    the SHA-256 of the one it shows, in hexadecimal, and empty when it speaks without TLS. `name` is what
+    path, for status pages on this machine only. `host` is the address for programs of this machine.
+    `certificate` is the SHA-256 of the server's certificate in hexadecimal, empty without TLS. `name` is what
     people call the server, where that is not the address."""
 
     port: int
@@ -63,27 +62,28 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def new_token() -> str:
-    """A UUID of version 4: 122 bits from the system's secure source."""
+    """A version 4 UUID: 122 bits from the system's secure source."""
     return str(uuid.uuid4())
 
 
 def load_endpoint(folder: Path) -> Endpoint | None:
-    """What is remembered in this cache folder; None when there is nothing, or nothing readable."""
+    """The endpoint saved in this cache folder; None when there is none, or none that can be read."""
     return _read(folder / FILE_NAME)
 
 
-def save_endpoint(folder: Path, what: Endpoint) -> None:
+def save_endpoint(folder: Path, endpoint: Endpoint) -> None:
     """Raises EngineFailure when it cannot be written."""
-    _write(folder / FILE_NAME, what)
+    _write(folder / FILE_NAME, endpoint)
 
 
-def save_guest_endpoint(folder: Path, of: Endpoint) -> None:
-    """Another vault's bridge serves this one too. Raises EngineFailure when it cannot be written."""
-    _write(folder / GUEST_FILE_NAME, of)
+def save_guest_endpoint(folder: Path, endpoint: Endpoint) -> None:
+    """Save that another vault's bridge serves this vault too. Raises EngineFailure when it cannot be
+    written."""
+    _write(folder / GUEST_FILE_NAME, endpoint)
 
 
 def remove_guest_endpoint(folder: Path, pid: int) -> None:
-    """The bridge of process `pid` has ended."""
+    """The bridge of process `pid` has ended, and serves this vault no more."""
     known = _read(folder / GUEST_FILE_NAME)
     if known is not None and known.pid == pid:
         with contextlib.suppress(OSError):
@@ -91,20 +91,21 @@ def remove_guest_endpoint(folder: Path, pid: int) -> None:
 
 
 def find_running(folder: Path) -> Endpoint | None:
-    """The bridge that serves this vault now: its own, or another one's. None when no such process lives."""
+    """The bridge that serves this vault now: its own or another vault's. None when neither process is
+    alive."""
     both = (load_endpoint(folder), _read(folder / GUEST_FILE_NAME))
     return next((known for known in both if known is not None and is_process_alive(known.pid)), None)
 
 
 def mark_stopped(folder: Path, pid: int) -> None:
-    """The bridge of process `pid` ended: port and token stay for the next one."""
+    """The bridge of process `pid` has ended: port and token stay for the next one."""
     known = load_endpoint(folder)
     if known is not None and known.pid == pid:
         save_endpoint(folder, msgspec.structs.replace(known, pid=0))
 
 
 def list_running(base: Path) -> Iterator[Endpoint]:
-    """The bridge of every vault that has one now, by the folder of all caches."""
+    """The bridge of every vault that has one now. `base` is the folder of all caches."""
     if not base.is_dir():
         return
     for folder in sorted(base.iterdir()):
@@ -123,9 +124,9 @@ def _read(file: Path) -> Endpoint | None:
         return None
 
 
-def _write(file: Path, what: Endpoint) -> None:
+def _write(file: Path, endpoint: Endpoint) -> None:
     try:
         make_private_folder(file.parent)
-        write_private(file, msgspec.json.format(msgspec.json.encode(what)) + b"\n")
+        write_private(file, msgspec.json.format(msgspec.json.encode(endpoint)) + b"\n")
     except OSError as error:
-        raise EngineFailure(f"The port and token cannot be remembered: {error.strerror}.") from error
+        raise EngineFailure(f"The port and token cannot be saved: {error.strerror}.") from error

@@ -1,8 +1,8 @@
-"""The `/editor` protocol: how the companion, the page, the command line and other editors join.
+"""The `/editor` protocol: how the companion, the page, the command line and other editors connect.
 
-JSON-RPC 2.0 on a WebSocket. The first message is `hello`, with the token unless it came with the upgrade;
-before it nothing else is answered, and without it the connection is closed. docs/editor-protocol.md is the
-reference. This dialect turns messages into calls of the hub and back; it keeps no state of its own.
+JSON-RPC 2.0 on a WebSocket. The first message is `hello`, with the token unless the upgrade request carried
+it; nothing else is answered before it, and a connection without it is closed. docs/editor-protocol.md is the
+reference. This dialect turns messages into calls of the hub and back, and has no state of its own.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from vaultbridge.vault.paths import VaultPath, vault_path
 PROTOCOL: Final = 1
 
 HELLO_SECONDS: Final = 5.0
-"""How long a connection may stay without saying who it is."""
+"""How long a connection may stay open without `hello`."""
 
 ASK_SECONDS: Final = 10.0
 """How long an editor may take to open or save a file."""
 
 COMMAND_LINE: Final = "cli"
-"""The source of `select`: it stays after the command has ended, until something newer is reported."""
+"""The source of `select`: its report stays after the command has ended, until there is a newer one."""
 
 
 class EditorServer:
-    """What all editor connections share."""
+    """What all editor connections of a vault share."""
 
     def __init__(
         self,
@@ -61,28 +61,31 @@ class EditorServer:
         self.token = token
         self.hello_seconds = hello_seconds
         self.others: tuple[EditorServer, ...] = ()
-        """The other vaults of the same bridge: an editor says with `hello` which one it is for."""
+        """The servers of the bridge's other vaults: an editor names its vault in `hello`."""
 
     def serving(self, vault: str) -> EditorServer:
-        """The server of the vault with this name or folder; this one for no name. Raises InvalidArgument."""
+        """The server of the vault with this name or folder; this one for an empty name. Raises
+        InvalidArgument."""
         if not vault:
             return self
         for server in (self, *self.others):
             if vault in (server.view.name, str(server.view.folder)):
                 return server
         known = ", ".join(server.view.name for server in (self, *self.others))
-        raise InvalidArgument("No such vault is served here.", argument="vault", hint=f"There are: {known}.")
+        raise InvalidArgument(
+            "This bridge serves no such vault.", argument="vault", hint=f"It serves: {known}."
+        )
 
     def dialect(
         self, name: str, *, authenticated: bool, on_authenticated: Callable[[], None] = lambda: None
     ) -> Callable[[Peer], Dialect]:
-        """`on_authenticated` is called when the token came with `hello`."""
+        """`on_authenticated` is called when `hello` has brought the token."""
         return lambda peer: _EditorDialect(
             self, peer, name, authenticated=authenticated, on_authenticated=on_authenticated
         )
 
     def status(self) -> dict[str, Any]:
-        """What the command line and the page show of this bridge."""
+        """What the command line and the page show about this bridge."""
         state = self.hub.state
         focus = state.focus()
         return {
@@ -125,7 +128,7 @@ class _EditorDialect(MethodTable):
         authenticated: bool,
         on_authenticated: Callable[[], None],
     ) -> None:
-        told: dict[str, Callable[[Params], None]] = {"focus": self._focus, "openFiles": self._open_files}
+        reports: dict[str, Callable[[Params], None]] = {"focus": self._focus, "openFiles": self._open_files}
         super().__init__(
             {
                 "hello": self._hello,
@@ -140,7 +143,7 @@ class _EditorDialect(MethodTable):
                 "status": self._status,
                 "ping": _empty_result,
             },
-            {method: self._once_greeted(act) for method, act in told.items()},
+            {method: self._after_hello(act) for method, act in reports.items()},
         )
         self._server = server
         self._hub = server.hub
@@ -148,22 +151,22 @@ class _EditorDialect(MethodTable):
         self._name = name
         self._token_came = authenticated
         self._on_authenticated = on_authenticated
-        self._greeted = asyncio.Event()
-        self._unfollow: Callable[[], None] = lambda: None
-        peer.spawn(self._turn_away_the_silent())
+        self._hello_received = asyncio.Event()
+        self._unsubscribe: Callable[[], None] = lambda: None
+        peer.spawn(self._close_without_hello())
 
     def find_handler(self, request: Request) -> Handler:
-        if request.method != "hello" and not self._greeted.is_set():
-            raise RpcError(INVALID_REQUEST, "Invalid Request: say hello first")
+        if request.method != "hello" and not self._hello_received.is_set():
+            raise RpcError(INVALID_REQUEST, "Invalid Request: send hello first")
         return super().find_handler(request)
 
     async def close(self) -> None:
         self._hub.state.leave(self._name)
         self._hub.diffs.leave(self._name)
         self._hub.editors.pop(self._name, None)
-        self._unfollow()
+        self._unsubscribe()
 
-    # entering
+    # hello
 
     async def _hello(self, call: Call) -> dict[str, Any]:
         hello = wire.parse_params(call.params, wire.Hello)
@@ -174,12 +177,12 @@ class _EditorDialect(MethodTable):
             raise PermissionDenied("The token is missing or wrong.")
         if hello.protocol != PROTOCOL:
             raise InvalidArgument(f"This bridge speaks protocol {PROTOCOL}.", argument="protocol")
-        again = self._greeted.is_set()
+        again = self._hello_received.is_set()
         if not again:
             self._server = self._server.serving(hello.vault)
             self._hub = self._server.hub
             self._join(hello)
-        self._greeted.set()
+        self._hello_received.set()
         self._on_authenticated()
         return {
             "protocol": PROTOCOL,
@@ -199,41 +202,41 @@ class _EditorDialect(MethodTable):
         if hello.abilities.diffs:
             self._hub.diffs.join(self._name, FrontEnd(self._diff_opened, self._diff_closed))
         if hello.abilities.assistants:
-            self._unfollow = self._hub.follow_assistants(self._assistants_changed)
+            self._unsubscribe = self._hub.follow_assistants(self._assistants_changed)
 
-    async def _turn_away_the_silent(self) -> None:
+    async def _close_without_hello(self) -> None:
         try:
             async with asyncio.timeout(self._server.hello_seconds):
-                await self._greeted.wait()
+                await self._hello_received.wait()
         except TimeoutError:
             self._peer.end()
 
-    def _once_greeted(self, act: Callable[[Params], None]) -> Callable[[Params], None]:
-        """A report sent as a notification: before `hello` it counts for nothing."""
+    def _after_hello(self, act: Callable[[Params], None]) -> Callable[[Params], None]:
+        """A report sent as a notification: ignored before `hello`."""
 
         def take(params: Params) -> None:
-            if self._greeted.is_set():
+            if self._hello_received.is_set():
                 act(params)
 
         return take
 
-    # what the editor says
+    # reports of the editor
 
     def _focus(self, params: Params) -> None:
-        said = wire.parse_params(params, wire.FocusOn)
-        self._speak()
-        if said.path is None:
+        report = wire.parse_params(params, wire.FocusOn)
+        self._ensure_joined()
+        if report.path is None:
             self._hub.state.focus_on(self._name, None)
             return
-        selection = TOP_OF_NOTE if said.selection is None else said.selection.selection()
-        self._hub.state.focus_on(self._name, vault_path(said.path), selection)
+        selection = TOP_OF_NOTE if report.selection is None else report.selection.selection()
+        self._hub.state.focus_on(self._name, vault_path(report.path), selection)
 
     def _open_files(self, params: Params) -> None:
-        said = wire.parse_params(params, wire.OpenFiles)
-        self._speak()
-        self._hub.state.files_open(self._name, [file.file() for file in said.files])
+        report = wire.parse_params(params, wire.OpenFiles)
+        self._ensure_joined()
+        self._hub.state.files_open(self._name, [file.file() for file in report.files])
 
-    def _speak(self) -> None:
+    def _ensure_joined(self) -> None:
         if all(name != self._name for name, _ in self._hub.state.sources()):
             self._hub.state.join(self._name, COMMAND_LINE)
 
@@ -241,14 +244,14 @@ class _EditorDialect(MethodTable):
         self._hub.state.share_selection(share=wire.parse_params(params, wire.Share).share)
 
     async def _mention(self, call: Call) -> dict[str, Any]:
-        said = wire.parse_params(call.params, wire.MentionOf)
-        mention = said.mention(await self._server.view.find(said.note))
+        report = wire.parse_params(call.params, wire.MentionOf)
+        mention = report.mention(await self._server.view.find(report.note))
         return {"path": mention.path, "assistants": self._hub.mention(mention)}
 
     async def _select(self, call: Call) -> dict[str, Any]:
-        said = wire.parse_params(call.params, wire.Select)
-        path = await self._server.view.find(said.note)
-        selection = said.selection(await self._server.view.read_text(path))
+        report = wire.parse_params(call.params, wire.Select)
+        path = await self._server.view.find(report.note)
+        selection = report.selection(await self._server.view.read_text(path))
         state = self._hub.state
         if all(name != COMMAND_LINE for name, _ in state.sources()):
             state.join(COMMAND_LINE, COMMAND_LINE)
@@ -265,11 +268,11 @@ class _EditorDialect(MethodTable):
         return {"diffs": [wire.encode_diff(diff) for diff in self._hub.diffs.waiting()]}
 
     async def _accept(self, call: Call) -> dict[str, Any]:
-        said = wire.parse_params(call.params, wire.Decide)
-        final = said.text
+        report = wire.parse_params(call.params, wire.Decide)
+        final = report.text
         if final is None:
-            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == said.id), "")
-        return {"outcome": await self._hub.diffs.decide(said.id, Accepted(final))}
+            final = next((d.new_text for d in self._hub.diffs.waiting() if d.id == report.id), "")
+        return {"outcome": await self._hub.diffs.decide(report.id, Accepted(final))}
 
     async def _reject(self, call: Call) -> dict[str, Any]:
         return {
@@ -292,7 +295,7 @@ class _EditorDialect(MethodTable):
 
 
 class _RemoteEditor:
-    """`hub.ConnectedEditor` over the wire. An editor that fails or does not answer did not do it."""
+    """`hub.ConnectedEditor` over the wire. An editor that fails or does not answer has not done it."""
 
     def __init__(self, peer: Peer, abilities: wire.Abilities) -> None:
         self._peer = peer
@@ -320,7 +323,7 @@ class _RemoteEditor:
 
 
 def _as_request(act: Callable[[Params], None]) -> Callable[[Call], Awaitable[dict[str, Any]]]:
-    """A report sent as a request: the editor learns whether it was taken."""
+    """A report sent as a request: the editor learns whether it was accepted."""
 
     async def answer(call: Call) -> dict[str, Any]:
         act(call.params)

@@ -1,8 +1,8 @@
-"""The messages of the `/editor` protocol as values: read strictly, written once.
+"""The messages of the `/editor` protocol as values: parsed strictly, encoded in one place.
 
-Lines and columns on this wire are those of browser editors: lines from 0, columns in UTF-16 units. Only
-`select` speaks as a person does (both from 1, columns in characters), because a person types it.
-docs/editor-protocol.md is the reference; this module is its shape.
+Lines and columns on the wire count as in browser editors: lines from 0, columns in UTF-16 units. Only
+`select` counts as people do (both from 1, columns in characters), because a person types it.
+docs/editor-protocol.md is the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vaultbridge.vault.paths import VaultPath, vault_path
 
 
 class _Params(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=False):
-    """Unknown members are let through, so that a newer editor may say more than we know."""
+    """Unknown members are ignored, so that a newer editor may send more than we know."""
 
 
 class Abilities(_Params, frozen=True):
@@ -30,7 +30,7 @@ class Abilities(_Params, frozen=True):
 
 
 class Hello(_Params, frozen=True):
-    """`vault` is the name or the folder of one of the bridge's vaults; left out, the first one is meant."""
+    """`vault` is the name or the folder of one of the bridge's vaults; by default the first one."""
 
     app: str
     protocol: int = 1
@@ -53,7 +53,7 @@ class WireSelection(_Params, frozen=True):
     text: str = ""
 
     def selection(self) -> Selection:
-        """Ends given in the wrong order (a selection dragged upwards) are put right."""
+        """Ends in the wrong order (a selection dragged upwards) are swapped."""
         start, end = sorted((self.start.point(), self.end.point()))
         return Selection(start, end, "" if start == end else self.text)
 
@@ -91,20 +91,20 @@ class MentionOf(_Params, frozen=True):
         last = self.line_start if self.line_end is None else self.line_end
         first, last = sorted((self.line_start, last))
         if first < 0:
-            raise InvalidArgument("A line is counted from 0.", argument="lineStart")
+            raise InvalidArgument("Lines count from 0.", argument="lineStart")
         return Mention(path, first + 1, last + 1)
 
 
 class Select(_Params, frozen=True):
-    """`start` and `end` are [line] or [line, column] as a person counts, from 1. Without columns whole lines
-    are meant; without `end` a line, or a cursor where a column was given."""
+    """`start` and `end` are [line] or [line, column] as people count, from 1. Without columns, whole lines
+    are selected; without `end`, one line, or a cursor where there is a column."""
 
     note: str
     start: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
 
     def selection(self, text: str) -> Selection:
-        """Raises InvalidArgument for a line the note does not have."""
+        """Raises InvalidArgument for a line that the note does not have."""
         if not self.start:
             return Selection()
         positions = Positions(text)
@@ -119,7 +119,7 @@ class Select(_Params, frozen=True):
 
 
 class Decide(_Params, frozen=True):
-    """`text` is the final text of an acceptance; None takes the proposal as it is."""
+    """`text` is the final text of an acceptance; None accepts the proposal unchanged."""
 
     id: str
     text: str | None = None
@@ -130,7 +130,7 @@ class Share(_Params, frozen=True):
 
 
 class Done(_Params, frozen=True):
-    """An editor's answer to a request of ours."""
+    """An editor's answer to one of our requests."""
 
     done: bool = False
 
