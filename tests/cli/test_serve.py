@@ -171,7 +171,7 @@ async def test_a_fault_in_the_configuration_is_told_with_its_line(vault: Path) -
     file.write_text("[server]\nprot = 1\n")
     code, _, err = await ended(await started(vault))
     assert code == 1
-    assert "config.toml, line 2: server.prot is not known. Did you mean port?" in err
+    assert "config.toml, line 2: server.prot is not a known key. Did you mean port?" in err
 
 
 LOUD = '''

@@ -99,10 +99,10 @@ def test_what_a_scope_comes_to_hide_is_hidden_at_once(tmp_path: Path) -> None:
     with engine_on(tmp_path, scope) as engine:
         (engine.root.folder / A).write_text("secret", "utf-8")
         for narrower in (Scope(deny=("A",)), Scope(max_note_bytes=5)):
-            scope.become()
+            scope.update()
             engine.read(A, WHOLE)
             assert engine.read_again("A.md", WHOLE) is not None
-            scope.become(narrower)
+            scope.update(narrower)
             assert engine.read_again("A.md", WHOLE) is None
 
 

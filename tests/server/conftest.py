@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from vaultbridge.server.config.model import from_environment, load
-from vaultbridge.server.serve import Listening, ServeOptions, running
+from vaultbridge.server.config.model import apply_environment, load_config
+from vaultbridge.server.serve import Listening, ServeOptions, run_server
 from vaultbridge.server.tokens import TokenStore
 from vaultbridge.server.wiring import open_engine
 
@@ -114,11 +114,13 @@ def serving(tmp_path: Path) -> Serving:
         config_file.write_text(listed + port + config, "utf-8")
 
         def overlay(written: Any) -> Any:
-            return from_environment(written, environ)
+            return apply_environment(written, environ)
 
-        options = ServeOptions(config=overlay(load(config_file)), config_file=config_file, overlay=overlay)
+        options = ServeOptions(
+            config=overlay(load_config(config_file)), config_file=config_file, overlay=overlay
+        )
         async with (
-            running(options, environ) as listening,
+            run_server(options, environ) as listening,
             aiohttp.ClientSession(
                 timeout=aiohttp.ClientTimeout(BOUND), connector=aiohttp.TCPConnector(limit=0, **connector)
             ) as http,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.server.assistants import ASSISTANTS, config_file, server_entry
+from vaultbridge.server.assistants import ASSISTANTS, find_config_file, make_entry
 
 BY_NAME = {one.name: one for one in ASSISTANTS}
 
@@ -28,14 +28,14 @@ BY_NAME = {one.name: one for one in ASSISTANTS}
 )
 def test_the_file_is_where_the_assistant_looks(name: str, platform: str, expected: str) -> None:
     environ = {"HOME": "/home/a", "APPDATA": "/roaming"}
-    found = config_file(BY_NAME[name], environ, here=Path("/here"), platform=platform)
+    found = find_config_file(BY_NAME[name], environ, here=Path("/here"), platform=platform)
     assert found == Path(expected)
 
 
 def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
     def found(folder: str) -> Path:
         environ = {"HOME": "/home/a", "XDG_CONFIG_HOME": folder}
-        return config_file(BY_NAME["vscode"], environ, here=Path(), platform="linux")
+        return find_config_file(BY_NAME["vscode"], environ, here=Path(), platform="linux")
 
     assert found("/conf") == Path("/conf/Code/User/mcp.json")
     assert found("conf") == Path("/home/a/.config/Code/User/mcp.json")
@@ -44,11 +44,11 @@ def test_a_moved_settings_folder_is_found_if_it_is_absolute() -> None:
 def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(python))
-    entry = server_entry(BY_NAME["cursor"], Path("/vault"), ("--read-only",))
+    entry = make_entry(BY_NAME["cursor"], Path("/vault"), ("--read-only",))
     assert entry == {
         "command": str(python),
         "args": ["-m", "vaultbridge", "stdio", "/vault", "--read-only"],
     }
     (tmp_path / "vaultbridge").touch()
-    entry = server_entry(BY_NAME["vscode"], Path("/vault"))
+    entry = make_entry(BY_NAME["vscode"], Path("/vault"))
     assert entry == {"type": "stdio", "command": str(tmp_path / "vaultbridge"), "args": ["stdio", "/vault"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.server.config.follow import differences, merged
+from vaultbridge.server.config.follow import compare, merge
 from vaultbridge.server.config.model import (
     Config,
     IdeConfig,
@@ -34,13 +34,13 @@ NOTES, WORK = VaultConfig(path="Notes"), VaultConfig(path="Work")
     ],
 )
 def test_the_keys_that_differ_are_named_once(before: Config, after: Config, keys: list[str]) -> None:
-    assert list(differences(before, after)) == keys
+    assert list(compare(before, after)) == keys
 
 
 def test_only_the_named_keys_are_taken_over() -> None:
     wanted = Config(
         vaults=(NOTES,), tools=ToolsConfig(disable=("x",), profile="core"), scope=ScopeConfig(deny=("y",))
     )
-    assert merged(Config(), wanted, ["tools.disable", "vaults.deny"]) == Config(
+    assert merge(Config(), wanted, ["tools.disable", "vaults.deny"]) == Config(
         vaults=(NOTES,), tools=ToolsConfig(disable=("x",))
     )

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultbridge.errors import InvalidArgument
-from vaultbridge.server.config.check import checked, key_lines, known_keys, line_of
+from vaultbridge.server.config.check import check_config, find_key_lines, find_line, list_keys
 
 
 def fault(text: str) -> InvalidArgument:
     with pytest.raises(InvalidArgument) as caught:
-        checked(text.encode(), "config.toml")
+        check_config(text.encode(), "config.toml")
     return caught.value
 
 
@@ -69,7 +69,7 @@ def test_what_the_reader_of_toml_cannot_bear_is_a_fault_too(text: str) -> None:
 
 def test_bytes_that_are_no_text_have_a_line_too() -> None:
     with pytest.raises(InvalidArgument, match="line 3: this line is not UTF-8"):
-        checked(b"\n\nx = '\xff'", "config.toml")
+        check_config(b"\n\nx = '\xff'", "config.toml")
 
 
 def test_the_lines_of_keys_are_found_past_values_of_many_lines() -> None:
@@ -90,7 +90,7 @@ h = 'x'
 i = 2
 '''
     tomllib.loads(text)
-    assert key_lines(text) == {
+    assert find_key_lines(text) == {
         "a": 1, "c": 5, "quoted key": 9, "t.u": 10, "t.u.e.f": 11, "v[0]": 12, "v[0].h": 13, "v[1]": 14,
         "v[1].i": 15,
     }  # fmt: skip
@@ -98,21 +98,21 @@ i = 2
 
 def test_what_has_no_line_has_the_line_of_what_it_stands_in() -> None:
     lines = {"a": 3, "v[1]": 7}
-    assert line_of("a.b.c", lines) == 3
-    assert line_of("v[1].x", lines) == 7
-    assert line_of("nothing", lines) == 1
+    assert find_line("a.b.c", lines) == 3
+    assert find_line("v[1].x", lines) == 7
+    assert find_line("nothing", lines) == 1
 
 
 def test_the_keys_of_a_table_are_known() -> None:
-    assert known_keys("tokens") == ["required"]
-    assert known_keys("vaults[3]")[0] == "path"
-    assert "server" in known_keys("")
-    assert known_keys("nothing") == []
+    assert list_keys("tokens") == ["required"]
+    assert list_keys("vaults[3]")[0] == "path"
+    assert "server" in list_keys("")
+    assert list_keys("nothing") == []
 
 
 @given(st.text() | st.from_regex(r'(\[{1,2}[a-z.]{1,4}\]{1,2}|[a-z]{1,3} = (1|"x"|\[|\{)|\n){1,12}'))
 def test_any_text_gives_a_configuration_or_a_fault_with_a_line(text: str) -> None:
     try:
-        checked(text.encode("utf-8", "surrogatepass"), "config.toml")
+        check_config(text.encode("utf-8", "surrogatepass"), "config.toml")
     except InvalidArgument as error:
         assert "config.toml, line " in str(error)

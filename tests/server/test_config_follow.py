@@ -7,19 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from vaultbridge.server.config.follow import FollowedChange, FollowedConfig, warn_of_vaults
-from vaultbridge.server.config.model import LIVE, Config, load
+from vaultbridge.server.config.follow import FollowedChange, FollowedConfig, warn_if_inside_vault
+from vaultbridge.server.config.model import LIVE, Config, load_config
 
 
 class Follower:
     def __init__(self, file: Path, *unused: str) -> None:
         self.file = file
         self.followed = FollowedConfig(
-            file, read=lambda: load(file), config=load(file), live=LIVE, unused=frozenset(unused)
+            file,
+            read=lambda: load_config(file),
+            config=load_config(file),
+            live=LIVE,
+            unused=frozenset(unused),
         )
 
     def look(self) -> FollowedChange | None:
-        return self.followed.read() if self.followed.differs() else None
+        return self.followed.read() if self.followed.has_changed() else None
 
     def write(self, text: str) -> FollowedChange | None:
         passing = self.file.with_suffix(".new")
@@ -40,7 +44,7 @@ def test_what_takes_effect_now_is_told_apart_from_what_waits(
     follower = Follower(file)
     change = follower.write("[scope]\nread_only = true\n[server]\nport = 4000\n[[vaults]]\npath = 'New'\n")
     assert change is not None
-    assert change.now == ("scope.read_only",)
+    assert change.keys == ("scope.read_only",)
     assert change.config.scope.read_only
     assert change.config.server.port is None
     assert "Now in force: scope.read_only" in caplog.text
@@ -50,7 +54,7 @@ def test_what_takes_effect_now_is_told_apart_from_what_waits(
 def test_a_file_is_read_once(file: Path) -> None:
     follower = Follower(file)
     assert follower.write("[scope]\nread_only = true\n") is not None
-    assert not follower.followed.differs()
+    assert not follower.followed.has_changed()
 
 
 def test_a_change_between_the_start_and_the_first_look_is_not_lost(file: Path) -> None:
@@ -59,7 +63,7 @@ def test_a_change_between_the_start_and_the_first_look_is_not_lost(file: Path) -
     file.write_text("[log]\nlevel = 'debug'\n")
     change = follower.look()
     assert change is not None
-    assert change.now == ("log.level",)
+    assert change.keys == ("log.level",)
 
 
 def test_without_a_file_there_is_nothing_to_follow(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -73,7 +77,7 @@ def test_a_file_that_is_being_written_is_left_until_it_is_whole(file: Path) -> N
     follower = Follower(file)
     assert follower.look() is None
     file.write_text("")
-    assert follower.followed.differs()
+    assert follower.followed.has_changed()
     file.write_text("[scope]\ndeny = ['Private/', 'Diary/']\n")
     assert follower.followed.read() is None
     change = follower.look()
@@ -97,7 +101,7 @@ def test_a_file_that_goes_takes_nothing_with_it(file: Path, caplog: pytest.LogCa
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (b"[scope]\nreadonly = true\n", "line 2: scope.readonly is not known. Did you mean read_only?"),
+        (b"[scope]\nreadonly = true\n", "line 2: scope.readonly is not a known key. Did you mean read_only?"),
         (b"[scope\n", "line 1: this line is not TOML"),
         (b"\xff", "line 1: this line is not UTF-8 text"),
     ],
@@ -111,10 +115,10 @@ def test_a_file_with_a_fault_changes_nothing_and_is_told_once(
     file.write_bytes(fault)
     assert follower.look() is None
     assert follower.look() is None
-    assert caplog.text.count(f"The changed configuration is not used: config.toml, {says}") == 1
+    assert caplog.text.count(f"The changed configuration is invalid and not used: config.toml, {says}") == 1
     change = follower.write("[scope]\nread_only = true\n")
     assert change is not None
-    assert set(change.now) == {"scope.read_only", "scope.deny"}
+    assert set(change.keys) == {"scope.read_only", "scope.deny"}
 
 
 def test_a_section_that_means_nothing_here_is_not_told(file: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -135,8 +139,8 @@ def test_what_waits_does_not_come_with_what_is_live(file: Path) -> None:
 def test_a_configuration_that_an_assistant_could_change_is_told(
     file: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    warn_of_vaults(file, [file.parent / "Notes"])
-    warn_of_vaults(file.parent / ".config" / "vaultbridge" / "config.toml", [file.parent])
+    warn_if_inside_vault(file, [file.parent / "Notes"])
+    warn_if_inside_vault(file.parent / ".config" / "vaultbridge" / "config.toml", [file.parent])
     assert caplog.text == ""
-    warn_of_vaults(file, [file.parent])
-    assert f"config.toml lies inside the vault {file.parent.name}" in caplog.text
+    warn_if_inside_vault(file, [file.parent])
+    assert f"config.toml is inside the vault {file.parent.name}" in caplog.text

@@ -16,9 +16,9 @@ from vaultbridge.server.config.model import (
     LIVE,
     Config,
     VaultConfig,
+    apply_environment,
     config_file,
-    from_environment,
-    load,
+    load_config,
 )
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "config.md"
@@ -83,13 +83,13 @@ def keys() -> Iterator[str]:
 
 
 def test_without_a_file_there_is_an_empty_configuration(tmp_path: Path) -> None:
-    assert load(tmp_path / "config.toml") == EMPTY
+    assert load_config(tmp_path / "config.toml") == EMPTY
 
 
 def test_every_key_can_be_written(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(EVERYTHING, "utf-8")
-    config = load(file)
+    config = load_config(file)
     assert config.vaults == (
         VaultConfig(
             path="~/Notes", read_only=True, allow=("Work/",), deny=("Work/Secret/",), outside_links=True
@@ -104,20 +104,20 @@ def test_every_key_can_be_written(tmp_path: Path) -> None:
 def test_a_byte_order_mark_does_no_harm(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b"\xef\xbb\xbf[log]\r\nlevel = 'debug'\r\n")
-    assert load(file).log.level == "debug"
+    assert load_config(file).log.level == "debug"
 
 
 def test_a_file_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(InvalidArgument, match="cannot be read"):
-        load(tmp_path / "config.toml")
+        load_config(tmp_path / "config.toml")
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b"#" * (1024 * 1024 + 1))
     with pytest.raises(InvalidArgument, match="more than"):
-        load(file)
+        load_config(file)
 
 
 @pytest.mark.parametrize(
@@ -145,12 +145,12 @@ def test_the_environment_stands_above_the_file() -> None:
         "VAULTBRIDGE_READ_ONLY": "1",
         "VAULTBRIDGE_LOG_LEVEL": "error",
     }
-    config = from_environment(EMPTY, environ)
+    config = apply_environment(EMPTY, environ)
     assert [vault.path for vault in config.vaults] == ["/one", "/two"]
     assert (config.server.host, config.server.port) == ("::1", 4000)
     assert config.scope.read_only
     assert config.log.level == "error"
-    assert from_environment(EMPTY, {}) == EMPTY
+    assert apply_environment(EMPTY, {}) == EMPTY
 
 
 def test_a_vault_named_elsewhere_keeps_what_the_file_says_of_it(
@@ -162,7 +162,7 @@ def test_a_vault_named_elsewhere_keeps_what_the_file_says_of_it(
         vaults=(VaultConfig(path="~/Notes", read_only=True), VaultConfig(path="Work", deny=("x",)))
     )
     environ = {"VAULTBRIDGE_VAULT": os.pathsep.join([str(tmp_path / "Link"), "Work", "Other"])}
-    assert from_environment(config, environ).vaults == (
+    assert apply_environment(config, environ).vaults == (
         VaultConfig(path=str(tmp_path / "Link"), read_only=True),
         VaultConfig(path="Work", deny=("x",)),
         VaultConfig(path="Other"),
@@ -172,7 +172,7 @@ def test_a_vault_named_elsewhere_keeps_what_the_file_says_of_it(
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="a file without end")
 def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
     with pytest.raises(InvalidArgument, match="more than"):
-        load(Path("/dev/zero"))
+        load_config(Path("/dev/zero"))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_a_file_without_end_is_read_no_further_than_allowed() -> None:
 )
 def test_a_wrong_variable_is_named(variable: str) -> None:
     with pytest.raises(InvalidArgument, match=variable):
-        from_environment(EMPTY, {variable: "host:99999999"})
+        apply_environment(EMPTY, {variable: "host:99999999"})
 
 
 def test_every_key_is_documented_with_whether_it_is_live() -> None:
@@ -206,4 +206,4 @@ def test_the_documents_example_is_a_good_configuration(tmp_path: Path) -> None:
     example = text.partition("```toml\n")[2].partition("```")[0]
     file = tmp_path / "config.toml"
     file.write_text(example, "utf-8")
-    assert load(file) != EMPTY
+    assert load_config(file) != EMPTY

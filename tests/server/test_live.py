@@ -265,7 +265,7 @@ async def test_a_wrong_file_changes_nothing_and_is_told(
 
         async def told() -> bool:
             assert await served.status() == 200
-            return "The changed configuration is not used: config.toml, line" in caplog.text
+            return "The changed configuration is invalid and not used: config.toml, line" in caplog.text
 
         await served.until(told)
         assert await served.status() == 200

@@ -21,8 +21,8 @@ class Live:
         self.tools.start()
 
     def change(self, config: ToolsConfig) -> set[str]:
-        self.tools.change(config)
-        self.tools.look()
+        self.tools.apply(config)
+        self.tools.refresh()
         return set(self.catalog.names(prefix=""))
 
 
@@ -58,7 +58,7 @@ def test_a_name_that_nothing_has_is_told_at_the_start_and_after_a_change(
     assert f"'delet_note', which is {UNKNOWN}" in caplog.text
     assert "'greet'" not in caplog.text
     caplog.clear()
-    live.tools.look()
+    live.tools.refresh()
     assert caplog.text == ""
     live.change(ToolsConfig(enable=("greet", "serch")))
     assert f"'serch', which is {UNKNOWN}" in caplog.text

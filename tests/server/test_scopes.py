@@ -6,7 +6,7 @@ import pytest
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import Config, LimitsConfig, ScopeConfig, VaultConfig
-from vaultbridge.server.servers import LiveScope, parts_of
+from vaultbridge.server.servers import LiveScope, make_scopes
 from vaultbridge.server.tokens import AccessToken
 from vaultbridge.vault.scope import Scope
 
@@ -34,7 +34,7 @@ def test_the_strictest_part_decides_about_writing_and_size() -> None:
     scope = LiveScope(Scope(read_only=True, max_note_bytes=10), Scope(max_note_bytes=20))
     assert scope.read_only
     assert scope.max_note_bytes == 10
-    scope.become(Scope())
+    scope.update(Scope())
     assert not scope.read_only
     assert scope.max_note_bytes == Scope().max_note_bytes
 
@@ -43,14 +43,14 @@ def test_a_scope_becomes_another() -> None:
     scope = LiveScope()
     visible = scope.visible
     assert visible("Private/a.md")
-    scope.become(Scope(deny=("Private/",)))
+    scope.update(Scope(deny=("Private/",)))
     assert not visible("Private/a.md")
     assert not scope.unrestricted
 
 
 def test_configuration_vault_and_token_all_count() -> None:
     config = Config(scope=ScopeConfig(deny=("Old/",)), limits=LimitsConfig(note_bytes=2048))
-    scope = LiveScope(*parts_of(config, VaultConfig(path="x", deny=("Work/Secret/",)), TOKEN))
+    scope = LiveScope(*make_scopes(config, VaultConfig(path="x", deny=("Work/Secret/",)), TOKEN))
     assert scope.visible("Work/a.md")
     for hidden in ("Old/a.md", "Work/Secret/a.md", "Home/a.md", "Work/my.key"):
         assert not scope.visible(hidden)
@@ -60,4 +60,4 @@ def test_configuration_vault_and_token_all_count() -> None:
 
 def test_a_bad_pattern_is_refused() -> None:
     with pytest.raises(InvalidArgument):
-        parts_of(Config(scope=ScopeConfig(deny=("../x",))), VaultConfig(path="x"))
+        make_scopes(Config(scope=ScopeConfig(deny=("../x",))), VaultConfig(path="x"))

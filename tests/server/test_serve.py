@@ -20,7 +20,7 @@ from support.http import BOTH
 from support.ports import kept_port
 from vaultbridge.errors import InvalidArgument, VaultNotFound
 from vaultbridge.server.config.model import Config, ServerConfig, TokensConfig
-from vaultbridge.server.serve import IDLE_SECONDS, check_reach, opens_locally
+from vaultbridge.server.serve import IDLE_SECONDS, allows_local_programs, check_exposure
 from vaultbridge.server.tokens import TokenStore
 
 INITIALIZE = {
@@ -259,18 +259,18 @@ async def test_tls_is_served_from_the_given_files(serving: Serving, tmp_path: Pa
 
 def test_another_address_needs_tls_or_a_proxy_and_a_token(tmp_path: Path) -> None:
     tokens = TokenStore(tmp_path)
-    check_reach(Config(), tokens)
+    check_exposure(Config(), tokens)
     wide = ServerConfig(host="0.0.0.0")
     with pytest.raises(InvalidArgument, match="no TLS"):
-        check_reach(Config(server=wide), tokens)
+        check_exposure(Config(server=wide), tokens)
     proxied = ServerConfig(host="0.0.0.0", behind_proxy=True)
     with pytest.raises(InvalidArgument, match="need a token"):
-        check_reach(Config(server=proxied), tokens)
+        check_exposure(Config(server=proxied), tokens)
     with pytest.raises(InvalidArgument, match="belong together"):
-        check_reach(Config(server=ServerConfig(tls_key="k")), tokens)
+        check_exposure(Config(server=ServerConfig(tls_key="k")), tokens)
     tokens.make("remote")
-    check_reach(Config(server=proxied), tokens)
-    check_reach(Config(server=ServerConfig(host="0.0.0.0", tls_certificate="c", tls_key="k")), tokens)
+    check_exposure(Config(server=proxied), tokens)
+    check_exposure(Config(server=ServerConfig(host="0.0.0.0", tls_certificate="c", tls_key="k")), tokens)
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_another_address_needs_tls_or_a_proxy_and_a_token(tmp_path: Path) -> Non
     ],
 )
 def test_only_a_server_for_this_machine_is_open_to_it(config: Config, opens: bool) -> None:
-    assert opens_locally(config) is opens
+    assert allows_local_programs(config) is opens
 
 
 async def test_a_caller_that_drips_its_headers_is_hung_up_on(

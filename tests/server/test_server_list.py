@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from vaultbridge.errors import EditRefused, EngineFailure, PermissionDenied
 from vaultbridge.server.assistants import (
     FILE_BYTES,
+    list_servers,
     read_text,
-    servers,
-    with_server,
-    without_server,
+    remove_server,
+    set_server,
     write_text,
 )
 
@@ -50,17 +50,17 @@ ENTRY = {"command": "/bin/vaultbridge", "args": ["stdio", "/Café"]}
     ],
 )
 def test_a_server_is_written_as_its_neighbours_are(before: str, after: str) -> None:
-    assert with_server(before, "mcpServers", "n", {"command": "c"}) == after
+    assert set_server(before, "mcpServers", "n", {"command": "c"}) == after
 
 
 def test_a_server_leaves_with_its_comma() -> None:
     text = '{\n  "mcpServers": {\n    "a": {},\n    "n": {},\n    "z": {}\n  },\n  "other": 1.50\n}\n'
     assert (
-        without_server(text, "mcpServers", "n")
+        remove_server(text, "mcpServers", "n")
         == '{\n  "mcpServers": {\n    "a": {},\n    "z": {}\n  },\n  "other": 1.50\n}\n'
     )
-    assert without_server(text, "mcpServers", "none") == text
-    assert without_server('{"x": 1}', "mcpServers", "n") == '{"x": 1}'
+    assert remove_server(text, "mcpServers", "none") == text
+    assert remove_server('{"x": 1}', "mcpServers", "n") == '{"x": 1}'
 
 
 VALUES = st.recursive(
@@ -89,17 +89,17 @@ def test_nothing_else_changes_in_any_file(
     if not isinstance(whole.get("mcp", {}), dict):
         return
     text = json.dumps(whole, indent=indent, ensure_ascii=ascii_only).replace("\n", line_end)
-    added = with_server(text, "mcp", "n", ENTRY)
+    added = set_server(text, "mcp", "n", ENTRY)
     listed = {**whole.get("mcp", {}), "n": ENTRY}
     assert json.loads(added) == {**whole, "mcp": listed}
-    assert servers(added, "mcp") == listed
+    assert list_servers(added, "mcp") == listed
     # What stood before and behind is still there, to the letter.
     start = next((at for at, (a, b) in enumerate(zip(text, added, strict=False)) if a != b), len(text))
     kept = text[start:]
     assert added[:start] == text[:start]
     if "n" not in whole.get("mcp", {}):
         assert added.replace("\r", "").endswith(kept.lstrip("\r\n \t").replace("\r", ""))
-    removed = without_server(added, "mcp", "n")
+    removed = remove_server(added, "mcp", "n")
     expected = {name: entry for name, entry in listed.items() if name != "n"}
     assert json.loads(removed) == {**whole, "mcp": expected}
 
@@ -116,7 +116,7 @@ def test_nothing_else_changes_in_any_file(
 )
 def test_a_file_of_another_kind_is_refused(text: str, why: str) -> None:
     with pytest.raises(EditRefused, match=why):
-        with_server(text, "mcpServers", "n", ENTRY)
+        set_server(text, "mcpServers", "n", ENTRY)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_a_file_of_another_kind_is_refused(text: str, why: str) -> None:
 )
 def test_a_key_that_stands_twice_is_changed_where_it_counts(text: str) -> None:
     """Everywhere the last one counts."""
-    assert json.loads(with_server(text, "m", "n", ENTRY))["m"]["n"] == ENTRY
-    assert "n" not in json.loads(without_server(text, "m", "n"))["m"]
+    assert json.loads(set_server(text, "m", "n", ENTRY))["m"]["n"] == ENTRY
+    assert "n" not in json.loads(remove_server(text, "m", "n"))["m"]
 
 
 def test_a_file_is_swapped_whole_and_keeps_its_mode(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_file_that_somebody_else_changed_meanwhile_is_left_alone(
 ) -> None:
     file = tmp_path / "mcp.json"
     file.write_text("{}", "utf-8")
-    with pytest.raises(EditRefused, match="somebody else"):
+    with pytest.raises(EditRefused, match="another program"):
         write_text(file, '{"a": 1}', before=before)
     assert file.read_text("utf-8") == "{}"
     assert [one.name for one in tmp_path.iterdir()] == ["mcp.json"]

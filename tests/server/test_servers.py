@@ -11,7 +11,7 @@ import websockets
 
 from server.conftest import BOUND, Served, Serving
 from vaultbridge.server.config.model import VaultConfig
-from vaultbridge.server.servers import served_vaults
+from vaultbridge.server.servers import find_served_vaults
 
 COMPOSED = "Caf\u00e9"
 DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
@@ -69,7 +69,7 @@ def test_each_folder_is_served_once_and_each_name_is_of_one(tmp_path: Path) -> N
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "Notes")
     paths = ["Notes", "a/Notes", "link", "b/Notes", "a/../Notes"]
-    found = served_vaults([VaultConfig(path=str(tmp_path / path)) for path in paths], {})
+    found = find_served_vaults([VaultConfig(path=str(tmp_path / path)) for path in paths], {})
     assert [vault.name for vault in found] == ["Notes", "Notes 2", "Notes 3"]
     assert [vault.folder for vault in found] == [
         tmp_path / "Notes",

@@ -12,7 +12,7 @@ import pytest
 from support.process import ROOT
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.server.config.model import config_file
-from vaultbridge.server.stdio import StdioOptions, make_server, may_be_configured, planned
+from vaultbridge.server.stdio import StdioOptions, make_plan, make_server, may_be_configured
 
 CONFIG = """
 [[vaults]]
@@ -44,7 +44,7 @@ def configured(home: Path, text: str) -> dict[str, str]:
 
 
 def test_without_anything_said_nothing_is_limited(tmp_path: Path) -> None:
-    plan = planned(StdioOptions(), {"HOME": str(tmp_path)})
+    plan = make_plan(StdioOptions(), {"HOME": str(tmp_path)})
     assert plan.vaults == {}
     assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == (
         "full",
@@ -57,11 +57,11 @@ def test_without_anything_said_nothing_is_limited(tmp_path: Path) -> None:
 
 def test_the_environment_names_vaults_like_a_path(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "VAULTBRIDGE_VAULT": os.pathsep.join(["/a/One", "", "/b/Two"])}
-    assert {name: plan.text for name, plan in planned(StdioOptions(), environ).vaults.items()} == {
+    assert {name: plan.text for name, plan in make_plan(StdioOptions(), environ).vaults.items()} == {
         "One": "/a/One",
         "Two": "/b/Two",
     }
-    assert list(planned(StdioOptions(vaults=("/c/Three",)), environ).vaults) == ["Three"]
+    assert list(make_plan(StdioOptions(vaults=("/c/Three",)), environ).vaults) == ["Three"]
 
 
 @pytest.mark.parametrize("text", ["$HOME/Notes", "${HOME}/Notes"])
@@ -69,9 +69,9 @@ def test_variables_in_the_name_of_a_vault_are_filled_in(tmp_path: Path, text: st
     """No shell stands between an assistant's list of servers and us."""
     environ = {"HOME": str(tmp_path)}
     wanted = {"Notes": f"{tmp_path}/Notes"}
-    plan = planned(StdioOptions(vaults=(text,)), environ)
+    plan = make_plan(StdioOptions(vaults=(text,)), environ)
     assert {name: one.text for name, one in plan.vaults.items()} == wanted
-    plan = planned(StdioOptions(), {**environ, "VAULTBRIDGE_VAULT": text})
+    plan = make_plan(StdioOptions(), {**environ, "VAULTBRIDGE_VAULT": text})
     assert {name: one.text for name, one in plan.vaults.items()} == wanted
 
 
@@ -79,13 +79,13 @@ def test_a_folder_that_is_there_and_a_variable_that_is_not_are_left_as_they_are(
     there = tmp_path / "$HOME"
     there.mkdir()
     texts = (str(there), "/x/$NO_SUCH/Notes", "/x/100$")
-    plan = planned(StdioOptions(vaults=texts), {"HOME": str(tmp_path)})
+    plan = make_plan(StdioOptions(vaults=texts), {"HOME": str(tmp_path)})
     assert tuple(one.text for one in plan.vaults.values()) == texts
 
 
 def test_the_configuration_is_followed(tmp_path: Path) -> None:
     environ = configured(tmp_path, CONFIG.format(folder="/v/Notes"))
-    plan = planned(StdioOptions(), environ)
+    plan = make_plan(StdioOptions(), environ)
     assert list(plan.vaults) == ["Notes"]
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("result", "error", 7.0)
     assert (plan.settings.profile, plan.settings.read_only, plan.settings.restricted) == ("core", True, True)
@@ -108,7 +108,7 @@ def test_the_command_line_stands_above_the_configuration_and_only_narrows_its_sc
         call_seconds=3.0,
         name="mine",
     )
-    plan = planned(options, environ)
+    plan = make_plan(options, environ)
     assert (plan.tool_errors, plan.log_level, plan.call_seconds) == ("protocol", "debug", 3.0)
     assert plan.settings.profile == "full"
     assert not plan.settings.read_only, "one of the two may be changed"
@@ -124,11 +124,11 @@ def test_with_tools_of_ones_own_the_first_list_is_the_whole_one(tmp_path: Path, 
     config = tmp_path / (".config" if where == "HOME" else "config") / "vaultbridge"
     value = {"HOME": tmp_path, "XDG_CONFIG_HOME": config.parent, "VAULTBRIDGE_CONFIG": config / "config.toml"}
     environ = {"HOME": str(tmp_path), where: str(value[where]), "VAULTBRIDGE_VAULT": "/v"}
-    assert planned(StdioOptions(), environ).settings.quick_list
+    assert make_plan(StdioOptions(), environ).settings.quick_list
     (config / "tools").mkdir(parents=True)
-    assert not planned(StdioOptions(), environ).settings.quick_list
+    assert not make_plan(StdioOptions(), environ).settings.quick_list
     (config / "config.toml").write_text("[tools]\nplugins = false\n")
-    assert planned(StdioOptions(), environ).settings.quick_list
+    assert make_plan(StdioOptions(), environ).settings.quick_list
 
 
 def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) -> None:
@@ -136,14 +136,14 @@ def test_what_the_file_says_of_a_vault_holds_whoever_names_it(tmp_path: Path) ->
     folder.mkdir()
     environ = configured(tmp_path, f"[[vaults]]\npath = '{tmp_path}/x/../Notes'\nread_only = true\n")
     for options, named in (((str(folder),), "/nowhere"), ((), str(folder))):
-        plan = planned(StdioOptions(vaults=options), {**environ, "VAULTBRIDGE_VAULT": named})
+        plan = make_plan(StdioOptions(vaults=options), {**environ, "VAULTBRIDGE_VAULT": named})
         assert list(plan.vaults) == ["Notes"]
         assert plan.settings.read_only
 
 
 def test_the_environment_may_make_everything_read_only(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path), "VAULTBRIDGE_READ_ONLY": "1", "VAULTBRIDGE_VAULT": "/v/Notes"}
-    plan = planned(StdioOptions(), environ)
+    plan = make_plan(StdioOptions(), environ)
     assert plan.settings.read_only
     assert list(plan.vaults) == ["Notes"]
 
@@ -151,12 +151,12 @@ def test_the_environment_may_make_everything_read_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [StdioOptions(allow=("../x",)), StdioOptions(deny=(" ",))])
 def test_a_bad_pattern_is_refused_before_anything_is_served(tmp_path: Path, options: StdioOptions) -> None:
     with pytest.raises(InvalidArgument):
-        planned(options, {"HOME": str(tmp_path)})
+        make_plan(options, {"HOME": str(tmp_path)})
 
 
 def test_a_bad_configuration_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="line"):
-        planned(StdioOptions(), configured(tmp_path, "[tools]\nprofile = 'everything'\n"))
+        make_plan(StdioOptions(), configured(tmp_path, "[tools]\nprofile = 'everything'\n"))
 
 
 @pytest.mark.parametrize("where", ["HOME", "XDG_CONFIG_HOME", "VAULTBRIDGE_CONFIG"])
@@ -195,7 +195,7 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
         "from vaultbridge.cli.stdio import parsed\n"
         "from vaultbridge.server import stdio\n"
         "from vaultbridge.server.logs import start_logging\n"
-        "plan = stdio.planned(stdio.StdioOptions(**parsed(['/v/Notes'])), {'HOME': '/nowhere'})\n"
+        "plan = stdio.make_plan(stdio.StdioOptions(**parsed(['/v/Notes'])), {'HOME': '/nowhere'})\n"
         "stdio.make_server(plan, {})\n"
         "print(*sorted(sys.modules))\n"
     )
@@ -209,7 +209,7 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
     )
     loaded = set(done.stdout.split())
     assert not loaded & set(HEAVY)
-    for part in ("engine", "vault", "index", "note", "links", "bases", "tools"):
+    for part in ("engine", "vault", "index", "markdown", "links", "bases", "tools"):
         assert not [name for name in loaded if name.startswith(f"vaultbridge.{part}")], part
 
 

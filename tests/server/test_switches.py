@@ -41,7 +41,7 @@ def test_another_configuration_takes_the_place_of_the_first() -> None:
 
 def test_names_in_the_configuration_that_nothing_has_are_known() -> None:
     switches = Switches(standard_catalog(), ToolsConfig(disable=("delet_note", "notes"), enable=("x",)))
-    assert switches.unknown(STANDARD_TOOLS) == ["delet_note", "x"]
+    assert switches.list_unknown(STANDARD_TOOLS) == ["delet_note", "x"]
 
 
 def test_no_standard_tool_is_named_like_a_group_of_others() -> None:

@@ -42,7 +42,7 @@ def test_a_revoked_token_is_refused_at_once_by_every_store(tmp_path: Path) -> No
     assert server.check(secret) is None
     assert server.check(other_secret) == other
     command.revoke(other.id)
-    assert server.all() == ()
+    assert server.list_tokens() == ()
     with pytest.raises(InvalidArgument, match="no token 'phone'"):
         command.revoke("phone")
 
@@ -55,7 +55,7 @@ def test_a_token_ends_when_it_was_said_to(tmp_path: Path) -> None:
     assert store.check(secret) == token
     now[0] = 1060.0
     assert store.check(secret) is None
-    assert store.expired(token)
+    assert store.is_expired(token)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 81])
@@ -75,7 +75,7 @@ def test_a_bad_pattern_is_not_stored(tmp_path: Path) -> None:
     store = TokenStore(tmp_path)
     with pytest.raises(InvalidArgument, match=r"'\.\.'"):
         store.make("phone", allow=("../x",))
-    assert store.all() == ()
+    assert store.list_tokens() == ()
 
 
 def test_a_damaged_file_lets_nobody_in(tmp_path: Path) -> None:
@@ -100,7 +100,9 @@ def test_changes_at_the_same_time_all_count(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(make, range(16)))
-    assert {token.name for token in TokenStore(tmp_path).all()} == {f"t{number}" for number in range(16)}
+    assert {token.name for token in TokenStore(tmp_path).list_tokens()} == {
+        f"t{number}" for number in range(16)
+    }
 
 
 def test_the_number_of_tokens_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from vaultbridge.errors import VaultNotFound
-from vaultbridge.server.vault_choice import VAULTS, known_to_obsidian, named
+from vaultbridge.server.vault_choice import VAULTS, list_obsidian_vaults, name_vaults
 
 
 def obsidian_knows(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str]:
@@ -28,31 +28,31 @@ def obsidian_knows(home: Path, *vaults: tuple[Path, int, bool]) -> dict[str, str
 def test_a_vault_is_called_like_its_folder(tmp_path: Path) -> None:
     (tmp_path / "My notes").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "My notes")
-    assert list(named([str(tmp_path / "link") + "/"])) == ["My notes"]
-    assert named(["Known by name"]) == {"Known by name": "Known by name"}
+    assert list(name_vaults([str(tmp_path / "link") + "/"])) == ["My notes"]
+    assert name_vaults(["Known by name"]) == {"Known by name": "Known by name"}
 
 
 def test_vaults_of_the_same_name_are_numbered_and_doubles_left_out() -> None:
-    assert named(["/a/Notes", "/b/Notes", "/a/Notes"]) == {"Notes": "/a/Notes", "Notes 2": "/b/Notes"}
+    assert name_vaults(["/a/Notes", "/b/Notes", "/a/Notes"]) == {"Notes": "/a/Notes", "Notes 2": "/b/Notes"}
 
 
 def test_the_number_of_vaults_is_bounded() -> None:
-    assert len(named([f"/v{number}" for number in range(100)])) == VAULTS
+    assert len(name_vaults([f"/v{number}" for number in range(100)])) == VAULTS
 
 
 def test_unnamed_are_the_vaults_open_in_obsidian(tmp_path: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     environ = obsidian_knows(tmp_path / "home", (a, 1, True), (b, 3, False), (c, 2, True))
-    assert known_to_obsidian(environ) == [str(c), str(a)]
+    assert list_obsidian_vaults(environ) == [str(c), str(a)]
 
 
 def test_when_none_is_open_it_is_the_one_opened_last_that_is_still_there(tmp_path: Path) -> None:
     a, b, gone = (tmp_path / name for name in ("a", "b", "gone"))
     environ = obsidian_knows(tmp_path / "home", (a, 1, False), (b, 3, False), (gone, 9, False))
     gone.rmdir()
-    assert known_to_obsidian(environ) == [str(b)]
+    assert list_obsidian_vaults(environ) == [str(b)]
 
 
 def test_when_obsidian_knows_none_it_is_said_how_to_name_one(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound, match="VAULTBRIDGE_VAULT"):
-        known_to_obsidian({"HOME": str(tmp_path)})
+        list_obsidian_vaults({"HOME": str(tmp_path)})

@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
 
 
 def _connect(args: argparse.Namespace) -> int:
-    from vaultbridge.server.assistants import ASSISTANTS, config_file
+    from vaultbridge.server.assistants import ASSISTANTS, find_config_file
 
     if not args.assistant:
         return _list(as_json=args.json)
@@ -60,22 +60,22 @@ def _connect(args: argparse.Namespace) -> int:
         raise InvalidArgument(
             f"There is no assistant {args.assistant!r}.", argument="usage", hint=f"There are: {names}."
         )
-    file: Path = args.file or config_file(assistant, os.environ, here=Path.cwd())
+    file: Path = args.file or find_config_file(assistant, os.environ, here=Path.cwd())
     if args.remove:
         return _remove(args, assistant, file)
     return _add(args, assistant, file)
 
 
 def _list(*, as_json: bool) -> int:
-    from vaultbridge.server.assistants import ASSISTANTS, config_file, read_text, servers
+    from vaultbridge.server.assistants import ASSISTANTS, find_config_file, list_servers, read_text
 
     for assistant in ASSISTANTS:
-        file = config_file(assistant, os.environ, here=Path.cwd())
+        file = find_config_file(assistant, os.environ, here=Path.cwd())
         known: dict[str, Any] = {}
         state = "no file yet" if file.parent.is_dir() else "not installed"
         try:
             if (text := read_text(file)) is not None:
-                known, state = servers(text, assistant.servers), ""
+                known, state = list_servers(text, assistant.key), ""
         except VaultbridgeError as error:
             state = error.message
         ours = [name for name, entry in known.items() if _starts_us(entry)]
@@ -97,7 +97,7 @@ def _list(*, as_json: bool) -> int:
 
 def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     from vaultbridge.cli.stdio import WrongUsage, parsed
-    from vaultbridge.server.assistants import read_text, server_entry, with_server
+    from vaultbridge.server.assistants import make_entry, read_text, set_server
     from vaultbridge.vault.obsidian import find_vault
 
     if not args.vault:
@@ -109,7 +109,7 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
         raise InvalidArgument(str(error), argument="usage") from None
     vault = find_vault(args.vault).resolve()
     name = args.name or _name_of(vault)
-    entry = server_entry(assistant, vault, tuple(args.options))
+    entry = make_entry(assistant, vault, tuple(args.options))
     before = read_text(file)
     known = _known(before, assistant, file, name, entry)
     if known.get(name) == entry:
@@ -119,7 +119,7 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
             f"{assistant.title} has another server named {name!r}.",
             hint="Give a --name of your own, or --replace.",
         )
-    after = with_server(before if before and before.strip() else "{}\n", assistant.servers, name, entry)
+    after = set_server(before if before and before.strip() else "{}\n", assistant.key, name, entry)
     _write(args, assistant, file, before, after)
     if args.dry_run:
         return _tell(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
@@ -127,16 +127,16 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.server.assistants import read_text, servers, without_server
+    from vaultbridge.server.assistants import list_servers, read_text, remove_server
     from vaultbridge.vault.obsidian import find_vault
 
     if not args.name and not args.vault:
         raise InvalidArgument("Which server? Give its --name, or the vault.", argument="usage")
     name = args.name or _name_of(find_vault(args.vault).resolve())
     before = read_text(file)
-    if before is None or name not in servers(before, assistant.servers):
+    if before is None or name not in list_servers(before, assistant.key):
         return _tell(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
-    _write(args, assistant, file, before, without_server(before, assistant.servers, name))
+    _write(args, assistant, file, before, remove_server(before, assistant.key, name))
     verb = "would forget" if args.dry_run else "has forgotten"
     return _tell(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
 
@@ -145,12 +145,12 @@ def _known(
     text: str | None, assistant: Assistant, file: Path, name: str, entry: dict[str, Any]
 ) -> dict[str, Any]:
     """The servers that are there. A file that cannot be changed comes with what to write by hand."""
-    from vaultbridge.server.assistants import servers
+    from vaultbridge.server.assistants import list_servers
 
     try:
-        return servers(text, assistant.servers) if text and text.strip() else {}
+        return list_servers(text, assistant.key) if text and text.strip() else {}
     except EditRefused as refusal:
-        by_hand = json.dumps({assistant.servers: {name: entry}}, ensure_ascii=False)
+        by_hand = json.dumps({assistant.key: {name: entry}}, ensure_ascii=False)
         raise EditRefused(refusal.message, hint=f"Write this into {file} by hand: {by_hand}") from None
 
 

@@ -76,7 +76,7 @@ def _right(text: str, fault: str) -> str:
 def _serve(args: argparse.Namespace) -> int:
     import asyncio
 
-    from vaultbridge.server.config.model import VAULT_VARIABLE, config_file, from_environment, load
+    from vaultbridge.server.config.model import VAULT_VARIABLE, apply_environment, config_file, load_config
     from vaultbridge.server.logs import start_logging
     from vaultbridge.server.serve import ServeOptions, serve
 
@@ -86,7 +86,7 @@ def _serve(args: argparse.Namespace) -> int:
         environ.pop(VAULT_VARIABLE, None)
 
     def overlay(config: Config) -> Config:
-        return overridden(from_environment(config, environ), args)
+        return overridden(apply_environment(config, environ), args)
 
     file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
     if args.config is not None and not file.is_file():
@@ -94,7 +94,7 @@ def _serve(args: argparse.Namespace) -> int:
         raise InvalidArgument(
             f"There is no file {args.config.name!r}.", argument="usage", hint="See --config."
         )
-    config = overlay(load(file))
+    config = overlay(load_config(file))
     start_logging(config.log.level)
     options = ServeOptions(config=config, config_file=file, overlay=overlay)
 
@@ -111,7 +111,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
     """`config` with what the command line says put above it."""
     from msgspec.structs import replace
 
-    from vaultbridge.server.config.model import chosen
+    from vaultbridge.server.config.model import choose_vaults
 
     given = {"host": args.host, "port": args.port, "cors": args.cors}
     given |= {"tls_certificate": args.tls_certificate, "tls_key": args.tls_key}
@@ -131,7 +131,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
     return replace(
         config,
         # A vault that the file describes keeps what it says there.
-        vaults=chosen(config.vaults, args.vaults) or config.vaults,
+        vaults=choose_vaults(config.vaults, args.vaults) or config.vaults,
         server=server,
         scope=scope,
         tools=replace(config.tools, profile=args.profile or config.tools.profile),

@@ -72,7 +72,7 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
 
 
 def _list(args: argparse.Namespace, store: TokenStore) -> None:
-    tokens = store.all()
+    tokens = store.list_tokens()
     for token in tokens:
         if args.json:
             emit(_shown(token))

@@ -1,9 +1,7 @@
-"""The tools of a running process: the standard ones, a person's own and those of packages, switched as the
-configuration says, now and whenever it says something else.
+"""The tools of a running process: the standard ones, the user's own and those of packages.
 
-Blocking: a server calls it from a worker thread. When to look is the caller's to decide.
-
-Which tools are on, as the configuration says by name or group.
+They are switched on and off as the configuration says, now and whenever it changes. Blocking: a server calls
+it from a worker thread, and the caller decides when to check for changes.
 """
 
 from __future__ import annotations
@@ -20,12 +18,14 @@ from vaultbridge.tools.standard import STANDARD_TOOLS
 
 
 class Switches:
+    """Decides by name and group which tools are on."""
+
     def __init__(self, catalog: Catalog, config: ToolsConfig) -> None:
         self._catalog = catalog
         self._config = config
 
     def change(self, config: ToolsConfig, tools: Iterable[AnyTool]) -> None:
-        """Another configuration from now on, for these tools and for those that come."""
+        """Use another configuration from now on, for these tools and for later ones."""
         self._config = config
         for tool in tools:
             self.apply(tool)
@@ -38,8 +38,8 @@ class Switches:
         enable, disable = set(self._config.enable), set(self._config.disable)
         return not words & disable and (not enable or bool(words & enable))
 
-    def unknown(self, tools: Iterable[AnyTool]) -> list[str]:
-        """Names in the configuration that no tool and no group has."""
+    def list_unknown(self, tools: Iterable[AnyTool]) -> list[str]:
+        """List names in the configuration that belong to no tool and no group."""
         known = {word for tool in tools for word in (tool.name, tool.group)}
         return sorted({*self._config.enable, *self._config.disable} - known)
 
@@ -48,7 +48,7 @@ log = logging.getLogger("vaultbridge.config")
 
 
 class LiveTools:
-    """`folder` is the configuration's; plugin files lie in `tools/` there."""
+    """`folder` is the configuration's; plugin files are in its folder `tools/`."""
 
     def __init__(self, catalog: Catalog, folder: Path, config: ToolsConfig, vaults: Iterable[Path]) -> None:
         self._config = config
@@ -64,30 +64,30 @@ class LiveTools:
         )
 
     def start(self) -> None:
-        """Load the plugins and switch everything."""
+        """Load the plugins, and switch all tools on or off."""
         self._switches.change(self._config, STANDARD_TOOLS)
         if self._config.packages:
             self.plugins.load_packages()
-        self.look()
+        self.refresh()
 
-    def look(self) -> None:
-        """Follow the plugin files."""
+    def refresh(self) -> None:
+        """Load the plugin files that have changed."""
         if self._config.plugins:
             self.plugins.refresh()
         if not self._checked:
-            # Not before: a name may be that of a tool which has only now been loaded.
+            # Not earlier: the name may belong to a tool that has only now been loaded.
             self._checked = True
-            for name in self._switches.unknown(self._all()):
+            for name in self._switches.list_unknown(self._list_all()):
                 log.warning("The configuration names %r, which is neither a tool nor a group of tools", name)
 
-    def change(self, config: ToolsConfig) -> None:
-        """Another configuration from now on. Does not block; files that come with it are loaded by the next
-        `look`."""
+    def apply(self, config: ToolsConfig) -> None:
+        """Use another configuration from now on. Does not block: the next `refresh` loads the files that come
+        with it."""
         if self._config.plugins and not config.plugins:
             self.plugins.clear()
         self._config = config
         self._checked = False
-        self._switches.change(config, self._all())
+        self._switches.change(config, self._list_all())
 
-    def _all(self) -> tuple[AnyTool, ...]:
+    def _list_all(self) -> tuple[AnyTool, ...]:
         return (*STANDARD_TOOLS, *self.plugins.tools())

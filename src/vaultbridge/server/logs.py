@@ -1,7 +1,7 @@
-"""Logs of a server: one line an event on standard error, and nothing that is anybody's business.
+"""Logs of a server: one line per event on standard error, without anything private.
 
-No token, no query string and no argument of a tool is ever logged, and no path of this machine: logs are
-pasted into bug reports. What failed is told by its kind and its places in the source, without a traceback.
+Tokens, query strings, arguments of tools and paths of this machine are never logged, because logs are pasted
+into bug reports. A failure is logged with its kind and its places in the source, without a traceback.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ LEVELS: Final = {
     "error": logging.ERROR,
 }
 
-PLACES: Final = 4
-"""How many places in the source are named, the innermost first: enough to find the way."""
+FRAMES: Final = 4
+"""How many places in the source are named, innermost first: enough to find the cause."""
 
 MESSAGE_CHARS: Final = 300
-"""How much of an error's own text is told: the beginning says what is wrong."""
+"""How much of an error's own text is logged: the beginning says what is wrong."""
 
 _FOLDERS: Final = re.compile(
     r"(?<=['\"])(?:[A-Za-z]:)?[/\\][^'\"]*[/\\]|(?:(?<![\w.])[A-Za-z]:|(?<![\w.:/\\]))[/\\](?:[^/\\\s'\"]+[/\\])+"
 )
-"""The folders of an absolute path, in front of the last name; with blanks in them only between quotes."""
+"""The folders of an absolute path, before the last name. They may contain spaces only between quotes."""
 
 log = logging.getLogger("vaultbridge")
 
@@ -42,10 +42,10 @@ def start_logging(level: LogLevel) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%H:%M:%S"))
     logging.getLogger().handlers[:] = [handler]
-    # Libraries tell at most their warnings, whatever we tell ourselves.
+    # Libraries log at most their warnings, whatever our own level is.
     logging.getLogger().setLevel(logging.WARNING)
-    logging.getLogger("aiohttp.server").addFilter(_no_strangers_words)
-    threading.excepthook = _thread_failed
+    logging.getLogger("aiohttp.server").addFilter(_hide_peer_faults)
+    threading.excepthook = _log_thread_failure
     set_level(level)
 
 
@@ -56,46 +56,46 @@ def set_level(level: LogLevel) -> None:
 class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = super().format(record).replace("\n", " | ")
-        # Ours are written without; what a library says of a task, say, names the file it comes from.
+        # Our own messages contain no paths. A library's message about a task, say, names its file.
         return line if record.name.startswith(log.name) else _FOLDERS.sub("", line)
 
     def formatException(self, info: object) -> str:
-        return _described(info[1]) if isinstance(info, tuple) else ""
+        return _describe(info[1]) if isinstance(info, tuple) else ""
 
     def formatStack(self, stack_info: str) -> str:
         return ""
 
 
-def _described(error: BaseException | None) -> str:
-    """The error and where it came from: `KeyError: 'x' (engine/engine.py:12, tools/links.py:40)`."""
+def _describe(error: BaseException | None) -> str:
+    """Describe the error and where it came from: `KeyError: 'x' (engine/engine.py:12, tools/links.py:40)`."""
     if error is None:
         return ""
     text = _FOLDERS.sub("", " ".join(str(error)[: 4 * MESSAGE_CHARS].split()))[:MESSAGE_CHARS]
-    places = ", ".join(_places(error.__traceback__))
+    places = ", ".join(_list_frames(error.__traceback__))
     return f"{type(error).__name__}{f': {text}' if text else ''}{f' ({places})' if places else ''}"
 
 
-def _places(trace: TracebackType | None) -> list[str]:
+def _list_frames(trace: TracebackType | None) -> list[str]:
     found: list[str] = []
     while trace is not None:
         parts = trace.tb_frame.f_code.co_filename.replace("\\", "/").split("/")
         found.append(f"{'/'.join(parts[-2:])}:{trace.tb_lineno}")
         trace = trace.tb_next
-    return found[: -PLACES - 1 : -1]
+    return found[: -FRAMES - 1 : -1]
 
 
-def _no_strangers_words(record: logging.LogRecord) -> bool:
-    """A caller that sends what is not HTTP, or hangs up, is no failure of ours; its bytes may hold a
-    secret."""
+def _hide_peer_faults(record: logging.LogRecord) -> bool:
+    """Drop the record when the caller sent something that is not HTTP, or disconnected: that is no failure of
+    ours, and its bytes may contain a secret."""
     error = record.exc_info[1] if record.exc_info else None
     kind = type(error)
     theirs = kind.__module__ == "aiohttp.http_exceptions" or kind.__name__ == "RequestPayloadError"
     if not theirs and not isinstance(error, ConnectionError):
         return True
-    log.debug("What came was not HTTP, or not all of it (%s)", kind.__name__)
+    log.debug("A caller sent an invalid or incomplete request (%s)", kind.__name__)
     return False
 
 
-def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+def _log_thread_failure(failed: threading.ExceptHookArgs) -> None:
     name = failed.thread.name if failed.thread is not None else "gone"
     log.error("the thread %s failed", name, exc_info=failed.exc_value)

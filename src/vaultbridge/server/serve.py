@@ -1,16 +1,11 @@
-"""`vaultbridge serve`: every protocol on one port, from start to end.
+"""Runs `vaultbridge serve`: every protocol on one port, from start to end.
 
-    options = serve_options(config, …)
+    options = ServeOptions(config=config, …)
     await serve(options, announce=print_urls)
 
-Builds the parts and runs them until a signal; live changes of the configuration are `live`'s duty, who may
-come is `access`'s. The order of the end matters: lock files first, so that nobody new comes, then the
-connections, then the vaults.
-
-The certificate that a server shows: loaded before anything is opened, and told apart from every other.
-
-Its fingerprint is remembered for this person's own commands: they know by it that they speak to this very
-server, whoever signed the certificate and for whatever name.
+This module builds the parts and runs them until a signal arrives. `live` applies changes of the
+configuration, and `access` decides who is admitted. The order at the end matters: lock files first, so that
+nobody new connects, then the connections, then the vaults.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ import os
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -31,22 +26,24 @@ from aiohttp import web
 from msgspec import Struct
 from msgspec.structs import replace
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.engine import Engine
+from vaultbridge.errors import InvalidArgument, VaultbridgeError
 from vaultbridge.limits import SWITCH_SECONDS
 from vaultbridge.protocols.bridge_v1.routes import add_bridge_routes
 from vaultbridge.protocols.claude_ide.presence import LOOPBACK_FOR_WILDCARD, Presence
 from vaultbridge.protocols.connection import cancel_and_wait
+from vaultbridge.protocols.editor.client import connect
+from vaultbridge.protocols.editor.endpoint_file import find_running
 from vaultbridge.protocols.http.guard import LOOPBACK, HostGuard
 from vaultbridge.protocols.http.listen import reserve_connections, serve_app
 from vaultbridge.protocols.mcp.http.endpoint import EndExchanges, add_mcp_routes
 from vaultbridge.server.access import Access, add_no_oauth_route
 from vaultbridge.server.config.model import Config, ServerConfig, VaultConfig
-from vaultbridge.server.ide import HubAccess, IdeSide
+from vaultbridge.server.ide import HubAccess, IdeService
 from vaultbridge.server.live import LiveConfig, watch
-from vaultbridge.server.other_servers import OtherBridge, other_bridges
-from vaultbridge.server.servers import ServedVault, Servers, served_vaults
+from vaultbridge.server.servers import ServedVault, Servers, find_served_vaults
 from vaultbridge.server.tokens import TokenStore
-from vaultbridge.server.vault_choice import known_to_obsidian
+from vaultbridge.server.vault_choice import list_obsidian_vaults
 from vaultbridge.tools.base.tool import ToolContext
 from vaultbridge.tools.standard import standard_catalog
 from vaultbridge.web.page import add_page_routes, page_link
@@ -56,14 +53,15 @@ _END: Final = "-----END CERTIFICATE-----"
 
 
 class Tls(Struct, frozen=True):
-    """`fingerprint` is the certificate's SHA-256, in hexadecimal."""
+    """`fingerprint` is the certificate's SHA-256 in hexadecimal. The user's own commands recognise this
+    server by it, whoever signed the certificate and for whatever name."""
 
     context: ssl.SSLContext
     fingerprint: str
 
 
 def load_tls(server: ServerConfig) -> Tls | None:
-    """None without a certificate. Raises InvalidArgument when it or its key cannot be used."""
+    """Load the certificate; None without one. Raises InvalidArgument when it or its key cannot be used."""
     if not server.tls_certificate:
         return None
     file = Path(server.tls_certificate).expanduser()
@@ -76,14 +74,43 @@ def load_tls(server: ServerConfig) -> Tls | None:
         raise InvalidArgument(
             f"The TLS certificate or key cannot be used: {why}.", argument="usage"
         ) from None
-    # The first one is the server's own; what follows are those that signed it.
+    # The first one is the server's own; those that signed it follow.
     own = _BEGIN + text.partition(_BEGIN)[2].partition(_END)[0] + _END
     return Tls(context, hashlib.sha256(ssl.PEM_cert_to_DER_cert(own)).hexdigest())
 
 
+ASKING_SECONDS: Final = 2.0
+"""How long another bridge may take to answer: our start waits for it."""
+
+
+class OtherBridge(Struct, frozen=True):
+    vault: str
+    port: int
+    pid: int
+
+
+async def find_other_bridges(engines: Sequence[Engine]) -> tuple[OtherBridge, ...]:
+    """Find the bridges that serve these vaults now. Call it before our own endpoint file is written.
+
+    That is allowed, but seldom intended. The endpoint file of a killed process may name a process id that is
+    in use again, so each bridge is asked.
+    """
+    found = []
+    for engine in engines:
+        known = find_running(engine.cache)
+        if known is None or known.pid == os.getpid():
+            continue
+        try:
+            async with asyncio.timeout(ASKING_SECONDS), connect(known):
+                found.append(OtherBridge(engine.name, known.port, known.pid))
+        except (VaultbridgeError, TimeoutError):
+            continue
+    return tuple(found)
+
+
 IDLE_SECONDS: Final = 30.0
-"""How long a connection may take to send a whole request, or stay without one: a caller that drips its
-headers is hung up on, one that polls is not."""
+"""How long a connection may take to send a whole request, or stay idle: a caller that drips its headers is
+disconnected, one that polls is not."""
 
 NOT_FOR_CLAUDE_CODE: Final = (
     "Claude Code's /ide connects to 127.0.0.1 without TLS, where this server does not listen: "
@@ -91,14 +118,14 @@ NOT_FOR_CLAUDE_CODE: Final = (
 )
 
 SHUTDOWN_SECONDS: Final = 5.0
-"""How long requests that are being answered may go on when the server ends, and answers that nobody reads."""
+"""How long running requests, and answers that nobody reads, may take when the server ends."""
 
 log = logging.getLogger("vaultbridge.serve")
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """`config_file` may not exist. `overlay` puts what environment and command line say above what the file
-    says; `config` is the outcome at the start."""
+    """`config_file` may not exist. `overlay` overrides the file by the environment and the command line;
+    `config` is the result at the start."""
 
     config: Config
     config_file: Path
@@ -106,9 +133,9 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 class Listening(Struct, frozen=True):
-    """Where a server is to be found, for people and programs on this machine. `page` is the link to the page
-    with the token in it: for this person's terminal, and never for a log. `others` serve the same vaults;
-    `notices` are what its owner should know."""
+    """Where a server listens, for people and programs on this machine. `page` is the link to the page,
+    including the token: for the user's terminal, never for a log. `others` serve the same vaults; `notices`
+    are what the user should know."""
 
     url: str
     port: int
@@ -120,27 +147,29 @@ class Listening(Struct, frozen=True):
 
 
 @contextlib.asynccontextmanager
-async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> AsyncIterator[Listening]:
-    """A server for as long as the block runs. Raises VaultNotFound, InvalidArgument, EngineFailure."""
+async def run_server(
+    options: ServeOptions, environ: Mapping[str, str] = os.environ
+) -> AsyncIterator[Listening]:
+    """Run a server until the block ends. Raises VaultNotFound, InvalidArgument, EngineFailure."""
     config = options.config
-    check_reach(config, TokenStore(options.config_file.parent))
-    wanted = config.vaults or [VaultConfig(path=folder) for folder in known_to_obsidian(environ)]
-    vaults = served_vaults(wanted, environ)
+    check_exposure(config, TokenStore(options.config_file.parent))
+    wanted = config.vaults or [VaultConfig(path=folder) for folder in list_obsidian_vaults(environ)]
+    vaults = find_served_vaults(wanted, environ)
     tls = load_tls(config.server)
     async with contextlib.AsyncExitStack() as stack:
         catalog = standard_catalog()
-        port = HubAccess()
+        hub_access = HubAccess()
 
-        def furnish(shop: ToolContext) -> ToolContext:
-            return replace(shop, editor=port)
+        def extend_context(context: ToolContext) -> ToolContext:
+            return replace(context, editor=hub_access)
 
-        servers = Servers(vaults, catalog, config, furnish=furnish, environ=environ)
-        port.engines = servers.engines
+        servers = Servers(vaults, catalog, config, extend_context=extend_context, environ=environ)
+        hub_access.engines = servers.engines
         stack.push_async_callback(servers.close)
         await servers.full.provider()
         engines = [await asyncio.to_thread(servers.engines.__getitem__, vault.name) for vault in vaults]
         folders = [vault.folder for vault in vaults]
-        others = await other_bridges(engines)
+        others = await find_other_bridges(engines)
         presence = Presence.claim(
             engines[0].cache,
             folders,
@@ -153,8 +182,8 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             name=next(iter(config.server.hosts), "") if tls is not None else "",
         )
         stack.callback(presence.socket.close)
-        guard = _guard(config)
-        ide = IdeSide(
+        guard = _make_guard(config)
+        ide = IdeService(
             engines,
             servers.full,
             presence.token,
@@ -163,17 +192,17 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             share_selection=config.privacy.share_selection,
             call_seconds=config.limits.call_seconds,
         )
-        for folder, desk in ide.desks:
-            port.desk_of(folder, desk)
+        for folder, hub in ide.hubs:
+            hub_access.add_hub(folder, hub)
         access = Access(
             servers,
             TokenStore(options.config_file.parent),
             own_token=presence.token,
-            open_locally=opens_locally(config),
+            open_locally=allows_local_programs(config),
         )
-        live = LiveConfig(options, catalog, servers, access, [desk for _, desk in ide.desks], folders)
+        live = LiveConfig(options, catalog, servers, access, [hub for _, hub in ide.hubs], folders)
         await live.start()
-        app, dismiss = _app(config, guard, servers, access, ide)
+        app, end_exchanges = _make_app(config, guard, servers, access, ide)
         await stack.enter_async_context(
             serve_app(
                 app,
@@ -195,14 +224,14 @@ async def running(options: ServeOptions, environ: Mapping[str, str] = os.environ
             presence.announce(folders)
         tools = options.config_file.parent / "tools"
 
-        async def look() -> None:
-            # First, so that nobody still uses a server that is then closed because its token is revoked.
-            await dismiss((await asyncio.to_thread(access.principals)).__contains__)
-            await live.look()
+        async def refresh() -> None:
+            # First, so that nobody still uses a server that is closed next because its token is revoked.
+            await end_exchanges((await asyncio.to_thread(access.list_principals)).__contains__)
+            await live.refresh()
 
-        watching = asyncio.create_task(watch(options.config_file, tools, look))
+        watching = asyncio.create_task(watch(options.config_file, tools, refresh))
         stack.push_async_callback(cancel_and_wait, watching)
-        notices = [_serves_too(other) for other in others]
+        notices = [_describe_other(other) for other in others]
         if config.ide.enabled and not announced:
             notices.append(NOT_FOR_CLAUDE_CODE)
         yield Listening(
@@ -235,22 +264,22 @@ async def serve(
         try:
             loop.add_signal_handler(number, end)
         except NotImplementedError:
-            # Windows: the loop cannot, the interpreter can.
+            # On Windows the loop cannot do it, but the interpreter can.
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-    async with running(options, environ) as place:
-        announce(place)
+    async with run_server(options, environ) as listening_at:
+        announce(listening_at)
         await stop.wait()
         log.info("Stopping")
 
 
-def opens_locally(config: Config) -> bool:
-    """Whether this machine's programs need no token."""
+def allows_local_programs(config: Config) -> bool:
+    """Whether programs on this machine need no token."""
     server = config.server
     return server.host in LOOPBACK and not server.behind_proxy and not config.tokens.required
 
 
-def check_reach(config: Config, tokens: TokenStore) -> None:
-    """Others may only come with a token over an encrypted way. Raises InvalidArgument."""
+def check_exposure(config: Config, tokens: TokenStore) -> None:
+    """Require a token and encryption for other machines. Raises InvalidArgument."""
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         raise InvalidArgument("A TLS certificate and its key belong together.", argument="usage")
@@ -258,19 +287,19 @@ def check_reach(config: Config, tokens: TokenStore) -> None:
         return
     if server.host not in LOOPBACK and not (server.tls_certificate or server.behind_proxy):
         raise InvalidArgument(
-            f"{server.host} is open to other machines and has no TLS.",
+            f"{server.host} is open to other machines, but has no TLS.",
             argument="usage",
-            hint="Give --tls-certificate and --tls-key, or say --behind-proxy when a proxy does it.",
+            hint="Give --tls-certificate and --tls-key, or --behind-proxy if a proxy does the encryption.",
         )
-    if not tokens.all():
+    if not tokens.list_tokens():
         raise InvalidArgument(
-            "Other machines need a token, and there is none.",
+            "Other machines need a token, but there is none.",
             argument="usage",
             hint="`vaultbridge token make NAME` makes one.",
         )
 
 
-def _guard(config: Config) -> HostGuard:
+def _make_guard(config: Config) -> HostGuard:
     server = config.server
     return HostGuard(
         hosts=({server.host} - LOOPBACK_FOR_WILDCARD.keys()) | set(server.hosts),
@@ -279,20 +308,26 @@ def _guard(config: Config) -> HostGuard:
     )
 
 
-def _app(
-    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeSide
+def _make_app(
+    config: Config, guard: HostGuard, servers: Servers, access: Access, ide: IdeService
 ) -> tuple[web.Application, EndExchanges]:
     app = web.Application()
-    add_bridge_routes(app, guard=guard, authorize=access.bridge, call_seconds=config.limits.call_seconds)
-    dismiss = add_mcp_routes(
-        app, servers.full, guard=guard, authorize=access.mcp, call_seconds=config.limits.call_seconds
+    add_bridge_routes(
+        app, guard=guard, authorize=access.authorize_bridge, call_seconds=config.limits.call_seconds
+    )
+    end_exchanges = add_mcp_routes(
+        app,
+        servers.full,
+        guard=guard,
+        authorize=access.authorize_mcp,
+        call_seconds=config.limits.call_seconds,
     )
     ide.add_routes(app, add_page_routes(app, guard=guard))
     add_no_oauth_route(app)
-    return app, dismiss
+    return app, end_exchanges
 
 
-def _serves_too(other: OtherBridge) -> str:
+def _describe_other(other: OtherBridge) -> str:
     return (
         f"Another bridge (port {other.port}, process {other.pid}) serves {other.vault} already: "
         "Claude Code asks which one to use, and commands go to that one."

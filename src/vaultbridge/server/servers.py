@@ -1,13 +1,11 @@
-"""The MCP servers of one process: one for those who may use everything, one for each narrower token.
+"""The MCP servers of one process: one without limits, and one for each limited token.
 
-All show the same catalog over the same vaults; each has engines of its own, because an engine has one scope.
-The first keeps the indexes fresh for all.
+All offer the same catalog for the same vaults. Each has its own engines, because an engine has one scope; the
+engines of the unlimited server keep the indexes current for all.
 
-One scope made of several, which may become another while engines use it.
-
-The configuration's scope, a vault's and a token's all hold at once: what one of them hides does not exist.
-When the file changes, the engines' scopes follow without a restart, because somebody who has just made a
-folder private means now.
+`LiveScope` combines the scopes of the configuration, a vault and a token: what one of them hides does not
+exist. When the file changes, the scopes follow without a restart, because a folder that somebody has just
+made private must be private now.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from vaultbridge.protocols.mcp.vault.engines import VaultEngines
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
 from vaultbridge.server.config.model import Config, VaultConfig
 from vaultbridge.server.tokens import AccessToken
-from vaultbridge.server.vault_choice import named
+from vaultbridge.server.vault_choice import name_vaults
 from vaultbridge.server.wiring import open_engine
 from vaultbridge.tools.base.catalog import Catalog
 from vaultbridge.tools.base.tool import ToolContext
@@ -36,16 +34,16 @@ from vaultbridge.vault.scope import Scope
 
 
 class LiveScope(Scope):
-    """Visible is what all parts show."""
+    """A path is visible if all parts show it. The parts may change while engines use it."""
 
     __slots__ = ("_parts",)
 
     def __init__(self, *parts: Scope) -> None:
         super().__init__()
-        self.become(*parts)
+        self.update(*parts)
 
-    def become(self, *parts: Scope) -> None:
-        # One assignment decides what is visible, so that a thread sees the old scope or the new one.
+    def update(self, *parts: Scope) -> None:
+        # One assignment decides what is visible, so that a thread sees either the old scope or the new one.
         self._parts = tuple(part for part in parts if not part.unrestricted)
         self.read_only = any(part.read_only for part in parts)
         self.max_note_bytes = min((part.max_note_bytes for part in parts), default=Scope().max_note_bytes)
@@ -60,8 +58,8 @@ class LiveScope(Scope):
         return all(part.visible(path) for part in self._parts)
 
 
-def parts_of(config: Config, vault: VaultConfig, token: AccessToken | None = None) -> tuple[Scope, ...]:
-    """Everything that limits one vault for one caller. Raises InvalidArgument for a bad pattern."""
+def make_scopes(config: Config, vault: VaultConfig, token: AccessToken | None = None) -> tuple[Scope, ...]:
+    """Make all scopes that limit one vault for one caller. Raises InvalidArgument for a bad pattern."""
     general = config.scope
     parts = [
         Scope(
@@ -78,37 +76,38 @@ def parts_of(config: Config, vault: VaultConfig, token: AccessToken | None = Non
 
 
 class ServedVault(Struct, frozen=True):
-    """`name` is unique among those that are served."""
+    """`name` is unique among the served vaults."""
 
     name: str
     folder: Path
     config: VaultConfig
 
 
-def served_vaults(
+def find_served_vaults(
     wanted: Iterable[VaultConfig], environ: Mapping[str, str] = os.environ
 ) -> tuple[ServedVault, ...]:
-    """The vaults by folder, each once. Raises VaultNotFound."""
+    """Find the vaults, each folder once. Raises VaultNotFound."""
     by_folder: dict[str, VaultConfig] = {}
     for config in wanted:
         folder = find_vault(str(Path(config.path).expanduser()), environ=environ)
         by_folder.setdefault(os.path.realpath(folder), config)
     return tuple(
-        ServedVault(name, Path(folder), by_folder[folder]) for name, folder in named(list(by_folder)).items()
+        ServedVault(name, Path(folder), by_folder[folder])
+        for name, folder in name_vaults(list(by_folder)).items()
     )
 
 
-class _Serving(Struct):
+class _ScopedServer(Struct):
     token: AccessToken | None
     server: McpServer
     engines: VaultEngines
     scopes: dict[str, LiveScope]
     provider: VaultProvider | None = None
-    """Made by the server when it first needs it."""
+    """Made when the server first needs it."""
 
 
 class Servers:
-    """Made and used in the event loop."""
+    """Created and used in the event loop."""
 
     def __init__(
         self,
@@ -116,20 +115,20 @@ class Servers:
         catalog: Catalog,
         config: Config,
         *,
-        furnish: Callable[[ToolContext], ToolContext],
+        extend_context: Callable[[ToolContext], ToolContext],
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         self._vaults = tuple(vaults)
         self._catalog = catalog
         self._config = config
-        self._furnish = furnish
+        self._extend_context = extend_context
         self._environ = environ
-        self._narrow: dict[str, _Serving] = {}
-        self._full = self._made(None)
+        self._narrow: dict[str, _ScopedServer] = {}
+        self._full = self._make(None)
 
     @property
     def full(self) -> McpServer:
-        """For callers without limits of their own."""
+        """For callers without limits."""
         return self._full.server
 
     @property
@@ -137,63 +136,64 @@ class Servers:
         return self._full.engines
 
     def for_token(self, token: AccessToken) -> McpServer:
-        """Raises PermissionDenied when none of the token's vaults is served here."""
+        """Return the server for a token. Raises PermissionDenied when none of the token's vaults is served
+        here."""
         if token.unrestricted:
             return self.full
-        serving = self._narrow.get(token.principal)
-        if serving is None:
-            serving = self._narrow[token.principal] = self._made(token)
-        return serving.server
+        scoped = self._narrow.get(token.principal)
+        if scoped is None:
+            scoped = self._narrow[token.principal] = self._make(token)
+        return scoped.server
 
-    def rescope(self, config: Config) -> None:
-        """The configuration's scopes have changed: every engine obeys from its next call on, and where
-        nothing may be changed any more, or again, the tools that do it go or come. Vaults are matched by
-        their path; new ones wait for the next start."""
+    def update_scopes(self, config: Config) -> None:
+        """Apply changed scopes: every engine uses them from its next call on. Tools that write disappear when
+        everything has become read-only, and come back. Vaults are matched by path; new ones need a
+        restart."""
         self._config = config
-        for serving in (self._full, *self._narrow.values()):
+        for scoped in (self._full, *self._narrow.values()):
             for vault in self._vaults:
-                scope = serving.scopes.get(vault.name)
+                scope = scoped.scopes.get(vault.name)
                 if scope is not None:
-                    scope.become(*self._parts(vault, serving.token))
-            settings = self._settings(serving.scopes, serving.token)
-            serving.server.offer = offer_for(settings, vaults=len(serving.scopes))
-            if serving.provider is not None:
-                serving.provider.limit(read_only=settings.read_only)
+                    scope.update(*self._make_scopes(vault, scoped.token))
+            settings = self._settings(scoped.scopes, scoped.token)
+            scoped.server.offer = offer_for(settings, vaults=len(scoped.scopes))
+            if scoped.provider is not None:
+                scoped.provider.limit(read_only=settings.read_only)
 
-    async def forget(self, valid: Iterable[str]) -> None:
-        """Close the servers of tokens whose principals are not among the valid ones."""
-        kept = set(valid)
-        for principal in [principal for principal in self._narrow if principal not in kept]:
+    async def close_revoked(self, valid: Iterable[str]) -> None:
+        """Close the servers of tokens that are no longer `valid`."""
+        principals = set(valid)
+        for principal in [principal for principal in self._narrow if principal not in principals]:
             await self._narrow.pop(principal).server.close()
 
     async def close(self) -> None:
-        await self.forget(())
+        await self.close_revoked(())
         await self.full.close()
 
-    def _made(self, token: AccessToken | None) -> _Serving:
+    def _make(self, token: AccessToken | None) -> _ScopedServer:
         names = {unicodedata.normalize("NFC", name) for name in token.vaults} if token is not None else ()
         wanted = [one for one in self._vaults if not names or one.name in names]
         if not wanted:
             raise PermissionDenied("This token is for other vaults.")
-        scopes = {one.name: LiveScope(*self._parts(one, token)) for one in wanted}
+        scopes = {one.name: LiveScope(*self._make_scopes(one, token)) for one in wanted}
         engines = VaultEngines({one.name: partial(self._open, one, scopes[one.name]) for one in wanted})
 
         async def make() -> VaultProvider:
             settings = self._settings(scopes, token)
-            serving.provider = VaultProvider(
-                engines, settings, make_catalog=lambda: self._catalog, shop=self._furnish
+            scoped.provider = VaultProvider(
+                engines, settings, make_catalog=lambda: self._catalog, shop=self._extend_context
             )
-            return serving.provider
+            return scoped.provider
 
         offer = offer_for(self._settings(scopes, token), vaults=len(wanted))
         server = McpServer(offer, make, tool_errors=self._config.tools.errors)
-        serving = _Serving(token, server, engines, scopes)
-        return serving
+        scoped = _ScopedServer(token, server, engines, scopes)
+        return scoped
 
-    def _parts(self, vault: ServedVault, token: AccessToken | None) -> tuple[Scope, ...]:
-        """What limits a vault for a caller, as the configuration says now."""
+    def _make_scopes(self, vault: ServedVault, token: AccessToken | None) -> tuple[Scope, ...]:
+        """Make the scopes that limit a vault for a caller, by the current configuration."""
         by_path = {one.path: one for one in self._config.vaults}
-        return parts_of(self._config, by_path.get(vault.config.path, vault.config), token)
+        return make_scopes(self._config, by_path.get(vault.config.path, vault.config), token)
 
     def _settings(self, scopes: Mapping[str, LiveScope], token: AccessToken | None) -> ProviderSettings:
         return ProviderSettings(

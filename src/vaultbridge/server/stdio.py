@@ -1,16 +1,12 @@
-"""MCP on standard input and output: options, environment and configuration become a server.
+"""Serves MCP on standard input and output: options, environment and configuration become a server.
 
-A client that spawns the process waits for everything that happens here before the first answer, so this
-imports next to nothing: the configuration is read only when there is one, vaults are chosen and opened after
-the first answer, by the provider. A vault that is missing does not end the process: clients show a dead
-server badly, so tools answer VAULT_NOT_FOUND with the vaults there are, and work as soon as the folder is
-there.
+A client that starts the process waits for everything that happens here before the first answer, so this
+module imports next to nothing. The configuration is read only if there is one; the provider chooses and opens
+vaults after the first answer.
 
-What a person sees on standard error when a vault they named is not there.
-
-A client that spawned us shows a dead server badly, so the process goes on and its tools say what is wrong.
-Whoever typed the command, or reads the client's log, needs the path: it is their own screen. Each vault is
-told of once.
+A missing vault does not end the process, because clients present a dead server badly. Tools answer
+VAULT_NOT_FOUND with the vaults that exist, and work as soon as the folder appears. `MissingVaults` writes the
+path to standard error once: whoever typed the command, or reads the client's log, needs it.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from vaultbridge.protocols.mcp.provider import Provider
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.stdio import serve_stdio
 from vaultbridge.protocols.mcp.vault.provider import ProviderSettings, VaultProvider, offer_for
-from vaultbridge.server.vault_choice import UNNAMED, known_to_obsidian, named
+from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_vaults
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
@@ -46,17 +42,17 @@ if TYPE_CHECKING:
 
 class MissingVaults:
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
-    def look(self, texts: Iterable[str], *, names_too: bool) -> None:
-        """Tell of the folders that are not there. A name that Obsidian may know is only looked up when
-        `names_too`: that reads Obsidian's list, for which no client should wait."""
+    def check(self, texts: Iterable[str], *, names_too: bool) -> None:
+        """Report the folders that do not exist. With `names_too`, also names that Obsidian's list lacks:
+        reading that list takes time, and no client should wait for it."""
         for text in texts:
-            place = os.path.expanduser(text)  # noqa: PTH111 - this stands before the first answer
+            place = os.path.expanduser(text)  # noqa: PTH111 - the first answer waits for this
             if os.path.isdir(place):  # noqa: PTH112
                 continue
             if os.path.basename(place) != place:  # noqa: PTH119
-                self.tell(text)
+                self.report(text)
             elif names_too:
                 from vaultbridge.errors import VaultNotFound
                 from vaultbridge.vault.obsidian import find_vault
@@ -64,17 +60,17 @@ class MissingVaults:
                 try:
                     find_vault(text)
                 except VaultNotFound:
-                    self.tell(text)
+                    self.report(text)
 
-    def tell(self, text: str) -> None:
-        if text in self._told:
+    def report(self, text: str) -> None:
+        if text in self._reported:
             return
-        self._told.add(text)
+        self._reported.add(text)
         place = os.path.expanduser(text)  # noqa: PTH111
         try:
             place = os.path.abspath(place)  # noqa: PTH100
         except FileNotFoundError:
-            # The folder that we were started in is gone.
+            # The current folder has been deleted.
             place = text
         shown = "".join(char if char.isprintable() else "�" for char in place)
         sys.stderr.write(
@@ -84,10 +80,10 @@ class MissingVaults:
 
 
 PACKAGE_SECTION: Final = b"[vaultbridge.tools]"
-"""How the file with a package's entry points says that it brings tools."""
+"""The section in a package's entry points that says it provides tools."""
 
 POINTS_BYTES: Final = 64 * 1024
-"""How much of such a file is looked at: the longest have a few hundred lines."""
+"""How much of such a file is read: the longest have a few hundred lines."""
 
 log = logging.getLogger("vaultbridge.stdio")
 
@@ -95,7 +91,7 @@ _ONLY_VAULTS: Final = frozenset({"VAULTBRIDGE_VAULT", "VAULTBRIDGE_CACHE"})
 
 
 class StdioOptions(Struct, frozen=True, kw_only=True):
-    """What the command line said; None and "" where it said nothing."""
+    """The options of the command line; None or "" if not given."""
 
     vaults: tuple[str, ...] = ()
     read_only: bool = False
@@ -110,8 +106,8 @@ class StdioOptions(Struct, frozen=True, kw_only=True):
 
 
 class VaultPlan(Struct, frozen=True, kw_only=True):
-    """One vault to open: the text that finds it, and what may be seen and done there. The command line's
-    limits and those of the configuration all hold at once."""
+    """One vault to open: the text that finds it, and its limits. Those of the command line and of the
+    configuration all apply at once."""
 
     text: str
     read_only: bool = False
@@ -120,28 +116,28 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     configured: VaultConfig | None = None
 
-    def parts(self, config: Config | None) -> tuple[Scope, ...]:
-        """Raises InvalidArgument for a pattern that cannot be read."""
+    def make_scopes(self, config: Config | None) -> tuple[Scope, ...]:
+        """Make the scopes of this vault. Raises InvalidArgument for an invalid pattern."""
         from vaultbridge.vault.scope import Scope
 
         own = Scope(read_only=self.read_only, allow=self.allow, deny=self.deny)
         if config is None:
             return (own,)
         from vaultbridge.server.config.model import VaultConfig
-        from vaultbridge.server.servers import parts_of
+        from vaultbridge.server.servers import make_scopes
 
         before = self.configured or VaultConfig(path=self.text or UNNAMED)
         vault = next((vault for vault in config.vaults if vault.path == self.text), before)
-        return (own, *parts_of(config, vault))
+        return (own, *make_scopes(config, vault))
 
     def scope(self) -> Scope:
-        """As it is at the start. Raises InvalidArgument for a pattern that cannot be read."""
+        """Make the scope at the start. Raises InvalidArgument for an invalid pattern."""
         from vaultbridge.server.servers import LiveScope
 
-        return LiveScope(*self.parts(self.config))
+        return LiveScope(*self.make_scopes(self.config))
 
     def open(self, environ: Mapping[str, str], scope: Scope) -> Engine:
-        """Raises VaultNotFound, naming the vaults that Obsidian knows."""
+        """Open the vault. Raises VaultNotFound, which names the vaults in Obsidian's list."""
         from vaultbridge.server.wiring import open_engine
 
         outside = self.configured is not None and self.configured.outside_links
@@ -149,8 +145,8 @@ class VaultPlan(Struct, frozen=True, kw_only=True):
 
 
 class StdioPlan(Struct, frozen=True, kw_only=True):
-    """Everything decided that the first answer needs. No `vaults`: those that Obsidian knows, later.
-    `everywhere` is what holds for a vault that nobody configured."""
+    """Everything that must be decided before the first answer. Empty `vaults` means those in Obsidian's list,
+    which is read later. `everywhere` applies to vaults without a configuration of their own."""
 
     vaults: dict[str, VaultPlan]
     everywhere: VaultPlan
@@ -162,22 +158,22 @@ class StdioPlan(Struct, frozen=True, kw_only=True):
     config: Config | None = None
     options: StdioOptions = StdioOptions()
 
-    def settings_under(self, config: Config | None) -> ProviderSettings:
-        """Those of another configuration, as far as its scopes go."""
+    def make_settings(self, config: Config | None) -> ProviderSettings:
+        """Make the settings for a changed configuration, as far as its scopes matter."""
         plans = [replace(one, config=config) for one in self.vaults.values()]
-        return _limited(self.settings, plans or [replace(self.everywhere, config=config)])
+        return _limit(self.settings, plans or [replace(self.everywhere, config=config)])
 
 
 def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int:
-    """Serve until the client has gone; gives the exit code. Raises InvalidArgument for options and a
-    configuration that cannot be used, before anything is answered."""
+    """Serve until the client has gone; returns the exit code. Raises InvalidArgument for invalid options or
+    an invalid configuration, before anything is answered."""
     from vaultbridge.server.logs import start_logging
 
-    plan = planned(options, environ)
+    plan = make_plan(options, environ)
     start_logging(plan.log_level)
     log.debug("vaultbridge %s on stdio, vaults: %s", __version__, ", ".join(plan.vaults) or "not named")
     missing = MissingVaults()
-    missing.look((one.text for one in plan.vaults.values()), names_too=_is_typed())
+    missing.check((one.text for one in plan.vaults.values()), names_too=_is_typed())
     sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(plan, environ, missing)
     return serve_stdio(
@@ -185,10 +181,11 @@ def serve(options: StdioOptions, environ: Mapping[str, str] = os.environ) -> int
     )
 
 
-def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
-    """The command line above the environment above the configuration. Raises InvalidArgument."""
-    options = replace(options, vaults=tuple(_filled_in(text, environ) for text in options.vaults))
-    config = _config(options, environ) if may_be_configured(environ) else None
+def make_plan(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
+    """Combine command line, environment and configuration, in this order of precedence. Raises
+    InvalidArgument."""
+    options = replace(options, vaults=tuple(_expand_variables(text, environ) for text in options.vaults))
+    config = _load_config(options, environ) if may_be_configured(environ) else None
     everywhere = VaultPlan(
         text="", read_only=options.read_only, allow=options.allow, deny=options.deny, config=config
     )
@@ -197,15 +194,15 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
         texts = tuple(vault.path for vault in config.vaults)
         configured = {vault.path: vault for vault in config.vaults}
     elif not texts:
-        texts = tuple(text for text in _vaults_in(environ).split(os.pathsep) if text)
+        texts = tuple(text for text in _read_vaults(environ).split(os.pathsep) if text)
     plans = {
         name: replace(everywhere, text=text, configured=configured.get(text))
-        for name, text in named(texts).items()
+        for name, text in name_vaults(texts).items()
     }
-    chosen = StdioPlan(
+    plan = StdioPlan(
         vaults=plans,
         everywhere=everywhere,
-        settings=_settings(
+        settings=_make_settings(
             options, list(plans.values()) or [everywhere], config, plugins=may_have_plugins(environ)
         ),
         options=options,
@@ -215,9 +212,9 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
         name=options.name,
     )
     if config is None:
-        return chosen
+        return plan
     return replace(
-        chosen,
+        plan,
         config=config,
         call_seconds=config.limits.call_seconds,
         tool_errors=config.tools.errors,
@@ -225,14 +222,14 @@ def planned(options: StdioOptions, environ: Mapping[str, str]) -> StdioPlan:
     )
 
 
-def _vaults_in(environ: Mapping[str, str]) -> str:
+def _read_vaults(environ: Mapping[str, str]) -> str:
     said = environ.get("VAULTBRIDGE_VAULT", "")
-    return os.pathsep.join(_filled_in(text, environ) for text in said.split(os.pathsep))
+    return os.pathsep.join(_expand_variables(text, environ) for text in said.split(os.pathsep))
 
 
-def _filled_in(text: str, environ: Mapping[str, str]) -> str:
-    """With `$NAME` and `${NAME}` filled in, as a shell would do if one stood between the list of servers that
-    a person wrote and us. A folder that is called so, and a variable that is not set, stay as they are."""
+def _expand_variables(text: str, environ: Mapping[str, str]) -> str:
+    """Replace `$NAME` and `${NAME}`, as a shell would do, because clients start us without one. A folder with
+    such a name, and a variable that is not set, stay as they are."""
     if "$" not in text or os.path.isdir(text):  # noqa: PTH112
         return text
     import re
@@ -245,7 +242,7 @@ def _filled_in(text: str, environ: Mapping[str, str]) -> str:
     )
 
 
-def _settings(
+def _make_settings(
     options: StdioOptions, plans: list[VaultPlan], config: Config | None, *, plugins: bool
 ) -> ProviderSettings:
     profile: Profile = options.profile or (config.tools.profile if config is not None else "full")
@@ -253,21 +250,21 @@ def _settings(
         profile=profile,
         read_only=options.read_only,
         prompt_folder=options.prompts,
-        # Many clients ask for the list once: one that will be another in a moment must not be shown.
+        # Many clients ask for the list once, so they must not get one that changes a moment later.
         quick_list=not plugins
         if config is None
         else not (config.tools.enable or config.tools.disable or (plugins and config.tools.plugins)),
     )
     if config is None and not options.allow and not options.deny:
-        # Scopes cost an import.
+        # Scopes need an import, which takes time.
         return settings
-    return _limited(settings, plans)
+    return _limit(settings, plans)
 
 
-def _limited(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:
-    """With what the vaults' scopes allow in all. Raises InvalidArgument for a bad pattern."""
+def _limit(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSettings:
+    """Limit the settings to what the scopes of all vaults allow. Raises InvalidArgument for a bad pattern."""
     scopes = [plan.scope() for plan in plans]
-    # Only when no vault may be changed are the tools that change hidden; else the engines refuse.
+    # Tools that write are hidden only if no vault is writable; otherwise the engines refuse.
     return replace(
         settings,
         read_only=all(scope.read_only for scope in scopes),
@@ -276,7 +273,7 @@ def _limited(settings: ProviderSettings, plans: list[VaultPlan]) -> ProviderSett
 
 
 def _is_typed() -> bool:
-    """Whether a person started this in a terminal, and no client waits."""
+    """Whether a person started this in a terminal, so that no client waits."""
     try:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:
@@ -290,23 +287,23 @@ def make_server(
         from vaultbridge.protocols.mcp.vault.engines import VaultEngines
         from vaultbridge.server.stdio_live import StdioLive
 
-        live = StdioLive(plan, environ, read=lambda: _config(plan.options, environ))
-        engines = VaultEngines(_openers(plan, environ, live, missing or MissingVaults()))
+        live = StdioLive(plan, environ, read=lambda: _load_config(plan.options, environ))
+        engines = VaultEngines(_make_openers(plan, environ, live, missing or MissingVaults()))
         packages = plan.config is None or plan.config.tools.packages
         quick = plan.settings.quick_list and not (packages and may_have_packages(sys.path))
         provider = VaultProvider(
             engines,
             replace(plan.settings, quick_list=quick),
             make_catalog=live.load,
-            shop=live.furnished,
+            shop=live.extend_context,
             at_close=live.stop,
         )
 
-        def obey(settings: ProviderSettings) -> None:
+        def apply_scope(settings: ProviderSettings) -> None:
             server.offer = offer(settings)
             provider.limit(read_only=settings.read_only)
 
-        live.on_scope = obey
+        live.on_scope = apply_scope
         return provider
 
     offer = partial(offer_for, vaults=len(plan.vaults), name=plan.name)
@@ -314,53 +311,55 @@ def make_server(
     return server
 
 
-def _openers(
+def _make_openers(
     plan: StdioPlan, environ: Mapping[str, str], live: StdioLive, missing: MissingVaults
 ) -> dict[str, Callable[[], Engine]]:
-    def opened(one: VaultPlan) -> Engine:
+    def open_vault(one: VaultPlan) -> Engine:
         try:
-            return one.open(environ, live.scope_of(one))
+            return one.open(environ, live.get_scope(one))
         except VaultNotFound:
             if one.text:
-                missing.tell(one.text)
+                missing.report(one.text)
             raise
 
     plans: dict[str, VaultPlan] = plan.vaults
     if not plans:
         try:
-            found = named(known_to_obsidian(environ))
+            found = name_vaults(list_obsidian_vaults(environ))
             plans = {name: replace(plan.everywhere, text=text) for name, text in found.items()}
         except VaultNotFound:
-            # Tried again with every call: the person may be setting up their first vault just now.
-            return {UNNAMED: lambda: opened(replace(plan.everywhere, text=known_to_obsidian(environ)[0]))}
-    return {name: partial(opened, one) for name, one in plans.items()}
+            # Try again with every call: the user may be setting up the first vault right now.
+            return {
+                UNNAMED: lambda: open_vault(replace(plan.everywhere, text=list_obsidian_vaults(environ)[0]))
+            }
+    return {name: partial(open_vault, one) for name, one in plans.items()}
 
 
 def may_be_configured(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
-    """Whether there is anything that `server.config.model` would find: without it, it need not be imported.
-    May be true for nothing."""
+    """Whether `server.config.model` may find anything; if not, it need not be imported. May be true although
+    there is nothing."""
     if any(name.startswith("VAULTBRIDGE_") and name not in _ONLY_VAULTS for name in environ):
         return True
-    bases = _config_folders(environ, platform)
+    bases = _list_config_folders(environ, platform)
     return bases is None or any(os.path.exists(base + "/config.toml") for base in bases)  # noqa: PTH110
 
 
 def may_have_plugins(environ: Mapping[str, str], *, platform: str = os.name) -> bool:
-    """Whether there is a folder for a person's own tools. May be true for an empty one."""
-    bases = _config_folders(environ, platform)
+    """Whether there is a folder for the user's own tools, perhaps an empty one."""
+    bases = _list_config_folders(environ, platform)
     if chosen := environ.get("VAULTBRIDGE_CONFIG"):
         bases = (os.path.dirname(os.path.expanduser(chosen)),)  # noqa: PTH111, PTH120
     return bases is None or any(os.path.isdir(os.path.join(base, "tools")) for base in bases)  # noqa: PTH112, PTH118
 
 
 def may_have_packages(path: Iterable[str]) -> bool:
-    """Whether a package that is installed on `path` brings tools. Read off its files: `importlib.metadata`
-    takes longer to import than everything else takes to answer the first list."""
+    """Whether a package installed on `path` provides tools. Reads the files itself, because importing
+    `importlib.metadata` takes longer than answering the first list."""
     for folder in path:
         try:
             members = os.scandir(folder or ".")
         except OSError:
-            # Not there, or an archive, as which nobody installs a package.
+            # Missing, or an archive, into which nobody installs packages.
             continue
         with members:
             for member in members:
@@ -377,8 +376,8 @@ def _brings_tools(about: str) -> bool:
         return False
 
 
-def _config_folders(environ: Mapping[str, str], platform: str) -> tuple[str, ...] | None:
-    """Where the configuration may lie, as far as that is known without `server.config.model`."""
+def _list_config_folders(environ: Mapping[str, str], platform: str) -> tuple[str, ...] | None:
+    """List where the configuration may be, as far as that is known without `server.config.model`."""
     home = environ.get("HOME", "")
     if platform != "posix" or not home:
         return None
@@ -386,19 +385,25 @@ def _config_folders(environ: Mapping[str, str], platform: str) -> tuple[str, ...
     return tuple(base + "/vaultbridge" for base in bases if base)
 
 
-def _config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
-    """The file's, with the environment and the command line above it. What the command line says of scopes is
-    not in it: that narrows the file's and does not replace it."""
-    from vaultbridge.server.config.model import VAULT_VARIABLE, chosen, config_file, from_environment, load
+def _load_config(options: StdioOptions, environ: Mapping[str, str]) -> Config:
+    """Load the file, overridden by the environment and the command line. The command line's scope is not
+    included: it narrows the file's scope instead of replacing it."""
+    from vaultbridge.server.config.model import (
+        VAULT_VARIABLE,
+        apply_environment,
+        choose_vaults,
+        config_file,
+        load_config,
+    )
 
-    config = load(config_file(environ))
+    config = load_config(config_file(environ))
     others = {key: value for key, value in environ.items() if key != VAULT_VARIABLE or not options.vaults}
     if VAULT_VARIABLE in others:
-        others[VAULT_VARIABLE] = _vaults_in(environ)
-    below = from_environment(config, others)
+        others[VAULT_VARIABLE] = _read_vaults(environ)
+    below = apply_environment(config, others)
     return replace(
         below,
-        vaults=chosen(config.vaults, options.vaults) or below.vaults,
+        vaults=choose_vaults(config.vaults, options.vaults) or below.vaults,
         tools=replace(
             below.tools,
             profile=options.profile or below.tools.profile,

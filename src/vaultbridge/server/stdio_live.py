@@ -1,7 +1,7 @@
-"""What a stdio process does when its configuration or its plugin files change while it runs.
+"""Applies changes of the configuration and of plugin files to a running stdio process.
 
-Loaded after the first answer, in the provider's worker. A thread then looks now and then; the catalog tells
-the client of other tools. What a change means is `config_follow`'s to say.
+Loaded after the first answer, in the provider's worker. A thread then checks every few seconds; the catalog
+tells the client when the tools change. `config.follow` decides what a change means.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.catalog import Catalog
     from vaultbridge.tools.base.tool import ToolContext
 
-LOOK_SECONDS: Final = 2.0
-"""How often it looks: a person who saves a tool waits no longer, and a look is a few calls of stat."""
+POLL_SECONDS: Final = 2.0
+"""How often it checks: nobody who saves a tool waits longer, and a check is a few calls of stat."""
 
 UNUSED: Final = frozenset({"server", "ide", "tokens"})
-"""Sections of the configuration that mean nothing over stdio."""
+"""Sections of the configuration that have no meaning over stdio."""
 
 log = logging.getLogger("vaultbridge.config")
 
 
 class StdioLive:
-    """`load` once, from any thread; `stop` at the end. `read` reads the configuration again. Making one
-    imports nothing: that happens before the first list of tools is answered."""
+    """Call `load` once, from any thread, and `stop` at the end. `read` rereads the configuration. The
+    constructor imports nothing, because it runs before the first list of tools is answered."""
 
     def __init__(self, plan: StdioPlan, environ: Mapping[str, str], read: Callable[[], Config]) -> None:
         self._plan = plan
@@ -48,25 +48,25 @@ class StdioLive:
         self._changing = threading.Lock()
         self._stop = threading.Event()
         self.on_scope: Callable[[ProviderSettings], None] | None = None
-        """Told, in the thread that follows, what the scopes allow in all."""
+        """Called in the following thread with what the scopes allow in total."""
 
-    def scope_of(self, vault: VaultPlan) -> LiveScope:
-        """The scope of a vault that is being opened; it follows the configuration."""
+    def get_scope(self, vault: VaultPlan) -> LiveScope:
+        """Return the scope of a vault that is being opened; it follows the configuration."""
         from vaultbridge.server.servers import LiveScope
 
         with self._changing:
             if vault.text not in self._scopes:
-                self._scopes[vault.text] = (vault, LiveScope(*vault.parts(self._config)))
+                self._scopes[vault.text] = (vault, LiveScope(*vault.make_scopes(self._config)))
             return self._scopes[vault.text][1]
 
-    def furnished(self, shop: ToolContext) -> ToolContext:
-        """As far as what a person has open is shared."""
+    def extend_context(self, context: ToolContext) -> ToolContext:
+        """Add whether tools may see what the user has open."""
         from msgspec.structs import replace
 
-        return replace(shop, shares_open_files=self._shares)
+        return replace(context, shares_open_files=self._shares_open)
 
     def load(self) -> Catalog:
-        from vaultbridge.server.config.follow import FollowedConfig, warn_of_vaults
+        from vaultbridge.server.config.follow import FollowedConfig, warn_if_inside_vault
         from vaultbridge.server.config.model import EMPTY, LIVE, config_file
         from vaultbridge.server.live_tools import LiveTools
         from vaultbridge.tools.standard import standard_catalog
@@ -74,7 +74,7 @@ class StdioLive:
         file = config_file(self._environ)
         folders = self._folders()
         if self._config is not None:
-            warn_of_vaults(file, folders)
+            warn_if_inside_vault(file, folders)
         catalog = standard_catalog()
         config = self._config or EMPTY
         tools = LiveTools(catalog, file.parent, config.tools, folders)
@@ -91,54 +91,54 @@ class StdioLive:
     def stop(self) -> None:
         self._stop.set()
 
-    def _shares(self) -> bool:
+    def _shares_open(self) -> bool:
         return self._config is None or self._config.privacy.share_selection
 
     def _unconfigured(self) -> Config:
-        """What was in force without any configuration."""
+        """The configuration in force when there was no file."""
         from vaultbridge.server.config.model import Config, VaultConfig
 
         return Config(vaults=tuple(VaultConfig(path=one.text) for one in self._plan.vaults.values()))
 
     def _folders(self) -> list[Path]:
-        """Where the vaults lie, as far as that is known: plugin files must not."""
+        """List the vaults' folders, as far as they are known: plugin files must not be inside."""
         from pathlib import Path
 
-        from vaultbridge.server.vault_choice import known_to_obsidian
+        from vaultbridge.server.vault_choice import list_obsidian_vaults
         from vaultbridge.vault.obsidian import find_vault
 
         texts: Sequence[str] = [one.text for one in self._plan.vaults.values()]
         found = []
         try:
-            texts = texts or known_to_obsidian(self._environ)
+            texts = texts or list_obsidian_vaults(self._environ)
         except VaultNotFound:
             return []
         for text in texts:
             try:
                 found.append(Path(find_vault(text, environ=self._environ)))
             except VaultbridgeError:
-                # Not mounted, perhaps; it is asked for again with every look. One that was named from a
-                # folder which is gone lies nowhere.
+                # Perhaps not mounted; every check tries again. A relative path from a folder that was
+                # deleted leads nowhere.
                 with contextlib.suppress(FileNotFoundError):
                     found.append(Path(text).expanduser().absolute())
         return found
 
     def _follow(self, tools: LiveTools, followed: FollowedConfig) -> None:
-        while not self._stop.wait(LOOK_SECONDS):
+        while not self._stop.wait(POLL_SECONDS):
             try:
-                self._look(tools, followed)
+                self._refresh(tools, followed)
             except Exception:
                 log.exception("following a change of the configuration failed")
 
-    def _look(self, tools: LiveTools, followed: FollowedConfig) -> None:
-        from vaultbridge.server.config.follow import STILL_SECONDS
+    def _refresh(self, tools: LiveTools, followed: FollowedConfig) -> None:
+        from vaultbridge.server.config.follow import QUIET_SECONDS
 
-        if followed.differs() and not self._stop.wait(STILL_SECONDS):
+        if followed.has_changed() and not self._stop.wait(QUIET_SECONDS):
             change = followed.read()
             if change is not None:
-                self._apply(change.config, change.now, tools)
+                self._apply(change.config, change.keys, tools)
         tools.plugins.guard(self._folders())
-        tools.look()
+        tools.refresh()
 
     def _apply(self, config: Config, keys: tuple[str, ...], tools: LiveTools) -> None:
         from vaultbridge.server.logs import set_level
@@ -146,10 +146,10 @@ class StdioLive:
         with self._changing:
             self._config = config
             for vault, scope in self._scopes.values():
-                scope.become(*vault.parts(config))
+                scope.update(*vault.make_scopes(config))
         if self.on_scope is not None:
-            self.on_scope(self._plan.settings_under(config))
+            self.on_scope(self._plan.make_settings(config))
         if "log.level" in keys:
             set_level(config.log.level)
         if any(key.startswith("tools.") for key in keys):
-            tools.change(config.tools)
+            tools.apply(config.tools)

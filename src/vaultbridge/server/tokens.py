@@ -1,6 +1,6 @@
-"""Access tokens: made once and shown once, stored as hashes, scoped and revoked.
+"""Access tokens: made once, shown once, stored as hashes, limited by a scope, revoked.
 
-They lie in one file of the config folder that only its owner may read. The store looks at the file again
+They are stored in one file of the config folder that only its owner can read. The store rereads the file
 whenever it has changed, so that a revoked token is refused from the next request on, whoever revoked it.
 """
 
@@ -26,22 +26,22 @@ from vaultbridge.vault.scope import Scope
 FILE_NAME: Final = "tokens.json"
 
 PREFIX: Final = "vbt_"
-"""So that a token is recognised where it should not be: in a commit, a note, a log."""
+"""Makes a token recognisable where it should not be: in a commit, a note, a log."""
 
 SECRET_BYTES: Final = 32
-"""256 bits: a plain hash is enough for what nobody can guess."""
+"""256 bits: nobody can guess that, so a plain hash is enough."""
 
 TOKENS: Final = 100
-"""The most tokens kept; the file is read as a whole."""
+"""The most tokens: the file is read as a whole."""
 
 LOCK_SECONDS: Final = 5.0
-"""How long a change waits for another process that is changing the list, which takes milliseconds."""
+"""How long a change waits for another process that changes the list, which takes milliseconds."""
 
 NAME_CHARS: Final = 80
 
 
 class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
-    """`expires` is in seconds since the epoch, 0 for never. `vaults` empty: all that are served."""
+    """`expires` is in seconds since the epoch, 0 for never. Empty `vaults` means all served vaults."""
 
     id: str
     name: str
@@ -59,12 +59,12 @@ class AccessToken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def principal(self) -> str:
-        """Who its bearer is to the protocols: somebody else as soon as the token opens something else."""
+        """Identifies the bearer to the protocols. It changes when the token's rights change."""
         return f"token:{self.id}:{hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:16]}"
 
     def __post_init__(self) -> None:
         if len(self.hash) != 64:
-            raise ValueError("the hash is not one of SHA-256")
+            raise ValueError("the hash is not a SHA-256 hash")
 
 
 class TokenStore:
@@ -73,7 +73,7 @@ class TokenStore:
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._file = folder / FILE_NAME
         self._clock = clock
-        # One value, because several threads look: a list must never stand beside another one's stamp.
+        # One value, because several threads read it: a list must never be paired with another list's stamp.
         self._seen: tuple[FileStat | None, dict[str, AccessToken]] = (None, {})
 
     def make(
@@ -86,12 +86,12 @@ class TokenStore:
         vaults: tuple[str, ...] = (),
         seconds: float = 0.0,
     ) -> tuple[AccessToken, str]:
-        """A new token and its text, which nobody can be told again. Raises InvalidArgument."""
+        """Make a token. Returns it and its text, which cannot be shown again. Raises InvalidArgument."""
         if not name.strip() or len(name) > NAME_CHARS or not name.isprintable():
             raise InvalidArgument(
                 f"A token's name has 1 to {NAME_CHARS} printable characters.", argument="name"
             )
-        Scope(allow=allow, deny=deny)  # A pattern that cannot be read must not be stored.
+        Scope(allow=allow, deny=deny)  # An invalid pattern must not be stored.
         secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
         now = self._clock()
         token = AccessToken(
@@ -113,11 +113,11 @@ class TokenStore:
             tokens.append(token)
         return token, secret
 
-    def all(self) -> tuple[AccessToken, ...]:
-        return tuple(self._known().values())
+    def list_tokens(self) -> tuple[AccessToken, ...]:
+        return tuple(self._load().values())
 
     def revoke(self, which: str) -> AccessToken:
-        """By id or name. Raises InvalidArgument when there is none."""
+        """Revoke a token by id or name. Raises InvalidArgument when there is none."""
         with self._writing() as tokens:
             found = [one for one in tokens if which in (one.id, one.name)]
             if not found:
@@ -130,18 +130,18 @@ class TokenStore:
         return found[0]
 
     def check(self, secret: str) -> AccessToken | None:
-        """The token that this text is; None when it is unknown, revoked or expired."""
+        """Return the token with this text; None when it is unknown, revoked or expired."""
         given = _hash(secret)
-        token = self._known().get(given)
+        token = self._load().get(given)
         if token is None or not hmac.compare_digest(token.hash, given):
             return None
-        return None if self.expired(token) else token
+        return None if self.is_expired(token) else token
 
-    def expired(self, token: AccessToken) -> bool:
+    def is_expired(self, token: AccessToken) -> bool:
         return bool(token.expires) and token.expires <= self._clock()
 
-    def _known(self) -> dict[str, AccessToken]:
-        """The tokens by hash; the file is read again if it is another than the one that was read last."""
+    def _load(self) -> dict[str, AccessToken]:
+        """Return the tokens by hash; rereads the file if it has changed."""
         try:
             status = self._file.stat()
         except FileNotFoundError:
@@ -168,7 +168,7 @@ class TokenStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[list[AccessToken]]:
-        """Change the list while no other process does."""
+        """Yield the list for changes, while no other process changes it."""
         try:
             make_private_folder(self._file.parent)
             with FileLock(self._file.with_suffix(".lock")).hold(LOCK_SECONDS, what="The list of tokens"):

@@ -1,8 +1,9 @@
-"""Which vaults a server opens, when a person may have said so in four places.
+"""Decides which vaults a server opens when none, one or several places name them.
 
-In this order, the first that names any decides: the command line, `VAULTBRIDGE_VAULT` and the configuration
-file (which `server.config.model` has merged already), the vaults that Obsidian knows. Of the last, those that
-are open in the app; when none is, the one opened last: somebody who names none means the one they work in.
+The first place that names any decides: the command line, `VAULTBRIDGE_VAULT` and the configuration file
+(which
+`server.config.model` has already merged), and then Obsidian's own list. From that list it takes the vaults
+that are open in the app, or else the one opened last: whoever names none means the one they work in.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Final
 from vaultbridge.errors import VaultNotFound
 
 VAULTS: Final = 32
-"""The most vaults of one server: each costs a watch and an index, and a person has a handful."""
+"""The most vaults of one server: each costs a watch and an index, and people have a handful."""
 
 UNNAMED: Final = "vault"
-"""What the vault is called as long as none could be chosen."""
+"""The name of the vault while none could be chosen."""
 
 
-def named(texts: Sequence[str]) -> dict[str, str]:
-    """Names by which callers know the vaults, each with the text that finds it. A vault is called like its
-    folder; of two with the same name the second gets a number."""
+def name_vaults(texts: Sequence[str]) -> dict[str, str]:
+    """Give each vault the name that callers use, mapped to the text that finds it. A vault has the name of
+    its folder; if two have the same name, the second gets a number."""
     found: dict[str, str] = {}
     for text in dict.fromkeys(texts):
         name = _name(text)
@@ -37,14 +38,14 @@ def named(texts: Sequence[str]) -> dict[str, str]:
 
 
 def _name(text: str) -> str:
-    # Resolved as the vault's own name will be: a symlink or `.` is called like the folder it leads to.
-    place = os.path.expanduser(text)  # noqa: PTH111 - this stands before the first answer; pathlib costs
+    # Resolved like the vault's own name: a symlink or `.` gets the name of the folder it leads to.
+    place = os.path.expanduser(text)  # noqa: PTH111 - the first answer waits for this, and importing pathlib takes time
     real = os.path.realpath(place) if os.path.isdir(place) else place  # noqa: PTH112
     return unicodedata.normalize("NFC", os.path.basename(real.rstrip("/\\")) or text)  # noqa: PTH119
 
 
-def known_to_obsidian(environ: Mapping[str, str]) -> list[str]:
-    """The folders to open when nobody named a vault. Raises VaultNotFound when there is none."""
+def list_obsidian_vaults(environ: Mapping[str, str]) -> list[str]:
+    """List the folders to open when nobody named a vault. Raises VaultNotFound when there is none."""
     from vaultbridge.vault.obsidian import list_known_vaults
 
     there = [vault for vault in list_known_vaults(environ) if vault.folder.is_dir()]

@@ -1,4 +1,4 @@
-"""Where everything is built: what the environment says becomes arguments here, and nowhere below."""
+"""Builds an engine: the environment becomes arguments here, and nothing below reads it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def open_engine(
     allow_outside_links: bool = False,
     environ: Mapping[str, str] = os.environ,
 ) -> Engine:
-    """The engine on a vault named by its folder or by the name Obsidian knows. Raises VaultNotFound."""
+    """Open the engine of a vault, given by folder or by its name in Obsidian. Raises VaultNotFound."""
     folder = vault if isinstance(vault, Path) else find_vault(vault, environ=environ)
     return Engine(
         folder,

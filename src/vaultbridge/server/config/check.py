@@ -1,4 +1,5 @@
-"""From the bytes of a configuration file to a checked value, or an error that names the key and the line."""
+"""Turns the bytes of a configuration file into a checked `Config`, or an error that names the key and the
+line."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import msgspec
 
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
-from vaultbridge.server.config.model import Config, ServerConfig, place_of
+from vaultbridge.server.config.model import Config, ServerConfig, resolve_path
 from vaultbridge.server.vault_choice import VAULTS
 from vaultbridge.vault.scope import Scope
 
@@ -36,8 +37,8 @@ _KEY: Final = re.compile(
 _TEXTS: Final = re.compile(r'"(?:[^"\\]|\\.)*"|' + r"'[^']*'")
 
 
-def checked(data: bytes, file_name: str) -> Config:
-    """Raises InvalidArgument."""
+def check_config(data: bytes, file_name: str) -> Config:
+    """Read and check a configuration file. Raises InvalidArgument, which names the key and the line."""
     import tomllib
 
     try:
@@ -47,60 +48,61 @@ def checked(data: bytes, file_name: str) -> Config:
         line = data[: error.start].count(b"\n") + 1
         raise _fault(file_name, line, "", "is not UTF-8 text.") from None
     except tomllib.TOMLDecodeError as error:
-        raise _syntax(file_name, str(error), text) from None
+        raise _explain_syntax(file_name, str(error), text) from None
     except (RecursionError, ValueError):
-        # The reader's own limits, which it tells without a line.
+        # The parser's own limits; it reports them without a line.
         raise InvalidArgument(
-            f"{file_name} cannot be read: it has brackets too deep or a number too long.", argument="config"
+            f"{file_name} cannot be read: brackets too deep, or a number too long.",
+            argument="config",
         ) from None
-    lines = key_lines(text)
+    lines = find_key_lines(text)
     try:
         config = msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
-        raise _explained(file_name, str(error), table, lines) from None
+        raise _explain(file_name, str(error), table, lines) from None
     _check_meaning(config, file_name, lines)
     return config
 
 
-def key_lines(text: str) -> dict[str, int]:
-    """The line of each key and table, by its dotted name; items of `[[vaults]]` are `vaults[0]`, …
+def find_key_lines(text: str) -> dict[str, int]:
+    """Find the line of each key and table, by its dotted name; items of `[[vaults]]` are `vaults[0]`, …
 
-    TOML that is known to be good is only skimmed: a value that spans lines is skipped, keys inside an inline
-    table are not listed (their table is).
+    The text must be valid TOML. A value that spans lines is skipped, and keys inside an inline table are not
+    listed (their table is).
     """
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
     table = ""
     until = ""
     depth = 0
-    # TOML knows one end of a line; `splitlines` knows ten.
+    # TOML has one line separator; `splitlines` has ten.
     for number, line in enumerate(text.split("\n"), start=1):
         if until:
             _, ended, rest = line.partition(until)
             if not ended:
                 continue
             until, line = "", rest
-            depth, until = _open_ends(line, depth)
+            depth, until = _track_nesting(line, depth)
             continue
         if depth:
-            depth, until = _open_ends(line, depth)
+            depth, until = _track_nesting(line, depth)
             continue
         if header := _HEADER.fullmatch(line):
-            table = _dotted(header[2])
+            table = _normalize_key(header[2])
             if header[1] == "[[":
                 position = counts.get(table, 0)
                 counts[table] = position + 1
                 table = f"{table}[{position}]"
             found.setdefault(table, number)
         elif key := _KEY.match(line):
-            name = f"{table}.{_dotted(key[1])}" if table else _dotted(key[1])
+            name = f"{table}.{_normalize_key(key[1])}" if table else _normalize_key(key[1])
             found.setdefault(name, number)
-            depth, until = _open_ends(key[2], 0)
+            depth, until = _track_nesting(key[2], 0)
     return found
 
 
-def _open_ends(line: str, depth: int) -> tuple[int, str]:
-    """How deep in brackets, and in which long string, the next line begins."""
+def _track_nesting(line: str, depth: int) -> tuple[int, str]:
+    """Return the bracket depth and the open multi-line string with which the next line begins."""
     for quotes in ('"""', "'''"):
         before, found, after = line.partition(quotes)
         if found:
@@ -111,12 +113,12 @@ def _open_ends(line: str, depth: int) -> tuple[int, str]:
     return depth + sum(plain.count(mark) for mark in "[{") - sum(plain.count(mark) for mark in "]}"), ""
 
 
-def _dotted(key: str) -> str:
+def _normalize_key(key: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in key.split("."))
 
 
-def line_of(place: str, lines: dict[str, int]) -> int:
-    """The line of a key, or of what it stands in."""
+def find_line(place: str, lines: dict[str, int]) -> int:
+    """Find the line of a key, or of the nearest table that contains it."""
     while place:
         if place in lines:
             return lines[place]
@@ -124,51 +126,51 @@ def line_of(place: str, lines: dict[str, int]) -> int:
     return 1
 
 
-def _explained(file_name: str, message: str, table: Any, lines: dict[str, int]) -> InvalidArgument:
+def _explain(file_name: str, message: str, table: Any, lines: dict[str, int]) -> InvalidArgument:
     place = ""
     if found := _WHERE.search(message):
         place, message = found["place"], message[: found.start()]
     if found := _UNKNOWN.match(message):
         key = f"{place}.{found['field']}".lstrip(".")
-        known = known_keys(place)
+        known = list_keys(place)
         close = get_close_matches(found["field"], known, n=1)
-        guess = f"Did you mean {close[0]}? " if close else "" if place else _in_a_table(found["field"])
+        guess = f"Did you mean {close[0]}? " if close else "" if place else _suggest_table(found["field"])
         hint = f"{guess}There are: {', '.join(known)}."
-        return _fault(file_name, line_of(key, lines), key, "is not known.", hint)
+        return _fault(file_name, find_line(key, lines), key, "is not a known key.", hint)
     if found := _MISSING.match(message):
         key = f"{place}.{found['field']}".lstrip(".")
-        return _fault(file_name, line_of(key, lines), key, "is missing.")
+        return _fault(file_name, find_line(key, lines), key, "is missing.")
     if found := _TYPES.match(message):
         wanted = " or ".join(_WORDS.get(one, one) for one in found["wanted"].split(" | "))
         came = _WORDS.get(found["came"], found["came"])
         hint = "Write [[vaults]]: one for each." if place == "vaults" else ""
-        return _fault(file_name, line_of(place, lines), place, f"should be {wanted}, not {came}.", hint)
+        return _fault(file_name, find_line(place, lines), place, f"should be {wanted}, not {came}.", hint)
     if message.startswith("Invalid enum value"):
-        choices = " or ".join(f'"{one}"' for one in get_args(_kind_at(place)))
-        return _fault(file_name, line_of(place, lines), place, f"should be {choices}.")
+        choices = " or ".join(f'"{one}"' for one in get_args(_find_type(place)))
+        return _fault(file_name, find_line(place, lines), place, f"should be {choices}.")
     if found := _BOUND.fullmatch(message):
         side = "least" if found["sign"] == ">=" else "most"
         what = f"should be at {side} {float(found['bound']):.10g}."
-        return _fault(file_name, line_of(place, lines), place, what)
+        return _fault(file_name, find_line(place, lines), place, what)
     if message == _EMPTY:
-        return _fault(file_name, line_of(place, lines), place, "should not be empty.")
-    return _fault(file_name, line_of(place, lines), place, f"is not possible: {message}.")
+        return _fault(file_name, find_line(place, lines), place, "should not be empty.")
+    return _fault(file_name, find_line(place, lines), place, f"is not possible: {message}.")
 
 
-def _in_a_table(key: str) -> str:
-    """Which table a key belongs into that stands outside of all."""
-    tables = [name for name in known_keys("") if name != "vaults" and key in known_keys(name)]
+def _suggest_table(key: str) -> str:
+    """Suggest the table of a key that is outside of all tables."""
+    tables = [name for name in list_keys("") if name != "vaults" and key in list_keys(name)]
     return f"Did you mean {key} in [{tables[0]}]? " if tables else ""
 
 
-def known_keys(place: str) -> list[str]:
-    """The keys of the table at a place, as the file may write them."""
-    kind = _kind_at(place)
+def list_keys(place: str) -> list[str]:
+    """List the keys that the table at `place` may have."""
+    kind = _find_type(place)
     return [] if kind is None else [field.name for field in msgspec.structs.fields(kind)]
 
 
-def _kind_at(place: str) -> Any:
-    """What is written at a place; of a list, what is written in it; None when nothing is."""
+def _find_type(place: str) -> Any:
+    """Find the type of the value at `place`; for a list, that of its items; None when there is none."""
     wanted: Any = Config
     for part in re.findall(r"[^.\[\]]+(?![^\[]*\])", place):
         field = next((one for one in msgspec.structs.fields(wanted) if one.name == part), None)
@@ -180,7 +182,7 @@ def _kind_at(place: str) -> Any:
 
 
 def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> None:
-    """What types cannot say."""
+    """Check what the types cannot express."""
     scopes: list[tuple[str, Any]] = [("scope", config.scope)]
     scopes += [(f"vaults[{position}]", vault) for position, vault in enumerate(config.vaults)]
     for place, scope in scopes:
@@ -188,14 +190,14 @@ def _check_meaning(config: Config, file_name: str, lines: dict[str, int]) -> Non
             Scope(allow=scope.allow, deny=scope.deny)
         except InvalidArgument as error:
             key = f"{place}.{error.argument}"
-            raise _fault(file_name, line_of(key, lines), key, f"is not possible: {error}") from None
+            raise _fault(file_name, find_line(key, lines), key, f"is not possible: {error}") from None
     _check_vaults(config, file_name, lines)
     _check_names(config.server, file_name, lines)
     server = config.server
     if bool(server.tls_certificate) != bool(server.tls_key):
         key = "server.tls_certificate" if server.tls_certificate else "server.tls_key"
         hint = "tls_certificate and tls_key belong together."
-        raise _fault(file_name, line_of(key, lines), key, "stands alone.", hint)
+        raise _fault(file_name, find_line(key, lines), key, "is given alone.", hint)
 
 
 def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) -> None:
@@ -208,25 +210,25 @@ def _check_names(server: ServerConfig, file_name: str, lines: dict[str, int]) ->
     ]
     for key, text, hint in faults:
         if hint:
-            raise _fault(file_name, line_of(key, lines), key, f"cannot be {text[:60]!r}.", hint)
+            raise _fault(file_name, find_line(key, lines), key, f"cannot be {text[:60]!r}.", hint)
 
 
 def _check_vaults(config: Config, file_name: str, lines: dict[str, int]) -> None:
-    """A vault that stands twice would have two scopes, and only one of them could hold."""
+    """A vault that is listed twice would have two scopes, of which only one could apply."""
     if len(config.vaults) > VAULTS:
         key = f"vaults[{VAULTS}]"
-        raise _fault(file_name, line_of(key, lines), key, f"is one too many: there may be {VAULTS}.")
+        raise _fault(file_name, find_line(key, lines), key, f"is one too many: there may be {VAULTS}.")
     first: dict[str, int] = {}
     for position, vault in enumerate(config.vaults):
-        before = first.setdefault(place_of(vault.path), position)
+        before = first.setdefault(resolve_path(vault.path), position)
         if before != position:
             key = f"vaults[{position}].path"
-            line = line_of(f"vaults[{before}].path", lines)
+            line = find_line(f"vaults[{before}].path", lines)
             hint = "Each vault has one [[vaults]]."
-            raise _fault(file_name, line_of(key, lines), key, f"is the vault of line {line} again.", hint)
+            raise _fault(file_name, find_line(key, lines), key, f"is the vault of line {line} again.", hint)
 
 
-def _syntax(file_name: str, message: str, text: str) -> InvalidArgument:
+def _explain_syntax(file_name: str, message: str, text: str) -> InvalidArgument:
     what, _, place = message.partition(" (at ")
     found = re.search(r"line (\d+)", place)
     line = int(found[1]) if found else text.count("\n") + 1

@@ -1,17 +1,15 @@
-"""A configuration file that is read again when it changes: what has changed, and which of it counts now.
+"""Follows a configuration file: what changed, and which of it takes effect now.
 
-    followed = FollowedConfig(file, read=lambda: overlay(load(file)), config=config, live=LIVE)
-    if followed.differs():
-        ...                                 # wait STILL_SECONDS
+    followed = FollowedConfig(file, read=lambda: overlay(load_config(file)), config=config, live=LIVE)
+    if followed.has_changed():
+        ...                                 # wait QUIET_SECONDS
         if (change := followed.read()) is not None:
-            apply(change.config, change.now)
+            apply(change.config, change.keys)
 
-A file that is wrong or gone changes nothing: that is logged once, and the last good configuration stays.
-Keys that cannot take effect now are named in the log. Waiting and applying are the caller's.
+An invalid or deleted file changes nothing: that is logged once, and the last valid configuration stays. Keys
+that need a restart are named in the log. Waiting and applying are the caller's duty.
 
-What differs between two configurations, and one that takes over some of another's keys.
-
-Keys are written as the file writes them (`server.port`); those of all vaults go together as `vaults.…`.
+Keys are written as in the file (`server.port`); those of all vaults are combined as `vaults.…`.
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ from vaultbridge.server.config.model import Config
 from vaultbridge.system import FileStat, stat_file
 
 
-def differences(before: Config, after: Config) -> Iterator[str]:
-    """The keys that differ."""
+def compare(before: Config, after: Config) -> Iterator[str]:
+    """Yield the keys that differ."""
     for section in fields(Config):
         one, other = getattr(before, section.name), getattr(after, section.name)
         if section.name != "vaults":
-            yield from _differing(section.name, one, other)
+            yield from _compare_section(section.name, one, other)
             continue
         if [vault.path for vault in one] != [vault.path for vault in other]:
             yield "vaults.path"
@@ -43,13 +41,13 @@ def differences(before: Config, after: Config) -> Iterator[str]:
         by_path = {vault.path: vault for vault in one}
         for vault in other:
             if vault.path in by_path:
-                found.update(dict.fromkeys(_differing("vaults", by_path[vault.path], vault)))
+                found.update(dict.fromkeys(_compare_section("vaults", by_path[vault.path], vault)))
         yield from found
 
 
-def merged(in_force: Config, wanted: Config, keys: Iterable[str]) -> Config:
-    """`in_force` with these keys as they are wanted. Vaults are taken over whole: who uses them goes by
-    their paths."""
+def merge(in_force: Config, wanted: Config, keys: Iterable[str]) -> Config:
+    """Return `in_force` with these keys taken from `wanted`. Vaults are taken as a whole: their users look
+    them up by path."""
     changed: dict[str, Any] = {}
     for key in keys:
         section, name = key.split(".")
@@ -61,30 +59,31 @@ def merged(in_force: Config, wanted: Config, keys: Iterable[str]) -> Config:
     return replace(in_force, **changed)
 
 
-def _differing(section: str, one: Struct, other: Struct) -> Iterator[str]:
+def _compare_section(section: str, one: Struct, other: Struct) -> Iterator[str]:
     for field in fields(one):
         if getattr(one, field.name) != getattr(other, field.name):
             yield f"{section}.{field.name}"
 
 
-STILL_SECONDS: Final = 0.1
-"""How long a changed file must stay the same before it is read. Many editors empty a file and then write it:
-read in between, it would for a moment show everything that it hides."""
+QUIET_SECONDS: Final = 0.1
+"""How long a changed file must stay the same before it is read. Many editors empty a file before they write
+it: read in between, it would for a moment reveal everything that it hides."""
 
 log = logging.getLogger("vaultbridge.config")
 
 
 class FollowedChange(Struct, frozen=True):
-    """`config` is in force from now on; `now` are the keys in which it is another than before."""
+    """`config` is in force from now on; `keys` are those that have changed."""
 
     config: Config
-    now: tuple[str, ...]
+    keys: tuple[str, ...]
 
 
 class FollowedConfig:
-    """`read` gives the file's configuration with everything that stands above it, and may raise
-    InvalidArgument; `config` is what it gave at the start. `live` are the keys that take effect now, the
-    others wait for the next start; sections that are `unused` mean nothing here."""
+    """`read` returns the file's configuration with everything that overrides it, and may raise
+    InvalidArgument;
+    `config` is what it returned at the start. The keys in `live` take effect at once, the others at the next
+    start; sections in `unused` have no meaning here."""
 
     def __init__(
         self,
@@ -100,32 +99,32 @@ class FollowedConfig:
         self._live = live
         self._unused = unused
         self._wanted = self._in_force = config
-        # Not read yet by us: it may have changed since the start.
+        # We have not read it yet: it may have changed since the start.
         self._stamp: FileStat | str | None = "unread"
         self._noticed: FileStat | None = None
 
-    def differs(self) -> bool:
-        """Whether the file is another than the one that was read last."""
+    def has_changed(self) -> bool:
+        """Whether the file differs from the one that was read last."""
         self._noticed = stat_file(self._file)
         if self._noticed is None and self._stamp == "unread":
             return False
         return self._noticed != self._stamp
 
     def read(self) -> FollowedChange | None:
-        """After `differs` and a wait: what is in force now; None when nothing changes, or when the file is
-        still being written: `differs` then says so again."""
+        """Read the file, after `has_changed` and a wait. None when nothing changes, or when the file is still
+        being written; `has_changed` is then true again."""
         if stat_file(self._file) != self._noticed:
             return None
         self._stamp = self._noticed
         if self._noticed is None:
-            log.warning("The configuration file is gone: what it said stays in force until the next start")
+            log.warning("The configuration file is gone: its settings stay in force until the next start")
             return None
         try:
             wanted = self._read()
         except InvalidArgument as error:
-            log.warning("The changed configuration is not used: %s", error)
+            log.warning("The changed configuration is invalid and not used: %s", error)
             return None
-        found = differences(self._wanted, wanted)
+        found = compare(self._wanted, wanted)
         changed = [key for key in found if key.partition(".")[0] not in self._unused]
         self._wanted = wanted
         now = tuple(key for key in changed if key in self._live)
@@ -134,14 +133,14 @@ class FollowedConfig:
             log.warning("These take effect at the next start: %s", ", ".join(later))
         if not now:
             return None
-        self._in_force = merged(self._in_force, wanted, now)
+        self._in_force = merge(self._in_force, wanted, now)
         log.info("Now in force: %s", ", ".join(now))
         return FollowedChange(self._in_force, now)
 
 
-def warn_of_vaults(file: Path, vaults: Iterable[Path]) -> None:
-    """Tell the person when an assistant could change the configuration: it would loosen its own limits. What
-    lies in a hidden folder of a vault no assistant sees."""
+def warn_if_inside_vault(file: Path, vaults: Iterable[Path]) -> None:
+    """Warn if an assistant could edit the configuration and so loosen its own limits. A hidden folder of a
+    vault is safe, because no assistant can see it."""
     place = Path(os.path.realpath(file))
     for vault in vaults:
         root = Path(os.path.realpath(vault))
@@ -149,7 +148,7 @@ def warn_of_vaults(file: Path, vaults: Iterable[Path]) -> None:
             part.startswith(".") for part in place.relative_to(root).parts
         ):
             log.warning(
-                "%s lies inside the vault %s, where an assistant could change it: put it elsewhere",
+                "%s is inside the vault %s, where an assistant could change it: move it elsewhere",
                 file.name,
                 root.name,
             )

@@ -1,8 +1,8 @@
-"""The one configuration file: what it may say, where it lies, and what overrides it.
+"""The configuration file: its keys, where it is, and what overrides it.
 
-`load` gives a checked `Config`; a missing file is an empty one. The environment stands above the file and the
-command line above both (`overridden`). Finding the line of a fault is `config_check`'s duty; nothing below
-`server/` reads any of this. docs/config.md describes every key, which a test insists on.
+`load_config` returns a checked `Config`; a missing file is an empty one. The environment overrides the file,
+and the command line overrides both. `config.check` finds the line of a fault; nothing below `server/` reads
+the configuration. docs/config.md describes every key, and a test makes sure of that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VAULT_VARIABLE: Final = "VAULTBRIDGE_VAULT"
 FILE_NAME: Final = "config.toml"
 
 CONFIG_BYTES: Final = 1024 * 1024
-"""The largest configuration that is read: it is written by hand."""
+"""The largest configuration that we read: it is written by hand."""
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Port = Annotated[int, Meta(ge=0, le=65535)]
@@ -35,7 +35,7 @@ class _Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ServerConfig(_Table, frozen=True, kw_only=True):
-    """`port` None: 3000, else a free one that is remembered."""
+    """With `port` None: 3000 if it is free, otherwise another one, which is remembered."""
 
     host: Text = "127.0.0.1"
     port: Port | None = None
@@ -48,7 +48,7 @@ class ServerConfig(_Table, frozen=True, kw_only=True):
 
 
 class VaultConfig(_Table, frozen=True, kw_only=True):
-    """`path` is a folder or the name of a vault that Obsidian knows. The scope narrows `[scope]`."""
+    """`path` is a folder or the name of a vault in Obsidian's list. Its scope narrows `[scope]`."""
 
     path: Text
     read_only: bool = False
@@ -64,7 +64,7 @@ class ScopeConfig(_Table, frozen=True, kw_only=True):
 
 
 class ToolsConfig(_Table, frozen=True, kw_only=True):
-    """`enable`, when it names anything, leaves only those tools and groups; `disable` takes away."""
+    """A non-empty `enable` leaves only those tools and groups; `disable` removes some."""
 
     profile: Literal["core", "full", "read-only"] = "full"
     enable: tuple[Text, ...] = ()
@@ -119,11 +119,12 @@ LIVE: Final = frozenset(
         "privacy.share_selection",
     }
 )  # fmt: skip
-"""What takes effect in a running server when the file changes; the rest waits for the next start."""
+"""Keys that take effect in a running server when the file changes; the others need a restart."""
 
 
 def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> Path:
-    """Where the configuration lies, if it exists: `VAULTBRIDGE_CONFIG`, else the system's place."""
+    """Return the path of the configuration, which may not exist: `VAULTBRIDGE_CONFIG`, or the system's
+    place."""
     if chosen := environ.get(CONFIG_VARIABLE):
         return Path(chosen).expanduser().absolute()
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
@@ -133,14 +134,14 @@ def config_file(environ: Mapping[str, str] = os.environ, *, platform: str = sys.
         base = home / "Library" / "Application Support"
     else:
         given = environ.get("XDG_CONFIG_HOME", "")
-        # The specification: a relative path here is invalid and to be ignored.
+        # The specification says to ignore a relative path here.
         base = Path(given) if Path(given).is_absolute() else home / ".config"
     return base / "vaultbridge" / FILE_NAME
 
 
-def load(file: Path) -> Config:
-    """The file's configuration; the empty one when there is no file. Raises InvalidArgument naming the key
-    and the line."""
+def load_config(file: Path) -> Config:
+    """Load the file's configuration; an empty one when there is no file. Raises InvalidArgument, which names
+    the key and the line."""
     try:
         with file.open("rb") as opened:
             data = opened.read(CONFIG_BYTES + 1)
@@ -150,18 +151,18 @@ def load(file: Path) -> Config:
         raise InvalidArgument(f"{file.name} cannot be read: {error.strerror}.", argument="config") from None
     if len(data) > CONFIG_BYTES:
         raise InvalidArgument(f"{file.name} has more than {CONFIG_BYTES} bytes.", argument="config")
-    from vaultbridge.server.config.check import checked
+    from vaultbridge.server.config.check import check_config
 
-    return checked(data, file.name)
+    return check_config(data, file.name)
 
 
-def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
-    """`config` with what the environment says put above it. Raises InvalidArgument naming the variable."""
+def apply_environment(config: Config, environ: Mapping[str, str]) -> Config:
+    """Override `config` by the environment. Raises InvalidArgument, which names the variable."""
     from msgspec.structs import replace
 
     server, scope, log, vaults = config.server, config.scope, config.log, config.vaults
     if given := environ.get(VAULT_VARIABLE):
-        vaults = chosen(vaults, [one for one in given.split(os.pathsep) if one])
+        vaults = choose_vaults(vaults, [one for one in given.split(os.pathsep) if one])
     if given := environ.get("VAULTBRIDGE_HOST"):
         from vaultbridge.protocols.http.guard import explain_bad_host
 
@@ -183,17 +184,17 @@ def from_environment(config: Config, environ: Mapping[str, str]) -> Config:
     return replace(config, server=server, scope=scope, log=log, vaults=vaults)
 
 
-def chosen(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
-    """The vaults of these paths, each with what is said where it is described."""
+def choose_vaults(described: Iterable[VaultConfig], paths: Iterable[str]) -> tuple[VaultConfig, ...]:
+    """Return the vaults with these paths, each with the settings of its description, if there is one."""
     from msgspec.structs import replace
 
-    by_place = {place_of(vault.path): vault for vault in described}
-    found = ((path, by_place.get(place_of(path))) for path in paths)
+    by_place = {resolve_path(vault.path): vault for vault in described}
+    found = ((path, by_place.get(resolve_path(path))) for path in paths)
     return tuple(VaultConfig(path=path) if one is None else replace(one, path=path) for path, one in found)
 
 
-def place_of(path: str) -> str:
-    """The same text for all ways to write a folder. A name that only Obsidian knows stays one among names."""
+def resolve_path(path: str) -> str:
+    """Return the same text for all ways to write a folder. Names in Obsidian's list stay distinct."""
     return os.path.realpath(os.path.expanduser(path))  # noqa: PTH111 - pathlib does not resolve as much
 
 
