@@ -12,8 +12,8 @@ import msgspec
 
 from support.tools import ToolHarness
 from vaultbridge.errors import EngineFailure, InvalidArgument, NoteNotFound, ObsidianNotRunning
+from vaultbridge.tools.active import ObsidianApp, build_address
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, SelectedText
-from vaultbridge.tools.obsidian_app import ObsidianApp, build_address
 from vaultbridge.vault.scope import Scope
 
 Small = Callable[..., ToolHarness]
@@ -73,7 +73,7 @@ def test_a_connected_editor_knows_the_selection(small: Small) -> None:
         "A.md  (unsaved)",
         "B.md",
     ]
-    assert "one\n[cut; go on with start=4]" in harness.text("active", max_chars=6)
+    assert "one\n[cut; continue with start=4]" in harness.text("active", max_chars=6)
     assert "Selected, lines 3-5:\ntwo" in harness.text("active", start=4)
     assert harness.refused(InvalidArgument, "active", start=99).argument == "start"
 

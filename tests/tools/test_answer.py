@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultbridge.tools.attachment import SHOWN_IMAGES, media_type
+from vaultbridge.tools.attachment import SHOWN_IMAGES, guess_media_type
 from vaultbridge.tools.base.answer import Answer, ImagePart, TextPart, answer_data, answer_text
 
 
@@ -23,7 +23,7 @@ def test_the_text_of_an_answer_leaves_pictures_out() -> None:
 
 
 def test_kinds_of_content_by_ending() -> None:
-    assert media_type("a/b.PNG") == "image/png"
-    assert media_type("x.md") == "text/markdown"
-    assert media_type("noending") == "application/octet-stream"
-    assert media_type("i.jpg") in SHOWN_IMAGES
+    assert guess_media_type("a/b.PNG") == "image/png"
+    assert guess_media_type("x.md") == "text/markdown"
+    assert guess_media_type("noending") == "application/octet-stream"
+    assert guess_media_type("i.jpg") in SHOWN_IMAGES

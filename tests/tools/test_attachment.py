@@ -40,7 +40,9 @@ def test_other_files_are_given_as_they_are(small: Small) -> None:
 def test_text_is_given_as_text_in_pieces(small: Small) -> None:
     harness = small({"t.csv": "a,b\n1,2\n", "i.svg": SVG})
     assert harness.text("attachment", name="t.csv") == "[t.csv]\na,b\n1,2\n"
-    assert harness.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; go on with start=4]"
+    assert (
+        harness.text("attachment", name="t.csv", max_chars=5) == "[t.csv]\na,b\n[cut; continue with start=4]"
+    )
     assert harness.text("attachment", name="t.csv", start=4) == "[t.csv]\n1,2\n"
     assert harness.text("attachment", name="i.svg").endswith(SVG)
 

@@ -78,7 +78,7 @@ def test_pages_cut_groups_without_losing_rows(small: Small) -> None:
     first = harness.text("base_query", name="Q.base#Grouped", limit=1)
     assert "| A.md | 1 |" in first
     assert "C.md" not in first
-    assert "(rows 1-1 of 3; go on with offset=1)" in first
+    assert "(rows 1-1 of 3; continue with offset=1)" in first
     rest = harness.text("base_query", name="Q.base#Grouped", offset=1)
     assert [row for row in rest.splitlines() if ".md" in row] == ["| C.md | 3 |", "| B.md | 2 |"]
     assert "(no rows from offset 9; there are 3)" in harness.text("base_query", name="Q.base", offset=9)
@@ -116,7 +116,7 @@ def test_a_long_table_is_cut_to_what_a_conversation_takes(small: Small) -> None:
     base = "views:\n  - type: table\n    name: V\n    order: [file.name, t]\n"
     text = harness.text("base_query", base=base, limit=150)
     assert len(text) < 32_000
-    assert "go on with offset=" in text
+    assert "continue with offset=" in text
 
 
 def test_wrong_calls_are_named(small: Small) -> None:

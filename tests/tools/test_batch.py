@@ -9,6 +9,8 @@ import pytest
 
 from support.tools import ToolHarness
 from vaultbridge.errors import EditRefused, InvalidArgument, NoteNotFound
+from vaultbridge.tools.base.schema import load_schema
+from vaultbridge.tools.edit_note import Batch
 from vaultbridge.vault.read import content_hash
 
 Small = Callable[..., ToolHarness]
@@ -113,3 +115,9 @@ def test_there_is_a_most_number_of_operations(small: Small) -> None:
     harness = small({"A.md": "a\n"})
     many = [{"op": "append", "name": "A", "content": "x"}] * 501
     assert harness.refused(InvalidArgument, "batch", operations=many).argument == "operations"
+
+
+def test_the_schema_lists_what_a_strict_caller_needs_in_an_operation() -> None:
+    """A caller that follows the schema strictly can give no other members."""
+    listed = load_schema(Batch)["properties"]["operations"]["items"]["properties"]
+    assert {"block", "create", "diff", "expected"} <= listed.keys()

@@ -29,7 +29,7 @@ def test_a_canvas_is_read_as_an_outline_with_ids(sample: ToolHarness) -> None:
     assert rows[0].startswith("[Spring plan.canvas | hash ")
     assert "  - `b83f5c2e1d4a6079` file: [[Instruments/Sky quality meter.md]]" in rows
     assert rows[-1] == "- `cc32e50719b24d6f` Light pollution survey#Sites → Ask before autumn:"
-    assert "[cut; go on with start=" in sample.text("canvas", name="Spring plan.canvas", max_chars=200)
+    assert "[cut; continue with start=" in sample.text("canvas", name="Spring plan.canvas", max_chars=200)
     assert sample.text("canvas", path="Spring plan", start=400).endswith(rows[-1] + "\n")
 
 
@@ -153,7 +153,7 @@ def test_a_web_card_needs_an_address(small: Small) -> None:
 def test_an_update_without_a_field_is_refused(small: Small) -> None:
     harness = small({"C.canvas": ""})
     card = harness.data("edit_canvas", name="C", action="add", text="x")["id"]
-    assert "Nothing to update" in str(
+    assert "nothing to update" in str(
         harness.refused(InvalidArgument, "edit_canvas", name="C", action="update", id=card)
     )
 

@@ -153,7 +153,7 @@ def test_foreign_tools_come_and_go_and_listeners_hear_of_it(small: Small) -> Non
     assert heard == [there + 1, there]
 
 
-def test_tools_are_exchanged_as_one_change_in_their_place() -> None:
+def test_replacing_tools_is_one_change_and_keeps_their_place() -> None:
     catalog = Catalog([greeter("a"), greeter("b"), greeter("c"), greeter("d")])
     seen = []
     catalog.listen(lambda: seen.append(catalog.names()))
@@ -161,7 +161,7 @@ def test_tools_are_exchanged_as_one_change_in_their_place() -> None:
     catalog.replace_tools(["x", "b"], [])
     catalog.replace_tools([], [greeter("z")])
     assert seen == [("a", "x", "b", "y", "c"), ("a", "y", "c"), ("a", "y", "c", "z")]
-    with pytest.raises(InvalidArgument, match="'c' already"):
+    with pytest.raises(InvalidArgument, match="already a tool named 'c'"):
         catalog.replace_tools(["a"], [greeter("c")])
     with pytest.raises(InvalidArgument, match="There may be"):
         catalog.replace_tools(["a"], [greeter(f"t{n}") for n in range(MAX_TOOLS)])
@@ -225,7 +225,7 @@ def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
     with pytest.raises(InvalidArgument, match="one, two") as missing:
         catalog.call("read_note", {"name": "A"}, context)
     assert missing.value.argument == "vault"
-    with pytest.raises(VaultNotFound, match="Open are: one, two"):
+    with pytest.raises(VaultNotFound, match="Open vaults: one, two"):
         catalog.call("read_note", {"name": "A", "vault": "three"}, context)
     with pytest.raises(InvalidArgument):
         catalog.call("read_note", {"name": "A", "vault": 3}, context)

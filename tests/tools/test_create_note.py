@@ -108,4 +108,4 @@ def test_a_folder_is_no_name_for_a_note(small: Small) -> None:
     harness = small({"A.md": ""})
     refused = harness.refused(InvalidArgument, "create_note", name="Folder/")
     assert refused.argument == "name"
-    assert str(refused).startswith("name ends with /: that is a folder. Name the note too")
+    assert str(refused).startswith("name ends with /, so it names a folder. Name the note too")

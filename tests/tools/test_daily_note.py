@@ -18,7 +18,7 @@ def test_a_note_that_is_there_is_read(sample: ToolHarness) -> None:
     assert text.startswith("[Daily/2026-03-14.md | hash ")
     assert sample.text("daily_note", date="yesterday") == text
     assert sample.text("daily_note", date="-1") == text
-    assert "[cut; go on with start=" in sample.text("daily_note", date="-1", max_chars=60)
+    assert "[cut; continue with start=" in sample.text("daily_note", date="-1", max_chars=60)
     assert sample.text("daily_note", date="-1", start=20).count("\n") < text.count("\n")
     assert "# Saturday" in sample.text("daily_note", date="-1", heading="Saturday, 14 March 2026")
 
@@ -26,7 +26,7 @@ def test_a_note_that_is_there_is_read(sample: ToolHarness) -> None:
 def test_a_note_that_is_not_there_is_told_with_how_to_make_it(sample: ToolHarness) -> None:
     error = sample.refused(NoteNotFound, "daily_note")
     assert str(error) == (
-        "No daily note named 'Daily/2026-03-15.md'. It does not exist yet: write_daily_note makes it."
+        "No daily note named 'Daily/2026-03-15.md'. It does not exist yet; write_daily_note creates it."
     )
 
 

@@ -42,7 +42,7 @@ def test_a_diff_and_its_pieces(small: Small) -> None:
     harness = changed(small)
     diff = harness.text("history", id=1)
     assert "+one\n" in diff
-    assert "[cut; go on with start=" in harness.text("history", id=1, max_chars=20)
+    assert "[cut; continue with start=" in harness.text("history", id=1, max_chars=20)
     assert harness.text("history", id=1, start=12) == diff[12:]
 
 

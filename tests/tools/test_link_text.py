@@ -39,6 +39,6 @@ def test_only_brackets_make_a_link() -> None:
 def test_a_link_to_a_part_is_refused_where_a_whole_note_is_meant() -> None:
     require_whole_note("[[Note]]")
     require_whole_note("C# notes")
-    with pytest.raises(InvalidArgument, match="Name the note alone") as refused:
+    with pytest.raises(InvalidArgument, match="Give only the note's name") as refused:
         require_whole_note("[[Note#H]]", "operations[0].name")
     assert refused.value.argument == "operations[0].name"

@@ -46,7 +46,7 @@ FILES = {
         ({"kind": "neighbourhood", "name": "C"}, ["[steps from C.md]", "1  B.md", "(notes: 1)"]),
         (
             {"kind": "neighbourhood", "name": "C", "depth": 2, "limit": 1},
-            ["[steps from C.md]", "1  B.md", "(notes 1-1 of 2; go on with offset=1)"],
+            ["[steps from C.md]", "1  B.md", "(notes 1-1 of 2; continue with offset=1)"],
         ),
         ({"kind": "path", "name": "A", "to": "C"}, ["A.md", "B.md", "C.md", "(2 steps)"]),
         ({"kind": "path", "name": "A", "to": "y/X"}, ["(no path from A.md to y/X.md: no links lead there)"]),

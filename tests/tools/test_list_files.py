@@ -81,7 +81,7 @@ def test_the_most_recent_and_the_largest_first(small: Small) -> None:
 
 def test_pages_join_to_the_whole(small: Small) -> None:
     harness = small(FILES)
-    assert harness.rows("list_files", limit=5)[-1] == "(files 1-5 of 9; go on with offset=5)"
+    assert harness.rows("list_files", limit=5)[-1] == "(files 1-5 of 9; continue with offset=5)"
     assert harness.rows("list_files", limit=5, offset=5) == [
         *sorted(FILES)[5:],
         "(files 6-9 of 9; that is all)",
@@ -93,7 +93,7 @@ def test_a_page_never_fills_a_conversation(small: Small) -> None:
     harness = small({f"{'long name ' * 12}{number}.md": "" for number in range(400)})
     text = harness.text("list_files", limit=500)
     assert len(text) < 32_000
-    assert "go on with offset=" in text
+    assert "continue with offset=" in text
 
 
 def test_a_missing_folder_is_told_with_the_closest(sample: ToolHarness) -> None:

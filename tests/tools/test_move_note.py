@@ -109,7 +109,7 @@ def test_a_deleted_note_lies_in_the_trash_and_comes_back(small: Small) -> None:
     [
         ("system", "the system's trash"),
         ("local", ".trash in the vault"),
-        ("none", "nowhere: removed for good"),
+        ("none", "nowhere: deleted permanently"),
     ],
 )
 def test_a_deletion_says_where_the_file_went(small: Small, tmp_path: Path, option: str, place: str) -> None:

@@ -30,7 +30,7 @@ def test_rows_that_have_no_room_are_left_for_the_next_page() -> None:
     text = render_page(rows, total=100, offset=0, what="rows", head="head", notes=["note"])
     shown = text.count("\n" + "y" * 1000)
     assert text.startswith("note\nhead\ny")
-    assert text.endswith(f"(rows 1-{shown} of 100; go on with offset={shown})")
+    assert text.endswith(f"(rows 1-{shown} of 100; continue with offset={shown})")
     assert len(text) <= PAGE_CHARS + 200
 
 
@@ -43,7 +43,7 @@ def test_pieces_of_a_text_join_to_the_whole(text: str, size: int) -> None:
     pieces, start = [], 0
     while True:
         piece = cut_text(text, start=start, max_chars=size)
-        head, mark, after = piece.rpartition("[cut; go on with start=")
+        head, mark, after = piece.rpartition("[cut; continue with start=")
         if not mark:
             pieces.append(piece)
             break

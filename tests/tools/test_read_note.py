@@ -63,7 +63,7 @@ def test_a_long_note_is_read_in_pieces_that_join_to_the_whole(small: Small) -> N
     pieces, start = [], 0
     while True:
         body = harness.text("read_note", name="A", max_chars=250, start=start).partition("\n")[2]
-        more = re.search(r"\[cut; go on with start=(\d+)\]$", body)
+        more = re.search(r"\[cut; continue with start=(\d+)\]$", body)
         pieces.append(body[: more.start()] if more else body)
         if not more:
             break

@@ -21,14 +21,14 @@ from vaultbridge.tools.read_note import RAW_CHARS
 
 Small = Callable[..., ToolHarness]
 
-CUT = re.compile(r"\[cut; go on with start=(\d+)\]\Z")
+CUT = re.compile(r"\[cut; continue with start=(\d+)\]\Z")
 
 lines = st.one_of(
     st.just(""),
     st.just("   "),
     st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\r\n"), max_size=20),
     st.sampled_from(
-        ["# A heading", "## Another", "word " * 60, "x" * 200, "[cut; go on with start=3]", "---"]
+        ["# A heading", "## Another", "word " * 60, "x" * 200, "[cut; continue with start=3]", "---"]
     ),
 )
 texts = st.lists(

@@ -53,7 +53,7 @@ def test_pages(small: Small) -> None:
     harness = small(FILES)
     assert (
         harness.rows("search", query="needle", sort="name", limit=1)[-1]
-        == "(notes 1-1 of 3; go on with offset=1)"
+        == "(notes 1-1 of 3; continue with offset=1)"
     )
     assert harness.rows("search", query="needle", sort="name", limit=1, offset=2) == [
         "Needle case.md",
@@ -89,4 +89,4 @@ def test_a_page_of_long_hits_stays_within_its_size(small: Small) -> None:
     harness = small({f"N{number}.md": "needle word\n" * 300 for number in range(40)})
     text = harness.text("search", query="needle", limit=40, matches=100, context=5)
     assert len(text) < 62_000
-    assert "go on with offset=" in text
+    assert "continue with offset=" in text

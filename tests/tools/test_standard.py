@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from vaultbridge.tools.base.schema import STORED_SCHEMAS, derive_schema, load_schema
-from vaultbridge.tools.generate import END, OPERATIONS_END, fill_in, render_schemas
+from vaultbridge.tools.generate import END, OPERATIONS_END, fill_page, render_schemas
 from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 
 LISTING_BYTES = 16_000
@@ -80,7 +80,7 @@ def test_the_kept_schemas_are_those_of_the_code() -> None:
 def test_the_pages_hold_what_is_generated_from_the_code(page: str, ends: list[str]) -> None:
     text = (PAGE.parent / page).read_text("utf-8")
     assert all(end in text for end in ends)
-    assert text == fill_in(text), "run: make generate"
+    assert text == fill_page(text), "run: make generate"
 
 
 def test_the_page_explains_every_tool_op_and_profile() -> None:

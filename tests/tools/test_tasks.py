@@ -47,7 +47,7 @@ def test_tasks_are_found_by_each_filter(small: Small, arguments: dict[str, objec
 
 
 def test_pages(small: Small) -> None:
-    assert small(FILES).rows("tasks", limit=1, offset=1) == [LATE, "(tasks 2-2 of 4; go on with offset=2)"]
+    assert small(FILES).rows("tasks", limit=1, offset=1) == [LATE, "(tasks 2-2 of 4; continue with offset=2)"]
 
 
 def test_a_task_is_toggled_by_the_address_it_was_listed_with(small: Small) -> None:

@@ -21,13 +21,13 @@ FILES = {
 def test_templates_are_listed_shown_and_expanded(small: Small) -> None:
     harness = small(FILES)
     assert harness.rows("template") == ["T/Bad.md", "T/Plan.md", "(templates: 2)"]
-    assert harness.rows("template", limit=1)[-1] == "(templates 1-1 of 2; go on with offset=1)"
+    assert harness.rows("template", limit=1)[-1] == "(templates 1-1 of 2; continue with offset=1)"
     assert harness.rows("template", offset=1)[0] == "T/Plan.md"
     assert harness.text("template", template="Plan") == FILES["T/Plan.md"]
     expanded = harness.text("template", template="Plan", title="Garden")
     assert expanded.endswith("## Garden\n2026-03-15 21:15\n")
     cut = harness.text("template", template="Plan", max_chars=5)
-    assert cut == "---\n[cut; go on with start=4]"
+    assert cut == "---\n[cut; continue with start=4]"
     assert harness.text("template", template="Plan", start=40) == FILES["T/Plan.md"][40:]
 
 

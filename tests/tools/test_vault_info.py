@@ -59,13 +59,13 @@ def test_each_section_of_a_sick_one(small: Small) -> None:
     assert ": duplicate-key: " in problems[0]
     assert harness.rows("vault_info", section="duplicates") == [
         "A.md | f/A.md | g/A.md",
-        "(names that stand twice: 1)",
+        "(duplicate names: 1)",
     ]
     assert harness.rows("vault_info", section="conflicts")[0] == (
         "B (conflicted copy 2026-01-02 101010).md  a copy of B.md, by nextcloud"
     )
     assert harness.rows("vault_info", section="problems", limit=1, offset=1)[-1] == (
-        "(problems 2-2 of 4; go on with offset=2)"
+        "(problems 2-2 of 4; continue with offset=2)"
     )
 
 
@@ -118,7 +118,7 @@ def test_wrong_calls_are_named(small: Small) -> None:
         ),
         (
             '{"attachmentFolderPath":"./img","trashOption":"none"}',
-            ["Attachments go to img in the note's folder", "Deleted files are deleted for good"],
+            ["Attachments go to img in the note's folder", "Deleted files are deleted permanently"],
         ),
         ('{"attachmentFolderPath":"Media/In"}', ["Attachments go to Media/In"]),
     ],
@@ -137,5 +137,5 @@ def test_the_summary_tells_of_names_that_no_path_can_hold(small: Small) -> None:
         except OSError:
             pytest.skip("this file system takes UTF-8 only")
     summary = harness.text("vault_info")
-    assert "not UTF-8 or hold control characters: 7 (odd 0 \\xff.md, " in summary
+    assert "not UTF-8 or contain control characters: 7 (odd 0 \\xff.md, " in summary
     assert "odd 4 \\xff.md, …)" in summary

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # What a field is, for a schema that every conversation pays for. `may_be_empty`: an empty value is a value.
 Content = Annotated[str, Meta(description="Markdown", extra={"may_be_empty": True})]
 Heading = Annotated[str, Meta(description="Heading, or A#B")]
-CreateHeading = Annotated[bool, Meta(description="Make a missing heading")]
+CreateHeading = Annotated[bool, Meta(description="Add if missing")]
 Block = Annotated[str, Meta(description="Block id")]
 Line = Annotated[int, Meta(description="Line number")]
 PropertyName = Annotated[str, Meta(description="Its name")]
@@ -221,8 +221,8 @@ class ReplaceText(NoteEdit, frozen=True, kw_only=True, tag="replace_text"):
 
     BRIEF = "old, new"
 
-    old: Annotated[str, Meta(description="Must occur once, unless all")]
-    new: Annotated[str, Meta(description="Text in its place", extra={"may_be_empty": True})]
+    old: Annotated[str, Meta(description="Occurs once, unless all")]
+    new: Annotated[str, Meta(description="Replacement", extra={"may_be_empty": True})]
     all: Annotated[bool, Meta(description="Every occurrence")] = False
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
@@ -304,7 +304,7 @@ class SetTask(NoteEdit, frozen=True, kw_only=True, tag="set_task"):
 
     line: Line = 0
     text: Annotated[str, Meta(description="Task text")] = ""
-    status: Annotated[str, Meta(description="One character, or toggle")] = "toggle"
+    status: Annotated[str, Meta(description="Character or toggle")] = "toggle"
 
     def changes(self, text: str, note: Note, types: Mapping[str, str]) -> tuple[Change, ...]:
         from vaultbridge.markdown.edits.tasks import find_task, set_task

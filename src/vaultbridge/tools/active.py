@@ -1,10 +1,16 @@
-"""`active` and `open`: what a person looks at in the app, and showing them something there."""
+"""`active` and `open`: what a person is looking at in Obsidian, and showing them a note there.
+
+The app is asked to show a file by its own `obsidian://` addresses.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from vaultbridge.errors import InvalidArgument
+from vaultbridge.errors import EngineFailure, InvalidArgument, ObsidianNotRunning
 from vaultbridge.tools.base.answer import Answer, answer_data, answer_text, cut_text
 from vaultbridge.tools.base.schema import Arguments, Block, Heading, MaxChars, NoteName, Start
 from vaultbridge.tools.base.tool import ActiveNote, OpenFile, Tool, VaultContext
@@ -13,7 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OPEN_FILES: Final = 50
-"""How many open files are told: more tabs than a person keeps in mind."""
+"""How many open files are listed: more tabs than a person keeps in mind."""
+
+
+OPENER_SECONDS: Final = 10.0
+"""How long the system's opener may take; it only passes a message on."""
 
 
 class Active(Arguments, frozen=True, kw_only=True):
@@ -32,7 +42,7 @@ class Open(Arguments, frozen=True, kw_only=True):
 
 
 def run_active(context: VaultContext, arguments: Active) -> Answer:
-    focus, files = _told(context)
+    focus, files = _find_focus(context)
     lines = [f"Active: {focus.path}" if focus is not None else "(no active note is known)"]
     if focus is not None and focus.selected is not None and focus.selected.text:
         selected = focus.selected
@@ -50,8 +60,8 @@ def run_active(context: VaultContext, arguments: Active) -> Answer:
     return answer_text("\n".join(lines))
 
 
-def _told(context: VaultContext) -> tuple[ActiveNote | None, Sequence[OpenFile]]:
-    """By a connected editor, else by the app's workspace file, which knows no selection."""
+def _find_focus(context: VaultContext) -> tuple[ActiveNote | None, Sequence[OpenFile]]:
+    """From a connected editor, else from the app's workspace file, which does not know the selection."""
     engine, editor = context.engine, context.tool_context.editor
     if editor is not None:
         folder = engine.root.folder
@@ -71,8 +81,6 @@ def _told(context: VaultContext) -> tuple[ActiveNote | None, Sequence[OpenFile]]
 
 
 def run_open(context: VaultContext, arguments: Open) -> Answer:
-    from vaultbridge.tools.obsidian_app import ObsidianApp
-
     if arguments.heading and arguments.block:
         raise InvalidArgument("Give heading or block, not both.", argument="block")
     path = context.engine.find(arguments.name)
@@ -84,9 +92,60 @@ def run_open(context: VaultContext, arguments: Open) -> Answer:
     return answer_data({"path": path, "opened": True}, changed=False)
 
 
+class ObsidianApp:
+    """The Obsidian app on this machine."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> None:
+        self._environ = environ
+        self._platform = platform
+
+    def show(self, vault: str, path: str, subpath: str) -> None:
+        """Show a file. Raises ObsidianNotRunning, because opening an address would start the app, which
+        nobody asked for."""
+        from vaultbridge.vault.obsidian import is_obsidian_running
+
+        if not is_obsidian_running(self._environ, platform=self._platform):
+            raise ObsidianNotRunning(
+                "Obsidian application is not running. Please start Obsidian and try again."
+            )
+        address = build_address(vault, path, subpath)
+        if self._platform == "win32":
+            os.startfile(address)  # type: ignore[attr-defined,unused-ignore]
+            return
+        self._run_opener("open" if self._platform == "darwin" else "xdg-open", address)
+
+    def _run_opener(self, opener: str, address: str) -> None:
+        import subprocess
+
+        try:
+            # The opener must not write to our standard output, which belongs to the protocol.
+            ended = subprocess.run(
+                [opener, address],
+                env=dict(self._environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=OPENER_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise EngineFailure(
+                f"Obsidian could not be reached: {opener} failed.", hint=f"Check that {opener} is installed."
+            ) from error
+        if ended.returncode:
+            raise EngineFailure(f"Obsidian could not be reached: {opener} failed ({ended.returncode}).")
+
+
+def build_address(vault: str, path: str, subpath: str) -> str:
+    """The app decodes percent signs; `file` may end with a heading or block after `#`."""
+    from urllib.parse import quote
+
+    return f"obsidian://open?vault={quote(vault, safe='')}&file={quote(path + subpath, safe='')}"
+
+
 ACTIVE = Tool(
     name="active",
-    description="The note open in the app, the selection, and the other open files",
+    description="The active note, the selection and the other open files",
     arguments=Active,
     run=run_active,
     group="app",
@@ -95,7 +154,7 @@ ACTIVE = Tool(
 OPEN = Tool(
     name="open",
     title="Open in Obsidian",
-    description="Show a note to the person, in the running app",
+    description="Show a note to the user in Obsidian",
     arguments=Open,
     run=run_open,
     group="app",

@@ -1,6 +1,6 @@
-"""`attachment` gives pictures to look at and other files as they are, `add_attachment` adds one.
+"""`attachment` returns pictures and other files; `add_attachment` adds one to the vault.
 
-What kind of content a file holds, by its ending: those of the formats that the app accepts.
+The media types are those of the file formats that the app accepts, by suffix.
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ _TYPES: Final = {
 }
 
 SHOWN_IMAGES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/webp"})
-"""The pictures that assistants can look at; others are given as files."""
+"""The pictures that assistants can look at; others are returned as files."""
 
 
-def media_type(path: str) -> str:
+def guess_media_type(path: str) -> str:
     return _TYPES.get(path.rpartition(".")[2].lower(), "application/octet-stream")
 
 
 FILE_BYTES: Final = 7 * MIB
-"""The largest file given or taken: as base64 it still fits a message of 10 MiB, the most that transports
-accept. Assistants take pictures up to 5 MB."""
+"""The largest file returned or accepted: as base64 it still fits into 10 MiB, the largest message that
+transports accept. Assistants accept pictures of up to 5 MB."""
 
 
 class Attachment(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"max_bytes", "max_chars"})
 
     name: Annotated[str, Meta(description="File name or path")]
-    action: Annotated[Literal["get", "info"], Meta(description="What to do")] = "get"
+    action: Annotated[Literal["get", "info"], Meta(description="Action")] = "get"
     max_bytes: Annotated[int, Meta(ge=1, le=FILE_BYTES, description="Largest to get")] = FILE_BYTES
     start: Start = 0
     max_chars: MaxChars = 24_000
@@ -86,25 +86,25 @@ class Attachment(Arguments, frozen=True, kw_only=True):
 class AddAttachment(Arguments, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="File name or path")]
     data: Annotated[str, Meta(description="Base64")]
-    note: Annotated[str, Meta(description="Note it is for; decides the folder")] = ""
+    note: Annotated[str, Meta(description="Note it belongs to; decides the folder")] = ""
 
 
 def run(context: VaultContext, arguments: Attachment) -> Answer:
     from vaultbridge.engine.files import size_of
 
     path = context.engine.find(arguments.name)
-    size, kind = size_of(context.engine, path), media_type(path)
+    size, kind = size_of(context.engine, path), guess_media_type(path)
     if arguments.action == "info":
         notes = wait_for_index(context)
         links = len({link.source for link in context.engine.ask.backlinks(path)})
         return answer_text("\n".join((*notes, f"{path}  {kind}  {size} bytes  linked from {links} notes")))
     if kind.startswith("text/") or kind in _TEXTS:
-        return _text(context, path, arguments)
+        return _read_text(context, path, arguments)
     if size > arguments.max_bytes:
         raise InvalidArgument(
             f"{path} has {size} bytes; max_bytes is {arguments.max_bytes}.",
             argument="max_bytes",
-            hint=f"At most {FILE_BYTES} bytes can be given.",
+            hint=f"At most {FILE_BYTES} bytes can be returned.",
         )
     data = context.engine.read_bytes(path)
     vault = context.engine.name
@@ -116,7 +116,7 @@ def run(context: VaultContext, arguments: Attachment) -> Answer:
 _TEXTS: Final = frozenset({"application/json", "application/yaml", "image/svg+xml"})
 
 
-def _text(context: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
+def _read_text(context: VaultContext, path: VaultPath, arguments: Attachment) -> Answer:
     from vaultbridge.markdown.text import decode
 
     text = decode(context.engine.read_bytes(path)).text
@@ -127,16 +127,16 @@ def run_add(context: VaultContext, arguments: AddAttachment) -> Answer:
     from vaultbridge.engine.files import link_to, place_for
     from vaultbridge.engine.operations import AddFile
 
-    data = _decoded(arguments.data)
+    data = _decode_base64(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
     path = place_for(context.engine, arguments.name, note)
     outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
     link = link_to(context.engine, path, note)
-    told = describe_outcome(outcome, path)
-    return answer_data({"path": path, "link": link, "bytes": len(data), **told})
+    described = describe_outcome(outcome, path)
+    return answer_data({"path": path, "link": link, "bytes": len(data), **described})
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     import base64
     import binascii
 
@@ -147,12 +147,12 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except binascii.Error as error:
-        raise InvalidArgument(f"data is no base64: {error}.", argument="data") from None
+        raise InvalidArgument(f"data is not valid base64: {error}.", argument="data") from None
 
 
 ATTACHMENT = Tool(
     name="attachment",
-    description="Get an image or another file, or facts about it",
+    description="Get an image or other file, or its size and type",
     arguments=Attachment,
     run=run,
     group="attachments",
@@ -161,7 +161,7 @@ ATTACHMENT = Tool(
 
 ADD_ATTACHMENT = Tool(
     name="add_attachment",
-    description="Add an image or another file to the vault",
+    description="Add an image or other file to the vault",
     arguments=AddAttachment,
     run=run_add,
     group="attachments",

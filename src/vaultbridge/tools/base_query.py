@@ -1,4 +1,5 @@
-"""`base_query`: run a view of a base, from a `.base` file, a block in a note, or given with the call."""
+"""`base_query`: runs a view of a base from a `.base` file, from a block in a note, or from the call
+itself."""
 
 from __future__ import annotations
 
@@ -34,13 +35,13 @@ def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     from vaultbridge.engine.base_query import base_of, query
 
     if bool(arguments.name) == bool(arguments.base):
-        raise InvalidArgument("Give name or base, one of them.", argument="name")
+        raise InvalidArgument("Give either name or base.", argument="name")
     named = parse_reference(arguments.name)
     view = arguments.view or named.heading
     if arguments.base:
         base, text, where = parse_base(arguments.base), arguments.base, None
     else:
-        base, text, where = base_of(context.engine, _file(context, named.name), block=arguments.block)
+        base, text, where = base_of(context.engine, _find_base(context, named.name), block=arguments.block)
     this = context.engine.find(arguments.this) if arguments.this else where
     progress = context.tool_context.progress
     unfinished = wait_for_index(context)
@@ -56,11 +57,11 @@ def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     lines += [f"(problem: {problem})" for problem in result.problems]
     if len(base.views) > 1:
         lines.append(f"(views: {', '.join(one.name for one in base.views)})")
-    return answer_text("\n".join([*unfinished, _table(result, arguments), *lines]))
+    return answer_text("\n".join([*unfinished, _render_table(result, arguments), *lines]))
 
 
-def _file(context: VaultContext, name: str) -> str:
-    """A base is named with or without its ending; a note of the name comes first, as it does in a link."""
+def _find_base(context: VaultContext, name: str) -> str:
+    """Find a base by its name with or without the suffix. A note of that name comes first, as in a link."""
     try:
         return context.engine.find(name)
     except NoteNotFound:
@@ -73,15 +74,15 @@ def _file(context: VaultContext, name: str) -> str:
         raise
 
 
-def _table(result: ViewResult, arguments: BaseQuery) -> str:
-    """As many rows as were asked for and have room."""
+def _render_table(result: ViewResult, arguments: BaseQuery) -> str:
+    """As many rows as were asked for and fit."""
     from vaultbridge.bases.result import render_view
 
     count = min(arguments.limit, max(0, len(result.rows) - arguments.offset))
-    text = render_view(_sliced(result, arguments.offset, count))
+    text = render_view(_slice(result, arguments.offset, count))
     while len(text) > PAGE_CHARS and count > 1:
         count //= 2
-        text = render_view(_sliced(result, arguments.offset, count))
+        text = render_view(_slice(result, arguments.offset, count))
     text = text if len(text) <= PAGE_CHARS else text[:PAGE_CHARS] + "…\n"
     shown, last = len(result.rows), arguments.offset + count
     of = f"{shown}" if shown == result.total else f"{shown} (limited by the view, of {result.total})"
@@ -89,11 +90,11 @@ def _table(result: ViewResult, arguments: BaseQuery) -> str:
         return f"[{result.view}]\n{text}(no rows)"
     if not count:
         return f"[{result.view}]\n(no rows from offset {arguments.offset}; there are {of})"
-    rest = f"; go on with offset={last}" if last < shown else ""
+    rest = f"; continue with offset={last}" if last < shown else ""
     return f"[{result.view}]\n{text}(rows {arguments.offset + 1}-{last} of {of}{rest})"
 
 
-def _sliced(result: ViewResult, offset: int, count: int) -> ViewResult:
+def _slice(result: ViewResult, offset: int, count: int) -> ViewResult:
     """Rows are in the order of their groups, so a slice of them is a slice of the groups."""
     groups = []
     at = 0
@@ -108,7 +109,7 @@ def _sliced(result: ViewResult, offset: int, count: int) -> ViewResult:
 BASE_QUERY = Tool(
     name="base_query",
     title="Query a base",
-    description="Run a view of a base (filters, formulas, sort, groups) and get its table",
+    description="Run a view of a base: filtered, sorted, grouped notes as a table",
     arguments=BaseQuery,
     run=run,
     group="find",

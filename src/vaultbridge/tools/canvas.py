@@ -1,4 +1,4 @@
-"""`canvas` reads one as an outline, `edit_canvas` makes one and edits it card by card."""
+"""`canvas` reads a canvas as an outline; `edit_canvas` creates one and edits it card by card."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"around", "width", "height", "expected", "dry_run"})
 
     name: CanvasName
-    action: Annotated[Literal["create", "add", "connect", "update", "remove"], Meta(description="What to do")]
+    action: Annotated[Literal["create", "add", "connect", "update", "remove"], Meta(description="Action")]
     id: Annotated[str, Meta(description="update, remove: card or connection")] = ""
     text: Annotated[str, Meta(description="Markdown of a card")] | UnsetType = UNSET
     file: Annotated[str, Meta(description="Note or file, or Note#Heading")] | UnsetType = UNSET
@@ -65,7 +65,7 @@ class EditCanvas(Arguments, frozen=True, kw_only=True):
 def run_edit(context: VaultContext, arguments: EditCanvas) -> Answer:
     from vaultbridge.engine.files import edit_canvas
 
-    arguments = _without_blanks(arguments)
+    arguments = _drop_blanks(arguments)
     if arguments.action == "create":
         return _create(context, arguments)
     view, edited, outcome = edit_canvas(
@@ -91,9 +91,9 @@ def run(context: VaultContext, arguments: Canvas) -> Answer:
     return answer_text(f"[{view.path} | hash {view.hash}]\n{text}")
 
 
-def _without_blanks(arguments: EditCanvas) -> EditCanvas:
-    """An empty text or a 0 is a value that a card may have. But no card is 0 pixels wide, and no file or url
-    is empty: a caller that says so fills in every argument, and none of its blanks are meant."""
+def _drop_blanks(arguments: EditCanvas) -> EditCanvas:
+    """Drop the blanks of a caller that fills in every argument. An empty text or a 0 can be a real value, but
+    no card is 0 pixels wide and no file or url is empty: a call that says so means none of its blanks."""
     impossible = (arguments.width, arguments.height, arguments.file, arguments.url)
     if not any(is_given(value) and is_blank(value) for value in impossible):
         return arguments
@@ -115,8 +115,8 @@ def _create(context: VaultContext, arguments: EditCanvas) -> Answer:
         actor=context.tool_context.actor,
     )
     path = next(file.path for file in outcome.files if file.change == "created")
-    told = describe_outcome(outcome, path)
-    return answer_data({"path": path, "created": True, **told}, changed=not arguments.dry_run)
+    described = describe_outcome(outcome, path)
+    return answer_data({"path": path, "created": True, **described}, changed=not arguments.dry_run)
 
 
 def _edit(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
@@ -124,37 +124,39 @@ def _edit(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit
 
     from vaultbridge.canvas.edit import Placement, add_card, connect
 
-    color = _color(arguments)
+    color = _check_color(arguments)
     match arguments.action:
         case "add":
             placement = Placement(
-                x=_number(arguments.x),
-                y=_number(arguments.y),
-                width=_number(arguments.width),
-                height=_number(arguments.height),
+                x=_to_number(arguments.x),
+                y=_to_number(arguments.y),
+                width=_to_number(arguments.width),
+                height=_to_number(arguments.height),
                 near=arguments.near,
                 group=arguments.group,
             )
-            card = _new_card(context, arguments)
+            card = _build_card(context, arguments)
             return add_card(text, card, random_bytes=os.urandom, placement=placement, color=color)
         case "connect":
             for argument in ("from_id", "to_id"):
                 if not getattr(arguments, argument):
-                    raise InvalidArgument(f"{argument} is missing.", argument=argument, hint="Which card?")
+                    raise InvalidArgument(
+                        f"{argument} is missing.", argument=argument, hint="Give the id of a card."
+                    )
             label = arguments.label if isinstance(arguments.label, str) else ""
             return connect(
                 text, arguments.from_id, arguments.to_id, random_bytes=os.urandom, label=label, color=color
             )
         case _:
-            return _change(context, text, arguments)
+            return _update(context, text, arguments)
 
 
-def _change(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
+def _update(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEdit:
     from vaultbridge.canvas.edit import remove_card, remove_edge, update_card, update_edge
     from vaultbridge.canvas.parse import read_canvas
 
     if not arguments.id:
-        raise InvalidArgument("id is missing.", argument="id", hint="Which card or connection?")
+        raise InvalidArgument("id is missing.", argument="id", hint="Give the id of a card or connection.")
     is_edge = any(edge.id == arguments.id for edge in read_canvas(text).edges)
     if arguments.action == "remove":
         return remove_edge(text, arguments.id) if is_edge else remove_card(text, arguments.id)
@@ -164,27 +166,27 @@ def _change(context: VaultContext, text: str, arguments: EditCanvas) -> CanvasEd
         if is_given(getattr(arguments, key))
     }
     if "color" in changes:
-        changes["color"] = _color(arguments) or None
+        changes["color"] = _check_color(arguments) or None
     if "url" in changes:
-        changes["url"] = _url(arguments)
+        changes["url"] = _check_url(arguments)
     if isinstance(arguments.file, str):
-        path, subpath = _file(context, arguments.file)
+        path, subpath = _find_file(context, arguments.file)
         changes |= {"file": path, "subpath": subpath or None}
     if is_edge:
         ends = {"fromNode": arguments.from_id, "toNode": arguments.to_id}
         changes |= {key: value for key, value in ends.items() if value}
     if not changes:
-        raise InvalidArgument("Nothing to update was given.", argument="id", hint="Give text, color, x, …")
+        raise InvalidArgument("There is nothing to update.", argument="id", hint="Give text, color, x, …")
     return update_edge(text, arguments.id, changes) if is_edge else update_card(text, arguments.id, changes)
 
 
-def _new_card(context: VaultContext, arguments: EditCanvas) -> NewCard:
+def _build_card(context: VaultContext, arguments: EditCanvas) -> NewCard:
     from vaultbridge.canvas.edit import NewFile, NewGroup, NewLink, NewText
 
     asked = [key for key in ("text", "file", "url", "label") if is_given(getattr(arguments, key))]
     if len(asked) != 1:
         raise InvalidArgument(
-            f"A new card is one thing; {' and '.join(asked) or 'nothing'} was given.",
+            f"A new card needs exactly one content, not {' and '.join(asked) or 'none'}.",
             argument=asked[1] if asked else "text",
             hint="Give text, file, url, or label for a group.",
         )
@@ -192,21 +194,21 @@ def _new_card(context: VaultContext, arguments: EditCanvas) -> NewCard:
         case "text":
             return NewText(str(arguments.text))
         case "file":
-            return NewFile(*_file(context, str(arguments.file)))
+            return NewFile(*_find_file(context, str(arguments.file)))
         case "url":
-            return NewLink(_url(arguments))
+            return NewLink(_check_url(arguments))
         case _:
             return NewGroup(str(arguments.label), arguments.around)
 
 
-def _file(context: VaultContext, written: str) -> tuple[str, str]:
-    """The path and the subpath of a file card."""
+def _find_file(context: VaultContext, written: str) -> tuple[str, str]:
+    """The path and subpath of a file card."""
     name, mark, sub = written.partition("#")
     return context.engine.find(name), mark + sub
 
 
-def _color(arguments: EditCanvas) -> str:
-    """Empty for none, which takes a card's color away."""
+def _check_color(arguments: EditCanvas) -> str:
+    """The color, or empty for none, which removes a card's color."""
     color = arguments.color if isinstance(arguments.color, str) else ""
     if color and not _COLOR.fullmatch(color):
         raise InvalidArgument(
@@ -217,18 +219,18 @@ def _color(arguments: EditCanvas) -> str:
     return color
 
 
-def _url(arguments: EditCanvas) -> str:
+def _check_url(arguments: EditCanvas) -> str:
     url = str(arguments.url)
     if not _ADDRESS.match(url):
         raise InvalidArgument(
             f"url is {quote_value(url)}.",
             argument="url",
-            hint="Give a whole address, such as https://example.org.",
+            hint="Give a complete address, such as https://example.org.",
         )
     return url
 
 
-def _number(value: int | UnsetType) -> int | None:
+def _to_number(value: int | UnsetType) -> int | None:
     return value if isinstance(value, int) else None
 
 

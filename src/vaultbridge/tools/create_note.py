@@ -1,4 +1,7 @@
-"""`create_note`: exactly seed 004's schema, with a template and properties beside it."""
+"""`create_note`: creates a note, from content, a template and properties.
+
+Name, content and overwrite are exactly those of the stdio contract (docs/protocols/mcp-stdio.md).
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,9 @@ def run(context: VaultContext, arguments: CreateNote) -> Answer:
     name = parse_reference(arguments.name).name if is_link(arguments.name) else arguments.name.strip()
     if name.endswith("/"):
         raise InvalidArgument(
-            "name ends with /: that is a folder.",
+            "name ends with /, so it names a folder.",
             argument="name",
-            hint="Name the note too, such as Folder/Note; the folder is made with it.",
+            hint="Name the note too, such as Folder/Note; the folder is created with it.",
         )
     outcome = context.engine.apply(
         [
@@ -44,9 +47,9 @@ def run(context: VaultContext, arguments: CreateNote) -> Answer:
         ],
         actor=context.tool_context.actor,
     )
-    made = next((file.path for file in outcome.files if file.change == "created"), "")
-    # Nothing made: the note was there. It may be unchanged, and then the outcome does not name it.
-    data: dict[str, Any] = {"path": made or context.engine.find(name), "created": bool(made)}
+    created = next((file.path for file in outcome.files if file.change == "created"), "")
+    # Nothing created: the note existed. If it is unchanged, the outcome does not name it.
+    data: dict[str, Any] = {"path": created or context.engine.find(name), "created": bool(created)}
     if outcome.notices:
         data["notices"] = list(outcome.notices[:NOTICES_LISTED])
     return answer_data(data, changed=bool(outcome.files))

@@ -1,5 +1,5 @@
-"""`daily_note` and `write_daily_note`: today's note or that of any day, week, month, quarter or year, made as
-the app would."""
+"""`daily_note` and `write_daily_note`: the note of a day, week, month, quarter or year, created as the app
+does."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 PeriodName = Annotated[
     Literal["daily", "weekly", "monthly", "quarterly", "yearly"], Meta(description="Which kind")
 ]
-Day = Annotated[str, Meta(description="YYYY-MM-DD, today, or periods from now: -1")]
+Day = Annotated[str, Meta(description="YYYY-MM-DD, today, or offset: -1")]
 
 
 class DailyNote(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"action", "start", "max_chars"})
 
-    action: Annotated[Literal["read", "path"], Meta(description="What to do")] = "read"
+    action: Annotated[Literal["read", "path"], Meta(description="Action")] = "read"
     period: PeriodName = "daily"
     date: Day = "today"
     heading: Heading = ""
@@ -34,7 +34,7 @@ class DailyNote(Arguments, frozen=True, kw_only=True):
 
 
 class WriteDailyNote(Arguments, frozen=True, kw_only=True):
-    action: Annotated[Literal["append", "prepend", "create"], Meta(description="What to do")] = "append"
+    action: Annotated[Literal["append", "prepend", "create"], Meta(description="Action")] = "append"
     content: Annotated[str, Meta(description="Markdown")] = ""
     heading: Heading = ""
     create: CreateHeading = False
@@ -53,14 +53,14 @@ def run(context: VaultContext, arguments: DailyNote) -> Answer:
 
 def _read(context: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.reading import Part
-    from vaultbridge.tools.read_note import note_text
+    from vaultbridge.tools.read_note import read_text
 
     if not note.exists:
         missing = NoteNotFound(note.path, what=f"{note.period} note")
-        missing.hint = "It does not exist yet: write_daily_note makes it."
+        missing.hint = "It does not exist yet; write_daily_note creates it."
         raise missing
     part = Part(heading=arguments.heading, start=arguments.start, max_chars=arguments.max_chars)
-    return answer_text(note_text(context, note.path, part))
+    return answer_text(read_text(context, note.path, part))
 
 
 def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
@@ -69,7 +69,7 @@ def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
     note = periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:
-        raise InvalidArgument("content is missing.", argument="content", hint="What should be added?")
+        raise InvalidArgument("content is missing.", argument="content", hint="Give the text to add.")
     operations, notices = adding(
         context.engine,
         note,
@@ -84,10 +84,10 @@ def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
     if not operations:
         return answer_data({**data, "unchanged": True}, changed=False)
     outcome = context.engine.apply(operations, label=f"{note.period} note", actor=context.tool_context.actor)
-    told = describe_outcome(outcome, note.path)
+    described = describe_outcome(outcome, note.path)
     if notices:
-        told["notices"] = [*told.get("notices", []), *notices]
-    return answer_data({**data, **told}, changed=bool(outcome.files))
+        described["notices"] = [*described.get("notices", []), *notices]
+    return answer_data({**data, **described}, changed=bool(outcome.files))
 
 
 DAILY_NOTE = Tool(
@@ -101,7 +101,7 @@ DAILY_NOTE = Tool(
 
 WRITE_DAILY_NOTE = Tool(
     name="write_daily_note",
-    description="Add to the daily (weekly, …) note; made from its template when missing",
+    description="Add to the daily (weekly, …) note; created from its template if missing",
     arguments=WriteDailyNote,
     run=run_write,
     group="notes",

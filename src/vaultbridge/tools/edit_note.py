@@ -63,7 +63,7 @@ EditNote = msgspec.defstruct(
     [
         *_EDIT_FIELDS,
         ("name", NoteName),
-        ("op", Annotated[Literal[EDIT_OPS], Meta(description="What to do")]),
+        ("op", Annotated[Literal[EDIT_OPS], Meta(description="Action")]),
         ("expected", Expected, ""),
         ("dry_run", DryRun, False),
     ],
@@ -85,11 +85,7 @@ BatchItem = msgspec.defstruct(
     ],
     bases=(Arguments,),
     module=__name__,
-    namespace={
-        "UNLISTED": frozenset(
-            {"block", "create", "all", "diff", "text", "overwrite", "template", "properties", "expected"}
-        )
-    },
+    namespace={"UNLISTED": frozenset({"all", "text", "overwrite", "template", "properties"})},
     frozen=True,
     kw_only=True,
 )
@@ -229,7 +225,7 @@ class Batch(Arguments, frozen=True, kw_only=True):
         tuple[dict[str, Any], ...],
         Meta(
             max_length=BATCH_OPERATIONS,
-            description="As edit_note takes them; also create, move (to), delete",
+            description="Edits, in order",
         ),
     ]
     dry_run: DryRun = False

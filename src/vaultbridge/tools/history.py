@@ -1,4 +1,4 @@
-"""`history` tells what was changed through us, by whom and how; `undo` takes it back."""
+"""`history` lists the changes made through vaultbridge, by whom and how; `undo` reverts one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.history import HistoryEntry
 
 PATHS_SHOWN: Final = 5
-"""How many files a row of the history names."""
+"""How many files a row names."""
 
 
 class History(Arguments, frozen=True, kw_only=True):
@@ -31,8 +31,8 @@ class History(Arguments, frozen=True, kw_only=True):
 
 
 class Undo(Arguments, frozen=True, kw_only=True):
-    id: Annotated[int, Meta(ge=0, description="Change; default: the last")] = 0
-    force: Annotated[bool, Meta(description="Even if the note changed since")] = False
+    id: Annotated[int, Meta(ge=0, description="Default: the last")] = 0
+    force: Annotated[bool, Meta(description="Even if changed since")] = False
 
 
 def run(context: VaultContext, arguments: History) -> Answer:
@@ -50,12 +50,13 @@ def run_undo(context: VaultContext, arguments: Undo) -> Answer:
 
 
 def _list(context: VaultContext, arguments: History) -> str:
-    """One file's story is followed back through its names, so an older page is cut out of the whole story."""
+    """The history of one file is followed through its earlier names, so an older page is cut from all of
+    it."""
     from vaultbridge.vault.write.journal import HISTORY_LIMIT
 
     wanted = HISTORY_LIMIT if arguments.before else min(arguments.limit + 1, HISTORY_LIMIT)
-    story = context.engine.history(arguments.name, limit=wanted)
-    found = [change for change in story if not arguments.before or change.id < arguments.before]
+    entries = context.engine.history(arguments.name, limit=wanted)
+    found = [change for change in entries if not arguments.before or change.id < arguments.before]
     shown = found[: arguments.limit]
     if not shown:
         return "(no changes)"
@@ -75,7 +76,7 @@ def _row(change: HistoryEntry) -> str:
 
 HISTORY = Tool(
     name="history",
-    description="List changes made here, or show the diff of one",
+    description="List the changes made here, or show the diff of one",
     arguments=History,
     run=run,
     group="journal",
@@ -84,7 +85,7 @@ HISTORY = Tool(
 
 UNDO = Tool(
     name="undo",
-    description="Take back a change made here",
+    description="Revert a change made here",
     arguments=Undo,
     run=run_undo,
     group="journal",

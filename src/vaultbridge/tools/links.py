@@ -1,4 +1,4 @@
-"""`links`: who links where, and what is loose."""
+"""`links`: backlinks, outgoing links and paths between notes; unresolved links, orphans and dead ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LinkQuestion = Literal["backlinks", "outgoing", "unresolved", "orphans", "dead_ends", "neighbourhood", "path"]
 
 SOURCES_SHOWN: Final = 5
-"""The most notes named beside a target without a file: a row is for finding, and search lists them all."""
+"""How many notes a row names that link to a missing file; search lists them all."""
 
 
 class Links(Arguments, frozen=True, kw_only=True):
@@ -41,23 +41,23 @@ def run(context: VaultContext, arguments: Links) -> Answer:
     shown: Iterable[str]
     match arguments.kind:
         case "backlinks":
-            path = _note(context, arguments)
+            path = _find_note(context, arguments)
             rows = [f"{link.source}:{link.line}: {link.raw}" for link in ask.backlinks(path)]
             shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             what, head = "backlinks", f"[to {path}]"
         case "outgoing":
-            path = _note(context, arguments)
-            # That others fit as well could be told of files that the caller may not see.
+            path = _find_note(context, arguments)
+            # Ambiguity may come from files that the caller must not learn about.
             open_to_all = context.engine.scope.unrestricted
             rows = [
-                _outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
+                _render_outgoing(link.line, link.raw, link.resolved, ambiguous=link.ambiguous and open_to_all)
                 for link in ask.outgoing(path)
             ]
             shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             what, head = "links", f"[from {path}]"
         case "unresolved":
             names = ask.unresolved(limit=limit, offset=offset, sources=SOURCES_SHOWN)
-            shown = map(_unresolved, names.rows)
+            shown = map(_render_unresolved, names.rows)
             total, what, head = names.total, "unresolved names", ""
         case "orphans":
             orphans = ask.orphans(limit=limit, offset=offset)
@@ -66,59 +66,59 @@ def run(context: VaultContext, arguments: Links) -> Answer:
             ends = ask.dead_ends(limit=limit, offset=offset)
             shown, total, what, head = ends.rows, ends.total, "notes without links", ""
         case "neighbourhood":
-            path = _note(context, arguments)
+            path = _find_note(context, arguments)
             around = ask.neighbourhood(path, arguments.depth)
             rows = [f"{steps}  {other}" for other, steps in around.distances.items() if steps]
             shown, total = slice_rows(rows, limit=limit, offset=offset), len(rows)
             cut = "; cut, there are more" if around.truncated else ""
             what, head = "notes", f"[steps from {path}{cut}]"
         case "path":
-            return answer_text("\n".join([*unfinished, *_way(context, arguments)]))
+            return answer_text("\n".join([*unfinished, *_find_path(context, arguments)]))
     return answer_text(
         render_page(shown, total=total, offset=arguments.offset, what=what, head=head, notes=unfinished)
     )
 
 
-def _note(context: VaultContext, arguments: Links) -> VaultPath:
+def _find_note(context: VaultContext, arguments: Links) -> VaultPath:
     if not arguments.name:
         raise InvalidArgument(
-            f"name is missing: {arguments.kind} of which note?",
+            f"name is missing: {arguments.kind} needs a note.",
             argument="name",
-            hint="Only unresolved, orphans and dead_ends concern the whole vault.",
+            hint="Only unresolved, orphans and dead_ends work on the whole vault.",
         )
     return context.engine.find(arguments.name)
 
 
-def _outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> str:
+def _render_outgoing(line: int, raw: str, resolved: str | None, *, ambiguous: bool) -> str:
     target = resolved or "(nothing)"
     return f"{line}: {raw} -> {target}{' (ambiguous)' if ambiguous and resolved else ''}"
 
 
-def _unresolved(found: UnresolvedTarget) -> str:
+def _render_unresolved(found: UnresolvedTarget) -> str:
     more = f" and {found.notes - SOURCES_SHOWN} more" if found.notes > SOURCES_SHOWN else ""
     return f"[[{found.target}]]  links {found.count}, from: {', '.join(found.sources)}{more}"
 
 
-def _way(context: VaultContext, arguments: Links) -> list[str]:
+def _find_path(context: VaultContext, arguments: Links) -> list[str]:
     from vaultbridge.links.graph import Path
 
-    start = _note(context, arguments)
+    start = _find_note(context, arguments)
     if not arguments.to:
-        raise InvalidArgument("to is missing: the path to which note?", argument="to")
+        raise InvalidArgument("to is missing: path needs two notes.", argument="to")
     goal = context.engine.find(arguments.to)
     match context.engine.ask.path_between(start, goal):
         case Path(notes=notes):
             return [*notes, f"({len(notes) - 1} steps)"]
         case none:
-            why = "none within the bounds of the search" if none.exhausted else "no links lead there"
+            why = "none within the limits of the search" if none.exhausted else "no links lead there"
             return [f"(no path from {start} to {goal}: {why})"]
 
 
 LINKS = Tool(
     name="links",
     description=(
-        "Backlinks, outgoing links, neighbourhood of a note, the path between two; unresolved links, orphans "
-        "and dead ends of the vault"
+        "Backlinks, outgoing links or neighbourhood of a note; path between two notes; unresolved links, "
+        "orphans and dead ends of the vault"
     ),
     arguments=Links,
     run=run,

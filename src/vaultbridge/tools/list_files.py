@@ -1,4 +1,4 @@
-"""`list_files`: what lies in a folder, by pattern, kind, time; deep folders as counts."""
+"""`list_files`: lists the files of a folder by pattern, kind and time; deep folders appear as counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FileKind = Literal["any", "note", "canvas", "base", "image", "pdf", "audio", "video", "other", "folder"]
 
 LEVELS: Final = 100
-"""The deepest `depth` that is left to SQLite, as a pattern with so many stars. No vault is that deep."""
+"""The greatest `depth` that SQLite is asked for, as a pattern with so many stars. No vault is that deep."""
 
 
 class ListFiles(Arguments, frozen=True, kw_only=True):
@@ -39,20 +39,20 @@ def run(context: VaultContext, arguments: ListFiles) -> Answer:
 
     notes = wait_for_index(context)
     folder = vault_folder(arguments.folder)
-    rows, total, what = _page(context.engine.ask, folder, arguments)
+    rows, total, what = _find_page(context.engine.ask, folder, arguments)
     if folder and not total:
         _check_folder(context, folder, arguments.folder)
     return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
 
 
-def _page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
-    """The rows of one page, how many there are in all, and what they are."""
+def _find_page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequence[str], int, str]:
+    """The rows of one page, the number of all rows, and what they are."""
     what = "folders" if arguments.kind == "folder" else "entries" if arguments.depth else "files"
     if not arguments.pattern:
         if arguments.kind == "folder":
-            return _cut(_folders(ask.folders(), folder, arguments.depth), arguments, what)
+            return _slice(_list_folders(ask.folders(), folder, arguments.depth), arguments, what)
         if arguments.kind == "any" and 0 < arguments.depth <= LEVELS and arguments.sort == "path":
-            return _cut(_opened_folders(ask, folder, arguments.depth), arguments, what)
+            return _slice(_list_levels(ask, folder, arguments.depth), arguments, what)
         if arguments.kind in ("any", "note", "canvas", "base") and not (
             arguments.depth and arguments.sort == "path"
         ):
@@ -63,27 +63,27 @@ def _page(ask: Queries, folder: VaultPath, arguments: ListFiles) -> tuple[Sequen
                 limit=arguments.limit,
                 offset=arguments.offset,
             )
-            return [_row(file, arguments.sort) for file in found.rows], found.total, what
-    files = _chosen(ask, folder, arguments)
+            return [_render_row(file, arguments.sort) for file in found.rows], found.total, what
+    files = _choose_files(ask, folder, arguments)
     if arguments.kind == "folder":
-        return _cut(_folders(_beneath(files), folder, arguments.depth), arguments, what)
-    return _cut(_rows(files, folder, arguments), arguments, what)
+        return _slice(_list_folders(_count_by_folder(files), folder, arguments.depth), arguments, what)
+    return _slice(_render_rows(files, folder, arguments), arguments, what)
 
 
-def _cut(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str], int, str]:
+def _slice(rows: list[str], arguments: ListFiles, what: str) -> tuple[Sequence[str], int, str]:
     return slice_rows(rows, offset=arguments.offset, limit=arguments.limit), len(rows), what
 
 
 def _check_folder(context: VaultContext, folder: VaultPath, written: str) -> None:
-    """An empty answer is right for a folder that is there. Raises NoteNotFound for one that is not."""
+    """Raises NoteNotFound if the folder does not exist; an existing folder may be empty."""
     engine = context.engine
     known = engine.ask.folders()
     if folder not in known and not (engine.scope.visible(folder) and engine.is_folder(folder)):
-        raise NoteNotFound(written, what="folder", closest=_closest(folder, known))
+        raise NoteNotFound(written, what="folder", closest=_find_closest(folder, known))
 
 
-def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
-    """The files of a kind that fit a pattern, by path."""
+def _choose_files(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[IndexedFile]:
+    """The files of a kind that match a pattern, by path."""
     if arguments.pattern:
         from vaultbridge.vault.scope import compile_file_pattern
 
@@ -95,28 +95,28 @@ def _chosen(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list[Index
         files.sort(key=lambda file: file.path)
     if arguments.kind in ("any", "folder"):
         return files
-    return [file for file in files if arguments.kind == kind_of(file)]
+    return [file for file in files if arguments.kind == name_kind(file)]
 
 
-def kind_of(file: IndexedFile) -> str:
-    """As a caller names it: attachments by what they hold."""
+def name_kind(file: IndexedFile) -> str:
+    """The kind as callers name it: attachments by their content."""
     if file.kind in ("note", "canvas", "base"):
         return file.kind
-    from vaultbridge.tools.attachment import media_type
+    from vaultbridge.tools.attachment import guess_media_type
 
-    main, _, sub = media_type(file.path).partition("/")
+    main, _, sub = guess_media_type(file.path).partition("/")
     if sub == "pdf":
         return "pdf"
     return main if main in ("image", "audio", "video") else "other"
 
 
-def _row(file: IndexedFile, sort: str) -> str:
+def _render_row(file: IndexedFile, sort: str) -> str:
     if sort == "modified":
-        return f"{file.path}  {_day(file.modified_ns)}"
+        return f"{file.path}  {_format_time(file.modified_ns)}"
     return f"{file.path}  {file.size} bytes" if sort == "size" else file.path
 
 
-def _rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> list[str]:
+def _render_rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> list[str]:
     if arguments.sort == "modified":
         files = sorted(files, key=lambda file: (-file.modified_ns, file.path))
     elif arguments.sort == "size":
@@ -124,14 +124,14 @@ def _rows(files: list[IndexedFile], folder: VaultPath, arguments: ListFiles) -> 
     elif arguments.depth:
         counts: dict[str, int] = {}
         for file in files:
-            opened = _opened(file.path, folder, arguments.depth)
-            counts[opened] = counts.get(opened, 0) + 1
+            shown = _truncate_path(file.path, folder, arguments.depth)
+            counts[shown] = counts.get(shown, 0) + 1
         return [f"{row}  files {count}" if row.endswith("/") else row for row, count in counts.items()]
-    return [_row(file, arguments.sort) for file in files]
+    return [_render_row(file, arguments.sort) for file in files]
 
 
-def _opened_folders(ask: Queries, folder: VaultPath, depth: int) -> list[str]:
-    """The files of the first levels, and the closed folders beneath them with how many files they hold."""
+def _list_levels(ask: Queries, folder: VaultPath, depth: int) -> list[str]:
+    """The files of the first levels, and the folders below them with the number of their files."""
     level = depth + (folder.count("/") + 1 if folder else 0)
     closed = {
         f"{path}/": count
@@ -142,8 +142,8 @@ def _opened_folders(ask: Queries, folder: VaultPath, depth: int) -> list[str]:
     return [f"{row}  files {closed[row]}" if row in closed else row for row in rows]
 
 
-def _opened(path: str, folder: str, depth: int) -> str:
-    """The file itself, or the closed folder that it lies in."""
+def _truncate_path(path: str, folder: str, depth: int) -> str:
+    """The file itself, or the folder at the last level that contains it."""
     inner = path[len(folder) + 1 if folder else 0 :]
     parts = inner.split("/")
     if len(parts) <= depth:
@@ -151,8 +151,8 @@ def _opened(path: str, folder: str, depth: int) -> str:
     return "/".join(([folder] if folder else []) + parts[:depth]) + "/"
 
 
-def _beneath(files: list[IndexedFile]) -> dict[str, int]:
-    """Every folder with one of the files beneath it, with how many."""
+def _count_by_folder(files: list[IndexedFile]) -> dict[str, int]:
+    """Every folder that contains one of the files at any depth, with their number."""
     counts: dict[str, int] = {}
     for file in files:
         parts = file.path.split("/")[:-1]
@@ -162,8 +162,8 @@ def _beneath(files: list[IndexedFile]) -> dict[str, int]:
     return counts
 
 
-def _folders(counts: dict[str, int], folder: VaultPath, depth: int) -> list[str]:
-    """Those beneath a folder, down to a depth."""
+def _list_folders(counts: dict[str, int], folder: VaultPath, depth: int) -> list[str]:
+    """The folders below `folder`, down to a depth."""
     start = f"{folder}/" if folder else ""
     return [
         f"{name}/  files {counts[name]}"
@@ -172,7 +172,7 @@ def _folders(counts: dict[str, int], folder: VaultPath, depth: int) -> list[str]
     ]
 
 
-def _closest(folder: str, known: Iterable[str]) -> tuple[str, ...]:
+def _find_closest(folder: str, known: Iterable[str]) -> tuple[str, ...]:
     from difflib import get_close_matches
 
     names = sorted(name for name in known if name)
@@ -183,7 +183,7 @@ def _closest(folder: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{name}/" for name in close))
 
 
-def _day(modified_ns: int) -> str:
+def _format_time(modified_ns: int) -> str:
     return datetime.fromtimestamp(modified_ns / 1e9).strftime("%Y-%m-%d %H:%M")
 
 

@@ -1,4 +1,4 @@
-"""`move_note` and `delete_note`: notes, attachments and folders, with the links that lead to them."""
+"""`move_note` and `delete_note`: move or delete notes, attachments and folders. A move updates the links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 
 class MoveNote(Arguments, frozen=True, kw_only=True):
     name: FileName
-    to: Annotated[str, Meta(description="New name, new path, or folder/ to move into")]
+    to: Annotated[str, Meta(description="New name or path, or folder/ to move into")]
     expected: Expected = ""
     dry_run: DryRun = False
 

@@ -1,4 +1,4 @@
-"""`properties`: those of a note or of the whole vault. `edit_note` changes them."""
+"""`properties`: lists the properties of a note or of the vault. `edit_note` changes them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vaultbridge.tools.base.schema import Arguments, Limit, NoteName, Offset
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 EXAMPLES: Final = 5
-"""How many values of a property are shown beside its name."""
+"""How many values are shown with each property."""
 
 
 class Properties(Arguments, frozen=True, kw_only=True):
@@ -26,24 +26,24 @@ class Properties(Arguments, frozen=True, kw_only=True):
 
 def run(context: VaultContext, arguments: Properties) -> Answer:
     if arguments.name:
-        return _of_note(context, arguments)
+        return _list_of_note(context, arguments)
     notes = wait_for_index(context)
     if arguments.property:
         found = context.engine.ask.property_values(
             arguments.property, limit=arguments.limit, offset=arguments.offset
         )
-        values = (f"{one.path}: {_json(one.value)}" for one in found.rows)
+        values = (f"{one.path}: {_encode(one.value)}" for one in found.rows)
         return answer_text(
             render_page(values, total=found.total, offset=arguments.offset, what="notes", notes=notes)
         )
-    rows = _names(context)
+    rows = _list_all(context)
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(
         render_page(shown, total=len(rows), offset=arguments.offset, what="properties", notes=notes)
     )
 
 
-def _of_note(context: VaultContext, arguments: Properties) -> Answer:
+def _list_of_note(context: VaultContext, arguments: Properties) -> Answer:
     view = context.engine.view(arguments.name)
     properties = view.note.properties
     head = f"[{view.path} | hash {view.hash}]"
@@ -56,7 +56,7 @@ def _of_note(context: VaultContext, arguments: Properties) -> Answer:
     wanted = arguments.property.lower()
     types = context.engine.settings.property_types
     rows = [
-        f"{name}: {_json(value)}" + (f"  ({types[name.lower()]})" if name.lower() in types else "")
+        f"{name}: {_encode(value)}" + (f"  ({types[name.lower()]})" if name.lower() in types else "")
         for name, value in values.items()
         if not wanted or name.lower() == wanted
     ]
@@ -66,7 +66,7 @@ def _of_note(context: VaultContext, arguments: Properties) -> Answer:
     )
 
 
-def _names(context: VaultContext) -> list[str]:
+def _list_all(context: VaultContext) -> list[str]:
     types = context.engine.settings.property_types
     rows = []
     for summary in context.engine.ask.properties():
@@ -77,7 +77,7 @@ def _names(context: VaultContext) -> list[str]:
     return rows
 
 
-def _json(value: Any) -> str:
+def _encode(value: Any) -> str:
     return msgspec.json.encode(value, enc_hook=str).decode()
 
 

@@ -1,7 +1,8 @@
-"""`read_note`: a note or several, whole or in part, never more than the caller can take.
+"""`read_note`: reads one note or several, whole or in part, within the size that the caller accepts.
 
-Each note begins with a line that names it, with the hash that an edit may state as `expected` and the lines
-that follow; a cut one ends with where to go on. A note is only parsed when the part asked for needs it.
+Each note begins with a line that gives its path, the hash that an edit may pass as `expected`, and the lines
+that follow. A note that is cut ends with the place to continue from. A note is parsed only if the requested
+part needs it.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from vaultbridge.vault.paths import VaultPath
 
 NOTES_AT_ONCE: Final = 50
-"""The most notes of one call: at the default size each would still get some lines."""
+"""The most notes of one call: at the default size, each still gets a few lines."""
 
 LEAST_CHARS: Final = 200
-"""Of several notes, one that would get less room than this is left for the next call."""
+"""When several notes are read, one that would get less room than this is left for the next call."""
 
 
 RAW_CHARS: Final = 1_000_000
-"""The most of one raw answer: as JSON it stays below the 10 MiB that transports accept as one message, even
-where every character is escaped or takes four bytes."""
+"""The longest raw answer: as JSON it stays below 10 MiB, the largest message that transports accept, even if
+every character is escaped or takes four bytes."""
 
 
 class ReadNote(Arguments, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class ReadNote(Arguments, frozen=True, kw_only=True):
     lines: Annotated[str, Meta(description="10-20, or 10- to the end")] = ""
     outline: Annotated[bool, Meta(description="Headings only, with lines")] = False
     frontmatter: Annotated[bool, Meta(description="With the properties")] = True
-    raw: Annotated[bool, Meta(description="Only the text, to save it")] = False
+    raw: Annotated[bool, Meta(description="Exact text only")] = False
     start: Start = 0
     max_chars: MaxChars = 24_000
 
@@ -56,37 +57,37 @@ def run(context: VaultContext, arguments: ReadNote) -> Answer:
             "name is missing.", argument="name", hint="Give the note's name or path, or several as names."
         )
     if arguments.raw:
-        return answer_text(_raw(context, names, arguments))
+        return answer_text(_read_raw(context, names, arguments))
     if len(names) == 1:
-        return answer_text(note_text(context, names[0], _part(arguments)))
+        return answer_text(read_text(context, names[0], _parse_part(arguments)))
     if arguments.start:
         raise InvalidArgument(
-            "start goes on within one note, and several are named.",
+            "start continues within one note, but several are named.",
             argument="start",
-            hint="Name the one that was cut.",
+            hint="Name the note that was cut.",
         )
-    return answer_text(_several(context, names, _part(arguments)))
+    return answer_text(_read_several(context, names, _parse_part(arguments)))
 
 
-def _raw(context: VaultContext, names: list[str], arguments: ReadNote) -> str:
-    """Exactly what stands in the file, for a program that keeps it. Never a part where the whole was asked
-    for: what is cut without a mark would be lost when it is saved."""
+def _read_raw(context: VaultContext, names: list[str], arguments: ReadNote) -> str:
+    """The exact text of the file, for a program that saves it. Never less than what was asked for: text that
+    is cut without a mark would be lost when the program saves it."""
     from vaultbridge.engine.reading import exact_part, parse_file
     from vaultbridge.markdown.text import decode
 
     for argument in ("start", "outline"):
         if getattr(arguments, argument):
             raise InvalidArgument(
-                f"raw and {argument} cannot be asked for together.", argument=argument, hint="Give lines."
+                f"raw and {argument} cannot be combined.", argument=argument, hint="Give lines."
             )
     if len(names) > 1:
-        raise InvalidArgument("raw gives one note, and several are named.", argument="names")
-    path, part = _meant(context, names[0], _part(arguments))
-    _must_be_text(path)
+        raise InvalidArgument("raw reads one note, but several are named.", argument="names")
+    path, part = _resolve(context, names[0], _parse_part(arguments))
+    _require_text(path)
     decoded = decode(context.engine.read_bytes(path))
     if decoded.problems:
         raise InvalidArgument(
-            f"{path} is not UTF-8, so that raw cannot give it as it is: {decoded.problems[0].message}",
+            f"{path} is not UTF-8, so raw cannot return it exactly: {decoded.problems[0].message}",
             argument="raw",
             hint="Read it without raw.",
         )
@@ -101,15 +102,15 @@ def _raw(context: VaultContext, names: list[str], arguments: ReadNote) -> str:
         f"Ask for lines={first}-{fitting}, then for the rest." if fitting >= first else "One line is longer."
     )
     raise InvalidArgument(
-        f"This has {len(text)} characters, and raw gives at most {RAW_CHARS} at once.",
+        f"The text has {len(text)} characters; raw returns at most {RAW_CHARS} at once.",
         argument="raw",
         hint=ask,
     )
 
 
-def _several(context: VaultContext, names: list[str], part: Part) -> str:
-    """Each gets its share of the budget, and what shorter ones leave of theirs. A note that cannot be read is
-    told in its place: the others are still wanted."""
+def _read_several(context: VaultContext, names: list[str], part: Part) -> str:
+    """Each note gets its share of the budget and what shorter notes leave over. An error about one note takes
+    its place in the answer, because the others are still wanted."""
     pieces: list[str] = []
     room = part.max_chars
     for number, name in enumerate(names):
@@ -118,7 +119,7 @@ def _several(context: VaultContext, names: list[str], part: Part) -> str:
             break
         try:
             share = max(1, room // (len(names) - number))
-            piece = note_text(context, name, replace(part, max_chars=share))
+            piece = read_text(context, name, replace(part, max_chars=share))
         except VaultbridgeError as error:
             piece = f"[{name}: {error.code}] {error}"
         pieces.append(piece)
@@ -126,14 +127,14 @@ def _several(context: VaultContext, names: list[str], part: Part) -> str:
     return "\n\n".join(pieces)
 
 
-def note_text(context: VaultContext, name: str, part: Part) -> str:
-    path, part = _meant(context, name, part)
-    _must_be_text(path)
-    return _shown(context.engine.read(path, part))
+def read_text(context: VaultContext, name: str, part: Part) -> str:
+    path, part = _resolve(context, name, part)
+    _require_text(path)
+    return _render(context.engine.read(path, part))
 
 
-def _meant(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
-    """The file, and the part of it that the name points to when the call asks for no other."""
+def _resolve(context: VaultContext, name: str, part: Part) -> tuple[VaultPath, Part]:
+    """The file, and the part that the name points to unless the call asks for another."""
     named = parse_reference(name)
     if named.whole or not named.name:
         return context.engine.find(name), part
@@ -153,35 +154,35 @@ def run_at_once(context: VaultContext, arguments: ReadNote) -> Answer | None:
     unchanged."""
     if not arguments.name or arguments.names or arguments.raw:
         return None
-    reading = context.engine.read_again(arguments.name, _part(arguments))
-    return None if reading is None else answer_text(_shown(reading))
+    reading = context.engine.read_again(arguments.name, _parse_part(arguments))
+    return None if reading is None else answer_text(_render(reading))
 
 
-def _shown(reading: Reading) -> str:
-    cut = reading.excerpt
-    lines = f"lines {cut.first_line}-{min(cut.last_line, reading.lines)} of {reading.lines}"
-    shown = f"[{reading.path} | hash {reading.hash} | {lines}]\n{cut.text}"
-    return shown if cut.next_start is None else mark_continuation(shown, cut.next_start)
+def _render(reading: Reading) -> str:
+    excerpt = reading.excerpt
+    lines = f"lines {excerpt.first_line}-{min(excerpt.last_line, reading.lines)} of {reading.lines}"
+    text = f"[{reading.path} | hash {reading.hash} | {lines}]\n{excerpt.text}"
+    return text if excerpt.next_start is None else mark_continuation(text, excerpt.next_start)
 
 
-def _must_be_text(path: str) -> None:
+def _require_text(path: str) -> None:
     from vaultbridge.vault.paths import TEXT_SUFFIXES
 
     if not path.lower().endswith((*TEXT_SUFFIXES, ".txt", ".json", ".csv", ".css", ".js")):
         raise InvalidArgument(
             f"{path} is not text.",
             argument="name",
-            hint="The attachment tool gives pictures and other files.",
+            hint="Use the attachment tool for pictures and other files.",
         )
 
 
-def _part(arguments: ReadNote) -> Part:
+def _parse_part(arguments: ReadNote) -> Part:
     from vaultbridge.engine.reading import Part
 
     return Part(
         heading=arguments.heading,
         block=arguments.block.removeprefix("^"),
-        lines=_lines(arguments.lines),
+        lines=_parse_lines(arguments.lines),
         outline=arguments.outline,
         properties=arguments.frontmatter,
         start=arguments.start,
@@ -189,7 +190,7 @@ def _part(arguments: ReadNote) -> Part:
     )
 
 
-def _lines(text: str) -> tuple[int, int] | None:
+def _parse_lines(text: str) -> tuple[int, int] | None:
     if not text:
         return None
     first, dash, last = text.partition("-")

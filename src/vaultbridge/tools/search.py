@@ -1,4 +1,4 @@
-"""`search`: the app's query language over the whole vault, answered as `path:line: text`."""
+"""`search`: runs a query in the app's query language over the whole vault; hits are `path:line: text`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Search(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: Search) -> Answer:
-    # Only for its wait: the page itself tells whether it is whole.
+    # Only to wait: the result itself says whether it is complete.
     wait_for_index(context)
     found = context.engine.ask.search(
         arguments.query,
@@ -45,7 +45,7 @@ def run(context: VaultContext, arguments: Search) -> Answer:
     notes = []
     if not found.complete:
         notes.append(describe_incomplete_index(found.indexed, found.notes))
-    rows = ("\n".join(_lines(hit)) for hit in found.hits)
+    rows = ("\n".join(_render_hit(hit)) for hit in found.hits)
     return answer_text(
         render_page(
             rows,
@@ -58,8 +58,8 @@ def run(context: VaultContext, arguments: Search) -> Answer:
     )
 
 
-def _lines(hit: SearchHit) -> Iterator[str]:
-    """A hit by name alone is its path; lines around a hit are marked as grep does, with `-`."""
+def _render_hit(hit: SearchHit) -> Iterator[str]:
+    """A hit by name alone is its path. Lines around a hit are marked with `-`, as grep does."""
     if not hit.matches:
         yield hit.path
     lines: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Our tools, in the order in which clients list them: what is used most comes first."""
+"""Our own tools, in the order in which clients see them: the most used first."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ STANDARD_TOOLS: Final[tuple[Tool, ...]] = (
 
 
 def standard_catalog() -> Catalog:
-    """A catalog of its own, to which others may add tools."""
+    """A new catalog of our tools, to which more can be added."""
     return Catalog(STANDARD_TOOLS)

@@ -1,8 +1,8 @@
-"""Which tool a caller means that asks for one we do not have.
+"""Suggests a tool to a caller that asks for one we do not have.
 
-Models and instructions bring names along from other Obsidian servers; those are known by heart and answered
-with ours and its arguments. Any other name is compared, and then a tool that changes something is named only
-to a caller that wrote its name nearly right: whoever wants to read must never be sent to `delete_note`.
+Models know the tool names of other Obsidian servers; for these there is a table of our tools and arguments.
+Any other name is compared with ours. A tool that changes something is then suggested only to a caller that
+got its name nearly right: a caller that wants to read must never be sent to `delete_note`.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from collections.abc import Mapping
 from typing import Final
 
 NAME_CHARS: Final = 128
-"""How much of an unknown name is compared: twice what a model's API lets a name have, for the prefixes of
-clients."""
+"""How much of an unknown name is compared: twice the longest name that model APIs accept, because clients add
+prefixes."""
 
 NEAR_CHARS: Final = 3
-"""A shorter name is the beginning or end of too many to be one of them."""
+"""A shorter name would match too many tools."""
 
 SAME_BEGINNING: Final = 4
-"""How many letters a mistyped name must share with the beginning of a tool that destroys: its verb."""
+"""How many letters a mistyped name must share with the beginning of a destructive tool's name: its verb."""
 
 _OURS: Final = "obsidian"
 
-_DESTROYING: Final = ("delete", "remove", "trash", "write", "edit", "move", "batch", "undo", "put", "patch")
-"""Words in the name of a tool without hints that tell against naming it to somebody who means to read."""
+_DESTRUCTIVE: Final = ("delete", "remove", "trash", "write", "edit", "move", "batch", "undo", "put", "patch")
+"""Words in the name of a tool without hints that rule it out for a caller that may want to read."""
 
 _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
     (
@@ -135,7 +135,7 @@ _FOREIGN: Final[tuple[tuple[str, str, str], ...]] = (
     ("active", "", "get_active get_active_file get_active_note current_note get_current_note"),
     ("open", "with name", "show_file_in_obsidian open_in_ui open_file open_in_obsidian"),
 )
-"""Our tool, how it is asked, and what other servers call it, without the prefix."""
+"""Our tool, how to call it, and its names on other servers, without the prefix."""
 
 
 CHANGED_BY: Final = {
@@ -148,12 +148,12 @@ CHANGED_BY: Final = {
     "attachment": "add_attachment",
     "history": "undo",
 }
-"""For a tool that reads, the one that changes what it shows: callers ask the former for an `action`."""
+"""For a tool that reads, the one that changes what it shows. Callers try to change with an `action`."""
 
 
 def suggest_tool(name: str, tools: Mapping[str, bool]) -> str:
-    """A sentence that names the tool to use, or nothing. `tools` are those that can be called, each with
-    whether it may be named to somebody who perhaps means another: it destroys nothing."""
+    """A sentence that names the tool to use, or nothing. `tools` are the callable tools, each with whether it
+    is harmless enough to suggest to a caller that may want another."""
     found, how = find_tool(name, tools)
     if not found:
         return ""
@@ -161,31 +161,31 @@ def suggest_tool(name: str, tools: Mapping[str, bool]) -> str:
 
 
 def find_tool(name: str, tools: Mapping[str, bool]) -> tuple[str, str]:
-    """The tool that is meant and how it is asked; both are empty when none is near. See `suggest_tool`."""
-    asked = _letters(name[:NAME_CHARS])
-    letters = {_letters(one): one for one in tools}
+    """The closest tool and how to call it, or two empty strings. See `suggest_tool`."""
+    asked = _normalize(name[:NAME_CHARS])
+    letters = {_normalize(one): one for one in tools}
     for key, one in letters.items():
-        # Another case, or the prefix that a client put before the name.
+        # Different case, or a prefix that the client added.
         if asked.endswith(key) or (len(asked) >= NEAR_CHARS and key == _OURS + asked):
             return one, ""
     bare = asked.rpartition(_OURS)[2] or asked
     for ours, how, names in _FOREIGN:
-        if any(_letters(one) == bare for one in names.split()):
+        if any(_normalize(one) == bare for one in names.split()):
             return next((one for one in (f"{_OURS}_{ours}", ours) if one in tools), ""), how
-    return _nearest(bare, tools), ""
+    return _find_nearest(bare, tools), ""
 
 
 def is_harmless(name: str, *, reads: bool | None, destroys: bool | None) -> bool:
-    """Whether a tool may be named to anybody, by its hints and, where it has none, by its name."""
+    """Whether a tool may be suggested to anybody, by its hints or, without hints, by its name."""
     if reads or destroys is False:
         return True
-    return destroys is None and not any(verb in name.lower() for verb in _DESTROYING)
+    return destroys is None and not any(verb in name.lower() for verb in _DESTRUCTIVE)
 
 
-def _nearest(asked: str, tools: Mapping[str, bool]) -> str:
+def _find_nearest(asked: str, tools: Mapping[str, bool]) -> str:
     from difflib import get_close_matches
 
-    letters = {_letters(one).removeprefix(_OURS): one for one in tools}
+    letters = {_normalize(one).removeprefix(_OURS): one for one in tools}
     ending = [key for key in letters if len(asked) >= NEAR_CHARS and key.endswith(asked)]
     for key in (*ending, *get_close_matches(asked, letters, n=3)):
         if tools[letters[key]] or key[:SAME_BEGINNING] == asked[:SAME_BEGINNING]:
@@ -193,5 +193,5 @@ def _nearest(asked: str, tools: Mapping[str, bool]) -> str:
     return ""
 
 
-def _letters(name: str) -> str:
+def _normalize(name: str) -> str:
     return "".join(filter(str.isalnum, name)).lower()

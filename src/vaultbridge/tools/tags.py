@@ -1,4 +1,4 @@
-"""`tags`: all with their counts, or the notes of one. `edit_note` changes them."""
+"""`tags`: lists all tags with their counts, or the notes of one. `edit_note` changes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 class Tags(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"sort"})
 
-    action: Annotated[Literal["list", "notes"], Meta(description="What to do")] = "list"
+    action: Annotated[Literal["list", "notes"], Meta(description="Action")] = "list"
     tag: Annotated[str, Meta(description="With or without #")] = ""
     name: Annotated[str, Meta(description="Note")] = ""
     sort: Annotated[Literal["name", "count"], Meta(description="Order")] = "name"
@@ -26,20 +26,20 @@ class Tags(Arguments, frozen=True, kw_only=True):
 def run(context: VaultContext, arguments: Tags) -> Answer:
     match arguments.action:
         case "notes":
-            return _notes(context, arguments)
+            return _list_notes(context, arguments)
         case "list":
-            # A single note is read from disk, whatever the index knows yet.
+            # A single note is read from disk and does not need the index.
             notes = [] if arguments.name else wait_for_index(context)
-            rows = _tags(context, arguments)
+            rows = _list_tags(context, arguments)
     shown = slice_rows(rows, offset=arguments.offset, limit=arguments.limit)
     return answer_text(render_page(shown, total=len(rows), offset=arguments.offset, what="tags", notes=notes))
 
 
-def _notes(context: VaultContext, arguments: Tags) -> Answer:
+def _list_notes(context: VaultContext, arguments: Tags) -> Answer:
     from vaultbridge.markdown.edits.tags import parse_tag_name
 
     if not arguments.tag.strip("# "):
-        raise InvalidArgument("tag is missing.", argument="tag", hint="Which tag's notes?")
+        raise InvalidArgument("tag is missing.", argument="tag", hint="Give the tag whose notes you want.")
     notes = wait_for_index(context)
     found = context.engine.ask.search(
         f"tag:#{parse_tag_name(arguments.tag)}",
@@ -54,7 +54,7 @@ def _notes(context: VaultContext, arguments: Tags) -> Answer:
     )
 
 
-def _tags(context: VaultContext, arguments: Tags) -> list[str]:
+def _list_tags(context: VaultContext, arguments: Tags) -> list[str]:
     if arguments.name:
         view = context.engine.view(arguments.name)
         return [f"#{name}" for name in dict.fromkeys(tag.name for tag in view.note.tags)]

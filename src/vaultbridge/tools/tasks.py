@@ -1,4 +1,4 @@
-"""`tasks`: find them across the vault. `edit_note` ticks them off."""
+"""`tasks`: finds tasks across the vault. `edit_note` sets their status."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def run(context: VaultContext, arguments: Tasks) -> Answer:
         status=_STATUS.get(arguments.status, arguments.status),
         text=arguments.text,
         tag=arguments.tag,
-        path_prefix=_place(context, arguments.name),
+        path_prefix=_find_prefix(context, arguments.name),
         due_before=arguments.due_before,
         due_after=arguments.due_after,
         limit=arguments.limit,
         offset=arguments.offset,
     )
-    rows = (_row(task) for task in found.tasks)
+    rows = (_render_row(task) for task in found.tasks)
     return answer_text(
         render_page(rows, total=found.total, offset=arguments.offset, what="tasks", notes=notes)
     )
@@ -62,8 +62,8 @@ def _check(arguments: Tasks) -> None:
         )
 
 
-def _place(context: VaultContext, name: str) -> str:
-    """The note's path, or the folder's: the index takes either as the beginning of a path."""
+def _find_prefix(context: VaultContext, name: str) -> str:
+    """The path of the note or folder: the index takes either as the beginning of a path."""
     from vaultbridge.vault.paths import vault_folder
 
     if not name:
@@ -76,7 +76,7 @@ def _place(context: VaultContext, name: str) -> str:
     return context.engine.find(name)
 
 
-def _row(task: FoundTask) -> str:
+def _render_row(task: FoundTask) -> str:
     return f"{task.path}:{task.line}: [{task.status}] {task.text}"
 
 

@@ -1,4 +1,4 @@
-"""`template`: list and show templates, or try one out. `edit_note` puts one into a note."""
+"""`template`: lists templates, shows one, or expands one as text. `edit_note` inserts one into a note."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vaultbridge.tools.base.tool import Tool, VaultContext
 class Template(Arguments, frozen=True, kw_only=True):
     UNLISTED = frozenset({"limit", "offset", "start", "max_chars"})
 
-    template: Annotated[str, Meta(description="Its name; default: list all")] = ""
+    template: Annotated[str, Meta(description="Default: list all")] = ""
     title: Annotated[str, Meta(description="Expand it for this title")] = ""
     limit: Limit = 100
     offset: Offset = 0

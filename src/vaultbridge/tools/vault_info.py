@@ -1,4 +1,4 @@
-"""`vault_info`: what the vault holds, how healthy it is, how it is set up."""
+"""`vault_info`: what the vault contains, its health, and its settings."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 Section = Literal["summary", "links", "problems", "duplicates", "conflicts", "settings"]
 
 
-TOLD_NAMES: Final = 5
-"""How many names that cannot be used the summary shows: enough to find the place."""
+NAMES_SHOWN: Final = 5
+"""How many unusable names the summary shows: enough to find the place."""
 
-TOLD_SETTINGS: Final = 5
-"""How many settings the summary tells: those that decide where things go and how links look."""
+SETTINGS_SHOWN: Final = 5
+"""How many settings the summary shows: those that decide where things go and how links look."""
 
 
 _TOP: Final = "the top of the vault"
 _DELETED: Final = {
     "system": "go to the system's trash",
     "local": "go to .trash in the vault",
-    "none": "are deleted for good",
+    "none": "are deleted permanently",
 }
 
 
@@ -45,18 +45,18 @@ class VaultInfo(Arguments, frozen=True, kw_only=True):
 def run(context: VaultContext, arguments: VaultInfo) -> Answer:
     engine = context.engine
     if arguments.section == "summary":
-        return answer_text("\n".join(_summary(context)))
+        return answer_text("\n".join(_summarize(context)))
     notes = wait_for_index(context)
     if arguments.section == "settings":
-        settings = _settings(engine.settings, engine.scope.visible)
+        settings = _list_settings(engine.settings, engine.scope.visible)
         rows, total, what = settings[arguments.offset :][: arguments.limit], len(settings), "settings"
     else:
-        rows, total, what = _section(engine.ask, arguments)
+        rows, total, what = _list_section(engine.ask, arguments)
     return answer_text(render_page(rows, total=total, offset=arguments.offset, what=what, notes=notes))
 
 
-def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
-    """The rows of one page, how many there are of them, and what they are."""
+def _list_section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
+    """The rows of one page, the number of all rows, and what they are."""
     here = {"limit": arguments.limit, "offset": arguments.offset}
     match arguments.section:
         case "links":
@@ -68,7 +68,7 @@ def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
             return rows, found.total, "problems"
         case "duplicates":
             groups = ask.duplicates(**here)
-            return [" | ".join(group) for group in groups.rows], groups.total, "names that stand twice"
+            return [" | ".join(group) for group in groups.rows], groups.total, "duplicate names"
         case _:
             copies = ask.conflicts(**here)
             rows = [
@@ -78,7 +78,7 @@ def _section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, str]:
             return rows, copies.total, "conflict copies"
 
 
-def _summary(context: VaultContext) -> list[str]:
+def _summarize(context: VaultContext) -> list[str]:
     from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
     from vaultbridge.vault.obsidian import is_obsidian_running
 
@@ -96,7 +96,7 @@ def _summary(context: VaultContext) -> list[str]:
         f"{found.count('duplicate-block-id')} duplicate block ids, "
         f"{found.count('placeholder')} files not downloaded, {other} other problems (section problems), "
         f"{found.duplicates} duplicate names, {found.conflicts} conflict copies",
-        *_settings(engine.settings, engine.scope.visible)[:TOLD_SETTINGS],
+        *_list_settings(engine.settings, engine.scope.visible)[:SETTINGS_SHOWN],
         f"Obsidian is {'running' if is_obsidian_running() else 'not running'}",
     ]
     if engine.scope.read_only or context.tool_context.read_only:
@@ -107,20 +107,20 @@ def _summary(context: VaultContext) -> list[str]:
         lines.append(f"Changes are not being watched: {engine.freshness.problem}")
     left_out, names = engine.ask.unusable_names()
     if left_out:
-        shown = ", ".join(names[:TOLD_NAMES]) + (", …" if left_out > TOLD_NAMES else "")
+        shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if left_out > NAMES_SHOWN else "")
         lines.append(
-            f"Left out for their names, which are not UTF-8 or hold control characters: {left_out} ({shown})"
+            f"Ignored because their names are not UTF-8 or contain control characters: {left_out} ({shown})"
         )
     return [*unfinished, *lines]
 
 
-def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
-    """The most telling first. A hidden note is not named, though a setting does."""
+def _list_settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[str]:
+    """The most useful settings first. A hidden note is not named, even if a setting names it."""
     daily = settings.periodic_notes("daily")
     places = {"root": _TOP, "current": "the active note's folder", "folder": settings.new_file_folder}
     rows = [
         f"New notes go to {places[settings.new_file_location] or _TOP}",
-        f"Attachments go to {_attachments(settings.attachment_folder)}",
+        f"Attachments go to {_describe_attachment_folder(settings.attachment_folder)}",
         f"Links: {settings.new_link_format}, {'Markdown' if settings.use_markdown_links else 'wikilinks'}",
         f"Daily notes: {daily.folder or _TOP}, {daily.format}"
         + (f", template {daily.template}" if daily.template and visible(daily.template) else ""),
@@ -146,7 +146,7 @@ def _settings(settings: VaultSettings, visible: Callable[[str], bool]) -> list[s
     return [*rows, *(f"Problem: {problem}" for problem in settings.problems)]
 
 
-def _attachments(folder: str) -> str:
+def _describe_attachment_folder(folder: str) -> str:
     below = folder.removeprefix("./")
     if below == folder:
         return folder.strip("/") or _TOP
@@ -155,7 +155,7 @@ def _attachments(folder: str) -> str:
 
 VAULT_INFO = Tool(
     name="vault_info",
-    description="Counts, health (broken links, unreadable properties, duplicates, conflicts) and settings",
+    description="Counts, health (broken links, duplicates, conflicts) and settings",
     arguments=VaultInfo,
     run=run,
     group="vault",

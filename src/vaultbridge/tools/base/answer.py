@@ -1,13 +1,9 @@
-"""Rows of an answer, within what a caller asked for and what a conversation can take.
+"""What a tool returns: text, pictures and files, and helpers that keep an answer within a readable size.
 
-Every list ends with how to go on, so that a caller never takes a part for the whole.
-
-What a tool gives back: text, pictures, files, and for tools that change something the same as data.
-
-A dialect turns these into its own wire form. A payload stands here once: `data` accompanies the text only
-where the text is that very JSON, because one version of a protocol shows the text and another the data.
-
-What the engine did, as the data of a changing tool's answer: short when little was done.
+A tool that only reads answers with text. A tool that changes something answers with an envelope, as text and
+as data: `data` accompanies the text only where the text is that very JSON, because one version of MCP shows
+the text and another the data. Every list and every long text ends by saying how to continue, so that a caller
+never takes a part for the whole. Turning an `Answer` into a message is a protocol's duty, not this module's.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ class TextPart(Struct, frozen=True):
 
 
 class ImagePart(Struct, frozen=True):
-    """A picture to look at. `path` is where it lies in its vault."""
+    """A picture for the assistant to look at; `path` is its place in the vault."""
 
     data: bytes
     mime_type: str
@@ -42,7 +38,7 @@ class ImagePart(Struct, frozen=True):
 
 
 class FilePart(Struct, frozen=True):
-    """Any other file, as bytes. A dialect gives it the address under which it also offers the file."""
+    """Any other file, as bytes. The protocol adds the URI under which it offers the same file."""
 
     data: bytes
     mime_type: str
@@ -54,8 +50,8 @@ Content: TypeAlias = TextPart | ImagePart | FilePart
 
 
 class Answer(Struct, frozen=True):
-    """`data` is the structured form, None for tools that answer in plain text. `changed`: the vault is not
-    what it was before."""
+    """`data` is the structured form, or None for a tool that answers in plain text. `changed` says that the
+    call changed the vault."""
 
     content: tuple[Content, ...]
     data: dict[str, Any] | None = None
@@ -63,55 +59,57 @@ class Answer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """All texts, for dialects and people that have no use for the rest."""
+        """The text parts alone."""
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
 
 def answer_text(text: str) -> Answer:
-    """The answer of a tool that only looked."""
+    """The answer of a tool that only read."""
     return Answer((TextPart(text),))
 
 
 def answer_data(data: dict[str, Any], *, changed: bool = True) -> Answer:
-    """The answer of a tool that changed something: seed 004's envelope, as text and as data."""
+    """The answer of a tool that changed something: the envelope of the stdio contract
+    (docs/protocols/mcp-stdio.md), as text and as data."""
     envelope = {"success": True, "data": data}
     return Answer((TextPart(msgspec.json.encode(envelope).decode()),), envelope, changed)
 
 
 FILES_LISTED: Final = 40
-"""How many changed files an answer names; a rename across a vault may touch thousands."""
+"""How many changed files an answer names; a move may touch thousands."""
 
 NOTICES_LISTED: Final = 10
-"""How many notices an answer repeats."""
+"""How many notices an answer includes."""
 
 CHANGED_SCHEMA: Final[dict[str, Any]] = {"type": "object"}
-"""The output schema of every tool that always answers with the envelope. What the envelope holds is the same
-everywhere and is explained once, in `docs/tools.md`."""
+"""The output schema of every tool that always answers with the envelope. The envelope is the same everywhere
+and is explained once, in docs/tools.md."""
 
 
 def describe_trash(engine: Engine, outcome: Outcome) -> dict[str, Any]:
-    """Where the deleted files went, for the person who may want them back; nothing when none were."""
+    """Where deleted files went, for a person who may want them back; empty if none were deleted."""
     if outcome.dry_run or not any(file.change == "deleted" for file in outcome.files):
         return {}
     from vaultbridge.vault.write.trash import FALLBACK_NOTICE
 
     option = engine.settings.trash_option
     if option == "none":
-        return {"went_to": "nowhere: removed for good, as the vault's settings say; undo brings it back"}
+        return {"went_to": "nowhere: deleted permanently, as the vault's settings say; undo restores it"}
     if option == "local" or any(notice.endswith(FALLBACK_NOTICE) for notice in outcome.notices):
         return {"went_to": ".trash in the vault"}
     return {"went_to": "the system's trash"}
 
 
 def answer_outcome(outcome: Outcome, path: str = "", /, **first: Any) -> Answer:
-    """`path` is the file that the call was about, `first` what to tell before the rest."""
+    """The answer for an outcome. `path` is the file the call was about; `first` comes before the rest."""
     return answer_data(
         {**first, **describe_outcome(outcome, path)}, changed=bool(outcome.files) and not outcome.dry_run
     )
 
 
 def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
-    """The hash of the file at `path`, the other files, the number to undo by, the diff of a dry run."""
+    """The new hash of the file at `path`, the other changed files, the change's number, and the diff of a dry
+    run."""
     data: dict[str, Any] = {}
     own = next((file for file in outcome.files if file.path == path), None)
     if own is not None and own.hash:
@@ -136,25 +134,25 @@ def describe_outcome(outcome: Outcome, path: str = "") -> dict[str, Any]:
 
 
 def _describe_file(file: ChangedFile) -> dict[str, Any]:
-    shown: dict[str, Any] = {"path": file.path, "change": file.change}
+    entry: dict[str, Any] = {"path": file.path, "change": file.change}
     if file.was:
-        shown["was"] = file.was
+        entry["was"] = file.was
     if file.links:
-        shown["links"] = file.links
+        entry["links"] = file.links
     elif file.hash:
-        shown["hash"] = file.hash
-    return shown
+        entry["hash"] = file.hash
+    return entry
 
 
 PAGE_CHARS: Final = 30_000
-"""The most that one list fills, about 8,000 tokens: a third of what assistants accept as one result. Rows
-that do not fit are what the next page begins with."""
+"""The longest page of a list, about 8,000 tokens: a third of what assistants accept as one result. Rows that
+do not fit begin the next page."""
 
 ROW_CHARS: Final = 2_000
-"""The longest row: a longer one is cut, because a row is for finding, not for reading."""
+"""The longest row. A longer one is cut, because rows are for finding, not for reading."""
 
-LOOK_SECONDS: Final = 0.02
-"""How often a question looks whether a first build is done: another process may be the one that builds."""
+POLL_SECONDS: Final = 0.02
+"""How often a call checks whether the index is built; another process may be the one that builds it."""
 
 
 def render_page(
@@ -167,8 +165,8 @@ def render_page(
     notes: Sequence[str] = (),
     row_chars: int = ROW_CHARS,
 ) -> str:
-    """`rows` are those from `offset` on, of `total`. `what` names them, in the plural; `head` stands before
-    them. `notes` come first of all: whoever has read the rows may not read on."""
+    """Render the rows from `offset` on, of `total`. `what` names them, in the plural, and `head` comes before
+    them. `notes` come first of all, because a reader who has seen the rows may stop reading."""
     shown: list[str] = []
     length = 0
     for row in rows:
@@ -191,7 +189,7 @@ def _render_ending(shown: int, total: int, offset: int, what: str) -> str:
     if not shown:
         return f"({what}: {total}, none from offset {offset} on)"
     if last < total:
-        return f"({what} {offset + 1}-{last} of {total}; go on with offset={last})"
+        return f"({what} {offset + 1}-{last} of {total}; continue with offset={last})"
     return f"({what}: {total})" if not offset else f"({what} {offset + 1}-{last} of {total}; that is all)"
 
 
@@ -200,13 +198,14 @@ def slice_rows(rows: Sequence[str], *, offset: int, limit: int) -> Sequence[str]
 
 
 def wait_for_index(context: VaultContext) -> list[str]:
-    """The line that tells of an answer from an index that is not complete yet; none when it is. To be made
-    before the question is asked: see `status_to_ask`. Waits for a first build as long as the caller may."""
+    """Wait for the first build of the index, as long as the context allows, and return the notes for the
+    answer: a warning if the index is still incomplete, else nothing. Call it before querying; `status_to_ask`
+    says why."""
     status = context.engine.ask.status_to_ask()
     if not status.complete and context.tool_context.index_wait:
         deadline = time.monotonic() + context.tool_context.index_wait
         while not context.engine.ask.status.complete and time.monotonic() < deadline:
-            time.sleep(LOOK_SECONDS)
+            time.sleep(POLL_SECONDS)
         status = context.engine.ask.status_to_ask()
     if status.complete:
         return []
@@ -214,23 +213,23 @@ def wait_for_index(context: VaultContext) -> list[str]:
 
 
 def describe_incomplete_index(done: int, total: int) -> str:
-    """The first line of an answer from an index that is not complete yet."""
+    """The first line of an answer from an incomplete index."""
     return f"The index is still being built: {done} of {total} notes so far; these results are incomplete."
 
 
 def mark_continuation(page: str, next_start: int) -> str:
-    """A page of a longer text, with how to go on. Nothing stands between the two, so that pages without these
-    closing marks, one after the other, are the text: a passage that somebody copies from them is found."""
-    return f"{page}[cut; go on with start={next_start}]"
+    """A page of a longer text, with a mark that says how to continue. Nothing separates the two, so that the
+    pages without their marks add up to the text, and a passage copied from them is found again."""
+    return f"{page}[cut; continue with start={next_start}]"
 
 
 def cut_text(text: str, *, start: int, max_chars: int) -> str:
-    """A stretch of one long text, at whole lines where possible, that ends with how to go on."""
+    """A page of a long text, cut at the end of a line where possible."""
     if start > len(text):
         raise InvalidArgument(
             f"start is {start}; the text has {len(text)} characters.",
             argument="start",
-            hint="Give the number that the former answer ended with.",
+            hint="Give the number at the end of the previous answer.",
         )
     stop = min(len(text), start + max_chars)
     if stop == len(text):

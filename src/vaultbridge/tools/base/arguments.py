@@ -1,21 +1,17 @@
-"""From the JSON that a caller sent to a tool's filled-in arguments, or an error that names the wrong one.
+"""Turns the JSON arguments of a call into a tool's Struct, or raises an error that names the wrong argument.
 
-What a model meant that wrote a value in the wrong kind of JSON.
+Three things are forgiven, because models and the clients between us and them get them wrong:
 
-Models, and clients between them and us, write `"5"` or `5.0` for 5, `"true"` for true, 2026 for the text
-"2026", and a list or an object as JSON text. Where the wanted kind leaves one reading, that is taken.
-Everything else stays as it came, for the strict conversion to refuse: no default is guessed, nothing is cut
-or rounded.
+- *Coercion*: `"5"` or `5.0` for 5, `"true"` for true, 2026 for the text "2026", a list or an object as JSON
+  text. A value is coerced only if the wanted type leaves one reading; anything else is refused. Nothing is
+  guessed, cut or rounded.
+- *References*: a note may be named as a link names it, with the part it points to: `[[Note#Heading|text]]`,
+  `Note#^block`. A name without brackets may contain a `#` of its own, because files made outside Obsidian
+  can; a caller that has the vault tries that one first.
+- *Absolute paths*: which open vault they lie in, and their path there. `vault.absolute` decides what such a
+  path means.
 
-A note named as a link names it, with the part it points to: `[[Note#Heading|shown]]`, `Note#^block`.
-
-Takes the text apart and knows no vault: whether there is such a note is the engine's to say. A name without
-brackets may hold a `#` of its own, because a file made outside of Obsidian may; who has a vault at hand asks
-for that one first.
-
-Absolute paths in a tool's arguments: which vault they are in, and what they are called there.
-
-What an absolute path means is decided in `vault.absolute`; here it is looked for in the arguments of a call.
+Nothing here reads a vault: whether a note exists is for the engine to say.
 """
 
 from __future__ import annotations
@@ -35,13 +31,13 @@ if TYPE_CHECKING:
     from vaultbridge.tools.base.tool import ToolContext
 
 _WHOLE: Final = re.compile(r"-?[0-9]{1,15}")
-"""As many digits as a double carries exactly: whatever program wrote the text, it lost none."""
+"""As many digits as a double holds exactly, so that no program in between can have lost one."""
 
 _WORDS: Final = {"true": True, "false": False}
 
 
 def coerce(given: dict[str, Any], wanted: type[Struct]) -> dict[str, Any]:
-    """`given` with each value in the kind that `wanted` names for it, where it can be read so."""
+    """`given`, with each value converted to the type that `wanted` has for it, where there is one way to."""
     info = inspect.type_info(wanted)
     assert isinstance(info, inspect.StructType)
     kinds = {field.encode_name: field.type for field in info.fields}
@@ -53,7 +49,7 @@ def _coerce_value(value: Any, kind: inspect.Type) -> Any:
         return _coerce_value(value, kind.type)
     if isinstance(kind, inspect.UnionType):
         others = [one for one in kind.types if not isinstance(one, inspect.NoneType)]
-        # Of several kinds nobody can tell which was meant.
+        # With several types, the intended one cannot be known.
         return _coerce_value(value, others[0]) if len(others) == 1 else value
     match kind:
         case inspect.IntType():
@@ -80,7 +76,7 @@ def _coerce_integer(value: Any) -> Any:
 
 
 def _coerce_container(value: Any, kind: type) -> Any:
-    """A list or an object that came as JSON text; any other value as it is."""
+    """A list or an object that was sent as JSON text; any other value unchanged."""
     if not isinstance(value, str):
         return value
     try:
@@ -91,7 +87,8 @@ def _coerce_container(value: Any, kind: type) -> Any:
 
 
 class NoteReference(Struct, frozen=True):
-    """`heading` and `block` are empty when the whole note is meant; at most one of them is not."""
+    """A note, or a part of one. At most one of `heading` and `block` is given; neither means the whole
+    note."""
 
     name: str
     heading: str = ""
@@ -116,28 +113,28 @@ def parse_reference(text: str) -> NoteReference:
 
 
 def require_whole_note(text: str, argument: str = "name") -> None:
-    """Raises InvalidArgument for a link to a part of a note, where only a whole one can be meant."""
+    """Raises InvalidArgument for a link to a part of a note."""
     if is_link(text) and not parse_reference(text).whole:
         raise InvalidArgument(
-            f"{argument} is a link to a part of a note, and this concerns the whole note.",
+            f"{argument} is a link to a part of a note, but this operation works on the whole note.",
             argument=argument,
-            hint="Name the note alone.",
+            hint="Give only the note's name.",
         )
 
 
 PATH_ARGUMENTS: Final = frozenset({"name", "names", "path", "to", "folder", "note", "file", "this"})
-"""The arguments that name something in the vault."""
+"""The arguments that hold paths or names of files."""
 
 
 def has_absolute_path(arguments: dict[str, Any]) -> bool:
-    """Whether `make_relative` may find something: only then the vault has to be known."""
-    # Every call pays for this, so it is quick rather than exact; the last is a drive of Windows.
+    """Whether an argument may be an absolute path. Only then must the vault be known before conversion."""
+    # Every call pays for this, so it is quick rather than exact. The last test is for a Windows drive.
     return any(text[:1] in ("/", "~") or text[1:2] == ":" for text in _list_paths(arguments))
 
 
 def names_machine_folder(arguments: dict[str, Any]) -> bool:
-    """Whether a path begins with a folder of the machine: to know which vault holds it, folders anywhere on
-    the machine are looked at, and one of them may be on a disk that does not answer."""
+    """Whether a path begins with an existing folder of the machine. Finding its vault then means looking at
+    folders outside any vault, and one of them may be on a disk that does not answer."""
     return has_absolute_path(arguments) and any(
         text[:1] == "~" or os.path.lexists("/" + text.lstrip("/").partition("/")[0])
         for text in _list_paths(arguments)
@@ -146,9 +143,8 @@ def names_machine_folder(arguments: dict[str, Any]) -> bool:
 
 
 def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> str:
-    """The name of the open vault that the absolute paths are in: `vault` when that one is named or when no
-    other vault holds them. Raises InvalidPath when they are in another vault than the named one, or in
-    several."""
+    """The name of the open vault that the absolute paths lie in; `vault` if no open vault holds them. Raises
+    InvalidPath if they lie in several vaults, or not in the one that the call names."""
     if len(context.vaults) < 2:
         return vault
     from vaultbridge.vault.absolute import find_innermost
@@ -160,7 +156,7 @@ def find_vault(arguments: dict[str, Any], vault: str, context: ToolContext) -> s
             holding.setdefault(names[folder], text)
     if len(holding) > 1:
         raise InvalidPath(
-            f"The paths of one call are in several vaults: {', '.join(holding)}.",
+            f"The paths of this call are in several vaults: {', '.join(holding)}.",
             argument="path",
             hint="Make one call for each vault.",
         )
@@ -194,7 +190,7 @@ def _list_paths(arguments: dict[str, Any]) -> Iterator[str]:
 
 
 def _list_operations(arguments: dict[str, Any]) -> list[dict[str, Any]]:
-    """The edits within a batch."""
+    """The operations of a batch."""
     listed = arguments.get("operations")
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
@@ -210,7 +206,7 @@ def _shorten(value: Any, make_vault_relative: Callable[[str], str]) -> Any:
 
 
 QUOTED_CHARS: Final = 80
-"""How much of a wrong value an error repeats: enough to recognise it."""
+"""How much of a wrong value an error quotes: enough to recognise it."""
 
 _WHERE: Final = re.compile(r" - at `\$\.?(?P<place>[^`]*)`$")
 _FIELD: Final = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<field>[^`]*)`")
@@ -235,17 +231,18 @@ S = TypeVar("S", bound=Struct)
 
 
 def convert(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tuple[str, ...] = ()) -> S:
-    """`where` names the place of `given` in the call and `also` are arguments that were taken before, both
-    for messages. Raises InvalidArgument.
+    """Convert `given` to the Struct `wanted`. For error messages, `where` is the place of `given` in the call
+    and
+    `also` lists arguments that were handled before. Raises InvalidArgument.
 
-    Some callers must fill in every argument and write null, 0 or something empty for what they would leave
-    out. Such a blank is as if left out wherever the argument cannot be blank: a limit of 0, a kind of ""."""
+    Some callers must fill in every argument, and write null, 0 or something empty for the ones they would
+    leave out. Such a blank counts as left out wherever the argument cannot be blank: a limit of 0, a kind
+    of ""."""
     kept = {key: value for key, value in given.items() if value is not None or _accepts_null(wanted, key)}
     try:
         return msgspec.convert(kept, wanted)
     except msgspec.ValidationError:
-        # Few calls come here, so only they pay for the import.
-        pass  # EMPTY
+        pass
 
     read = coerce(kept, wanted)
     while True:
@@ -260,7 +257,7 @@ def convert(given: dict[str, Any], wanted: type[S], *, where: str = "", also: tu
 
 
 def is_blank(value: Any) -> bool:
-    """Whether a JSON value says nothing: null, false, 0, or an empty text, list or object."""
+    """Whether a JSON value is null, false, 0, or an empty text, list or object."""
     return not value
 
 
@@ -269,8 +266,8 @@ def _is_required(wanted: type[Struct], name: str) -> bool:
 
 
 def merge_path_alias(given: dict[str, Any], note: str, *, where: str = "") -> dict[str, Any]:
-    """`path` taken as another word for the argument `note`; of the two, an empty one is left out. Raises
-    InvalidArgument when they disagree; `where` names the place of `given` in the call."""
+    """Accept `path` as another name of the argument `note`; of the two, an empty one is dropped. Raises
+    InvalidArgument if they differ. `where` is the place of `given` in the call, for the error."""
     if not note or "path" not in given:
         return given
     rest = {key: value for key, value in given.items() if key != "path"}
@@ -288,7 +285,7 @@ def merge_path_alias(given: dict[str, Any], note: str, *, where: str = "") -> di
 
 
 def quote_value(value: Any) -> str:
-    """A value as a message repeats it."""
+    """A value as an error message quotes it."""
     text = msgspec.json.encode(value).decode() if _is_json(value) else repr(value)
     return text if len(text) <= QUOTED_CHARS else text[: QUOTED_CHARS - 1] + "…"
 
@@ -298,7 +295,7 @@ def _is_json(value: Any) -> bool:
 
 
 def _accepts_null(wanted: type[Struct], key: str) -> bool:
-    """Some clients send null for what they leave out; only where null is itself a value does it count."""
+    """Whether null is a value of the argument. Elsewhere null means "left out", as some clients send it."""
     field = next((field for field in msgspec.structs.fields(wanted) if field.name == key), None)
     if field is None:
         return True
@@ -307,7 +304,8 @@ def _accepts_null(wanted: type[Struct], key: str) -> bool:
 
 
 def _alternatives(kind: Any) -> tuple[Any, ...]:
-    """The kinds that a type admits. What stands inside of one of them, as in dict[str, Any], is none."""
+    """The alternatives of a union type. The members of a container, as in dict[str, Any], are not among
+    them."""
     if get_origin(kind) is Annotated:
         return _alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
@@ -349,7 +347,7 @@ def _describe_kinds(wanted: str) -> str:
 
 
 def _find_value(given: Any, place: str) -> Any:
-    """The value that a message's place (`limit`, `names[3]`) points at; `[...]` is any item."""
+    """The value at the place that a message names (`limit`, `names[3]`); `[...]` is any item."""
     value = given
     for name, position in re.findall(r"([^.\[\]]+)|\[(\d+|\.\.\.)\]", place):
         try:
@@ -365,7 +363,7 @@ def _find_value(given: Any, place: str) -> Any:
 
 
 def _describe_wanted(wanted: type[Struct], name: str) -> str:
-    """What an argument takes, in words made from its schema."""
+    """What an argument accepts, in words, from its schema."""
     definitions: dict[str, Any] = msgspec.json.schema(wanted)["$defs"]
     schema = definitions[wanted.__name__]["properties"].get(name)
     if schema is None:

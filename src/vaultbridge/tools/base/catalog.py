@@ -1,7 +1,7 @@
-"""All tools, in one order: which of them a connection is shown, and how a call reaches one.
+"""The catalog of tools: which tools a connection sees, and how a call reaches one.
 
-Tools may come and go while we run (a plugin's, or ones a person switches off); whoever shows the list hears
-of it. What the tools do is in the modules beside this one; `standard.py` lists ours.
+Tools may be added, removed and switched off while the server runs, and listeners are notified. `standard.py`
+lists our own tools; `plugins.registry` adds those of others.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from vaultbridge.tools.base.tool import (
 )
 
 PREFIX: Final = "obsidian_"
-"""Before our tools' names where a client mixes the tools of several servers."""
+"""The prefix of our tools' names, for clients that mix the tools of several servers."""
 
 MAX_TOOLS: Final = 500
-"""The most tools at once: a plugin that adds without end is a bug, and no client shows more."""
+"""The most tools at once: a plugin that keeps adding is a bug, and no client shows more."""
 
 MAX_LISTINGS: Final = 32
-"""Listings kept ready, one for each way to look at the tools: connections differ in little."""
+"""How many lists are cached, one for each kind of connection; there are few kinds."""
 
 
 class PreparedCall(Struct, frozen=True):
@@ -65,7 +65,7 @@ class PreparedCall(Struct, frozen=True):
 
 
 class Catalog:
-    """Any thread may use it. `call` blocks as long as the tool does."""
+    """Thread-safe. `call` blocks as long as the tool does."""
 
     def __init__(self, tools: Iterable[AnyTool] = ()) -> None:
         self._guard = threading.Lock()
@@ -76,20 +76,20 @@ class Catalog:
         for tool in tools:
             self.add(tool)
 
-    # What there is.
+    # Contents
 
     def add(self, tool: AnyTool) -> None:
         """Raises InvalidArgument when the name is taken."""
         with self._guard:
             if tool.name in self._tools:
-                raise InvalidArgument(f"There is a tool named {tool.name!r} already.", argument="name")
+                raise InvalidArgument(f"There is already a tool named {tool.name!r}.", argument="name")
             if len(self._tools) >= MAX_TOOLS:
-                raise InvalidArgument(f"There are {MAX_TOOLS} tools already.", argument="name")
+                raise InvalidArgument(f"There are already {MAX_TOOLS} tools.", argument="name")
             self._tools = {**self._tools, tool.name: tool}
         self._changed()
 
     def remove(self, name: str) -> None:
-        """Also by the name of a group: all of its tools. What is not there is no error."""
+        """Remove a tool, or all tools of a group. Removing what does not exist is no error."""
         with self._guard:
             kept = {key: tool for key, tool in self._tools.items() if name not in (key, tool.group)}
             if len(kept) == len(self._tools):
@@ -98,23 +98,23 @@ class Catalog:
         self._changed()
 
     def replace_tools(self, names: Iterable[str], tools: Iterable[AnyTool]) -> None:
-        """Put these tools in the place of the named ones, as one change: whoever lists or calls meets the old
-        ones or the new ones. Raises InvalidArgument when a name is taken, and then changes nothing."""
-        gone, come = set(names), {tool.name: tool for tool in tools}
+        """Replace the named tools with `tools` in one step: a list or a call sees either the old ones or the
+        new ones. Raises InvalidArgument if a name is taken, and then changes nothing."""
+        old, new = set(names), {tool.name: tool for tool in tools}
         with self._guard:
-            kept = {key: tool for key, tool in self._tools.items() if key not in gone}
-            if taken := next((name for name in come if name in kept), ""):
-                raise InvalidArgument(f"There is a tool named {taken!r} already.", argument="name")
-            if len(kept) + len(come) > MAX_TOOLS:
-                raise InvalidArgument(f"There may be {MAX_TOOLS} tools.", argument="name")
-            # Where the first of the old ones stood, so that the others keep their order.
-            before = next((place for place, key in enumerate(self._tools) if key in gone), len(kept))
+            kept = {key: tool for key, tool in self._tools.items() if key not in old}
+            if taken := next((name for name in new if name in kept), ""):
+                raise InvalidArgument(f"There is already a tool named {taken!r}.", argument="name")
+            if len(kept) + len(new) > MAX_TOOLS:
+                raise InvalidArgument(f"There may be at most {MAX_TOOLS} tools.", argument="name")
+            # At the place of the first old one, so that the others keep their order.
+            before = next((place for place, key in enumerate(self._tools) if key in old), len(kept))
             order = list(kept.items())
-            self._tools = dict([*order[:before], *come.items(), *order[before:]])
+            self._tools = dict([*order[:before], *new.items(), *order[before:]])
         self._changed()
 
     def switch(self, name: str, *, on: bool) -> None:
-        """Switch a tool or a group of tools on or off; one that is added later obeys too."""
+        """Switch a tool or a group on or off. This also applies to tools that are added later."""
         with self._guard:
             off = self._off - {name} if on else self._off | {name}
             if off == self._off:
@@ -123,21 +123,22 @@ class Catalog:
         self._changed()
 
     def get(self, name: str) -> AnyTool | None:
-        """By bare name or with the prefix; also one that is switched off."""
+        """Find a tool by its name, with or without the prefix, even if it is switched off."""
         tool = self._tools.get(name)
         return tool if tool is not None else self._tools.get(name.removeprefix(PREFIX))
 
     def changes(self, name: str) -> bool:
-        """Whether there is such a tool, switched on, that does not only read."""
+        """Whether the tool exists, is switched on, and does more than read."""
         tool = self.get(name)
         return tool is not None and self._is_on(tool) and tool.effect != "reads"
 
     def names(self, prefix: str = PREFIX) -> tuple[str, ...]:
-        """Of all tools that are switched on."""
+        """The names of all tools that are switched on."""
         return tuple(self._named(tool, prefix) for tool in self._on())
 
     def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` whenever the list of tools may be another, from any thread; returns how to stop."""
+        """Call `listener`, from any thread, whenever the list of tools may have changed; the function
+        returned ends this."""
         with self._guard:
             self._listeners = [*self._listeners, listener]
 
@@ -147,7 +148,7 @@ class Catalog:
 
         return stop
 
-    # What a connection is shown.
+    # Lists
 
     def list_tools(
         self,
@@ -157,8 +158,8 @@ class Catalog:
         vaults: tuple[str, ...] = (),
         prefix: str = PREFIX,
     ) -> tuple[ListedTool, ...]:
-        """The tools in their order. `vaults` are the open vaults' names: with several, tools ask which. Costs
-        nothing the second time."""
+        """The tools in order; cached. `vaults` are the names of the open vaults: if there are several, every
+        tool gets an argument to choose one."""
         key = (profile, read_only, vaults, prefix)
         kept = self._listings
         if key not in kept:
@@ -191,12 +192,12 @@ class Catalog:
             annotations=build_annotations(tool.effect, idempotent=tool.idempotent),
         )
 
-    # What a call does.
+    # Calls
 
     def call(self, name: str, arguments: dict[str, Any], context: ToolContext) -> Answer:
         """Run a tool, named with or without the prefix. Raises NoteNotFound for an unknown tool,
-        InvalidArgument naming a wrong argument, PermissionDenied for a change where nothing may be changed,
-        and what the tool itself raises."""
+        InvalidArgument for a wrong argument, PermissionDenied for a change where the vault is read-only, and
+        whatever the tool raises."""
         tool = self._find_callable(name, context)
         if tool is None:
             raise NoteNotFound(name, closest=self._find_closest(name), what="tool")
@@ -211,7 +212,8 @@ class Catalog:
                 from vaultbridge.tools.suggestions import CHANGED_BY
 
                 if tool.name in CHANGED_BY:
-                    error.hint = f"{tool.name} only reads; {CHANGED_BY[tool.name]} changes. {error.hint}"
+                    changer = CHANGED_BY[tool.name]
+                    error.hint = f"{tool.name} only reads; use {changer} to change something. {error.hint}"
             raise
         return tool.run(context.for_vault(vault), filled)
 
@@ -260,7 +262,7 @@ class Catalog:
 
 
 def _convert_arguments(tool: Tool, arguments: dict[str, Any], context: ToolContext) -> tuple[str, Struct]:
-    """The vault that was named, and the tool's own arguments. Raises InvalidArgument."""
+    """The vault to use and the tool's own arguments. Raises InvalidArgument."""
     vault = arguments.get("vault") or ""
     if not isinstance(vault, str):
         raise InvalidArgument(
@@ -282,6 +284,6 @@ def _is_offered(tool: AnyTool, profile: Profile, *, read_only: bool) -> bool:
 
 def _read_only_error(tool: AnyTool) -> PermissionDenied:
     return PermissionDenied(
-        f"{tool.name} would change the vault, which is served read-only here.",
-        hint="Reading and searching work.",
+        f"{tool.name} would change the vault, which is open read-only.",
+        hint="You can read and search.",
     )

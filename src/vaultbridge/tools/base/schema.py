@@ -1,15 +1,11 @@
-"""A Struct's JSON Schema, as short as it can be said.
+"""The JSON Schema of a tool's arguments, as short as possible, and the arguments that several tools share.
 
-An assistant pays for every byte of a tool's schema in every conversation, so what tells it nothing is left
-out: titles, references, and defaults that are empty. What must not be left out is a type: the converters of
-several model APIs refuse a node without one, or drop it.
+An assistant pays for every byte of a schema in every conversation, so whatever tells it nothing is left out:
+titles, references, empty defaults. Types always stay, because the converters of several model APIs refuse or
+drop a node without one.
 
-Deriving all of them takes ten milliseconds, more than the first listing may cost. So they are kept, derived,
-in `schemas.json`; after a change of a tool's arguments write it anew:
-
-    python -m vaultbridge.tools.generate
-
-Arguments that several tools share, each described once and in few words.
+Deriving all schemas takes ten milliseconds, more than the first `tools/list` may cost, so they are stored in
+`schemas.json`. `make generate` renews it after a change to a tool's arguments.
 """
 
 from __future__ import annotations
@@ -22,16 +18,15 @@ import msgspec
 from msgspec import Meta, Struct
 
 LIMIT: Final = 500
-"""The most rows of one answer that a caller may ask for; the size in characters is bounded besides."""
+"""The most rows a caller may ask for at once; the size in characters has a limit of its own."""
 
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The base of every tool's arguments: a word that a tool does not know is refused, not ignored.
+    """The base of every tool's arguments. An unknown argument is refused, not ignored.
 
-    `UNLISTED` are arguments that a call may give and `docs/tools.md` explains, but that the schema leaves
-    out: nearly no call needs them, and every conversation would pay for them. `ITEMS` are the Structs that
-    the objects in a list follow, by the list's name: those are converted one by one, so that an error names
-    the item."""
+    `UNLISTED` names arguments that a call may give and docs/tools.md explains, but that the schema leaves
+    out: hardly any call needs them, and every conversation would pay for them. `ITEMS` maps a list of objects
+    to the Struct of its items, which are converted one by one, so that an error names the item."""
 
     UNLISTED: ClassVar[frozenset[str]] = frozenset()
     ITEMS: ClassVar[dict[str, type[Struct]]] = {}
@@ -40,19 +35,19 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 NoteName = Annotated[str, Meta(description="Note name or path")]
 FileName = Annotated[str, Meta(description="Note, file or folder/")]
 Heading = Annotated[str, Meta(description="Heading, or A#B")]
-CreateHeading = Annotated[bool, Meta(description="Make a missing heading")]
+CreateHeading = Annotated[bool, Meta(description="Add if missing")]
 Block = Annotated[str, Meta(description="Block id")]
-Expected = Annotated[str, Meta(description="Refuse if hash differs")]
+Expected = Annotated[str, Meta(description="Hash it must have")]
 DryRun = Annotated[bool, Meta(description="Diff only")]
 Limit = Annotated[int, Meta(ge=1, le=LIMIT, description="Most rows")]
 Offset = Annotated[int, Meta(ge=0, description="Rows to skip")]
-Start = Annotated[int, Meta(ge=0, description="Go on from here")]
+Start = Annotated[int, Meta(ge=0, description="Continue here")]
 MaxChars = Annotated[int, Meta(ge=1, le=90_000, description="Most characters")]
 PropertyValues = Annotated[
     dict[str, Any],
     Meta(
         description="Properties by name",
-        # One that every vault knows: Gemini refuses an object of which no member is named.
+        # Gemini refuses an object without named members, and every vault has tags.
         extra_json_schema={
             "properties": {
                 "tags": {"type": "array", "items": {"type": "string"}, "description": "Tags"},
@@ -64,7 +59,7 @@ PropertyValues = Annotated[
 STORED_SCHEMAS: Final = Path(__file__).with_name("schemas.json")
 
 _LEFT_OUT: Final = frozenset({"title", "$defs", "additionalProperties"})
-"""Nothing an assistant acts on: that no other argument is taken is said by the error for one."""
+"""Keywords that no assistant acts on; an unknown argument gets an error anyway."""
 
 ANY_VALUE: Final[dict[str, Any]] = {
     "anyOf": [
@@ -74,20 +69,20 @@ ANY_VALUE: Final[dict[str, Any]] = {
         {"type": "array", "items": {"type": "string"}},
     ]
 }
-"""Any JSON value, for readers that want kinds. Alternatives and not a list of types: Gemini's schema has one
-type for each node, while every converter that we tried takes `anyOf`. Null is taken too but is no
-alternative, because Gemini's converter makes of it a node without a type. Lists are of text because an
-unlimited depth cannot be said without a reference."""
+"""Any JSON value, for converters that want a type. `anyOf` and not a list of types: Gemini's schema has one
+type for each node, and every converter we tried accepts `anyOf`. Null is accepted too but not listed, because
+Gemini's converter turns it into a node without a type. Lists hold text, because unlimited depth cannot be
+expressed without a reference."""
 
 
 def load_schema(arguments: type[Struct]) -> dict[str, Any]:
-    """The kept schema of our own tools' arguments; any other is derived."""
-    kept = (
+    """The schema of a tool's arguments: stored for our own tools, derived for any other."""
+    stored = (
         _load_stored().get(arguments.__name__)
         if arguments.__module__.startswith("vaultbridge.tools.")
         else None
     )
-    return derive_schema(arguments) if kept is None else kept
+    return derive_schema(arguments) if stored is None else stored
 
 
 @cache
@@ -101,16 +96,16 @@ def _load_stored() -> dict[str, dict[str, Any]]:
 def derive_schema(arguments: type[Struct]) -> dict[str, Any]:
     whole = msgspec.json.schema(arguments)
     definitions: dict[str, Any] = whole.get("$defs", {})
-    slim = add_types(_shorten(whole, definitions))
+    schema = add_types(_shorten(whole, definitions))
     for name, item in getattr(arguments, "ITEMS", {}).items():
-        slim["properties"][name]["items"] = derive_schema(item)
+        schema["properties"][name]["items"] = derive_schema(item)
     for name in getattr(arguments, "UNLISTED", ()):
-        del slim["properties"][name]
-    required = slim.pop("required", [])
-    properties = slim.pop("properties", {})
-    # What a call cannot do without comes first: that is how a reader meets it.
-    slim["properties"] = {name: properties[name] for name in [*required, *properties]}
-    return {**slim, "required": required} if required else slim
+        del schema["properties"][name]
+    required = schema.pop("required", [])
+    properties = schema.pop("properties", {})
+    # Required arguments come first, because that is the order in which they are read.
+    schema["properties"] = {name: properties[name] for name in [*required, *properties]}
+    return {**schema, "required": required} if required else schema
 
 
 def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
@@ -120,7 +115,7 @@ def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
         return node
     if "$ref" in node:
         target = definitions[node["$ref"].rpartition("/")[2]]
-        # A Struct's docstring is for its reader in the source.
+        # A Struct's docstring is written for readers of the source.
         inner = {key: value for key, value in target.items() if key != "description"}
         return _shorten({**inner, **{k: v for k, v in node.items() if k != "$ref"}}, definitions)
     short: dict[str, Any] = {}
@@ -135,8 +130,8 @@ def _shorten(node: Any, definitions: dict[str, Any]) -> Any:
 
 
 def add_types(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same with a type, or typed alternatives, in every node. `schema` says what it says in the way of
-    msgspec, which leaves the type of an enum to its values and says nothing about a value of any kind."""
+    """The same schema with a type, or typed alternatives, in every node. msgspec gives no type to an enum or
+    to a value of any type."""
     node = dict(schema)
     if "properties" in node:
         node["properties"] = {name: add_types(inner) for name, inner in node["properties"].items()}
@@ -149,7 +144,7 @@ def add_types(schema: dict[str, Any]) -> dict[str, Any]:
         if key in node:
             node[key] = [add_types(inner) for inner in node[key]]
     if "prefixItems" in node:
-        # Converters know lists of one kind only; how many there are is said by minItems and maxItems.
+        # Converters know only lists whose items share a type; minItems and maxItems give the length.
         kinds = [kind for at, kind in enumerate(node["prefixItems"]) if kind not in node["prefixItems"][:at]]
         del node["prefixItems"]
         node["items"] = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
@@ -176,7 +171,7 @@ def _add_enum_type(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def add_vault_argument(schema: dict[str, Any], vaults: tuple[str, ...]) -> dict[str, Any]:
-    """With the argument that chooses among several open vaults."""
+    """The same schema with the argument that chooses among several open vaults."""
     vault = {"type": "string", "enum": list(vaults), "description": "Which vault"}
     properties = {**schema["properties"], "vault": vault}
     return {**schema, "properties": properties, "required": [*schema.get("required", []), "vault"]}

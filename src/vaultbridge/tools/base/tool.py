@@ -1,10 +1,9 @@
-"""One thing an assistant may do: its name, what it takes, and the function that does it.
+"""The definition of a tool, and the context in which one runs.
 
-What a tool works with: the vaults that are open, who asks, and the few things outside of a vault.
-
-A `ToolContext` stands for one connection, a `VaultContext` for one call on one vault. Both are cheap: a
-dialect makes one with another `actor` or `progress` for each call (`msgspec.structs.replace`). Nothing here
-opens a vault.
+A `Tool` has a name, a Struct of arguments and a function. The function receives a `VaultContext`, which is
+one vault within a `ToolContext`: the open vaults, who is calling, and the few things outside a vault that a
+tool may use. A `ToolContext` belongs to a connection and is cheap to copy: a protocol makes one with another
+`actor` or `progress` for each call (`msgspec.structs.replace`). Nothing here opens a vault.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ if TYPE_CHECKING:
 Profile = Literal["core", "full", "read-only"]
 
 Progress = Callable[[float, float | None, str], None]
-"""How much is done, of how much (None: not known), and what is being done. Must not block."""
+"""Called with the amount done, the total (None: unknown) and a message. It must not block."""
 
 
 def no_progress(done: float, total: float | None, message: str) -> None:
-    """For callers that nobody watches."""
+    """For calls whose progress nobody follows."""
 
 
 def always() -> bool:
@@ -37,7 +36,7 @@ def always() -> bool:
 
 
 class SelectedText(Struct, frozen=True):
-    """What is selected in the active note; lines are counted from 1. Empty text is only a cursor."""
+    """The selection in the active note; lines count from 1. Empty text means that there is only a cursor."""
 
     text: str
     first_line: int
@@ -45,22 +44,22 @@ class SelectedText(Struct, frozen=True):
 
 
 class OpenFile(Struct, frozen=True):
-    """One open file. `dirty`: its editor holds text that is not saved."""
+    """An open file. `dirty`: its editor holds unsaved text."""
 
     path: str
     dirty: bool = False
 
 
 class ActiveNote(Struct, frozen=True):
-    """The note a person is in. `selected` is None when the source knows no selection."""
+    """The note a person is working in. `selected` is None if the source does not know selections."""
 
     path: str
     selected: SelectedText | None = None
 
 
 class EditorAccess(Protocol):
-    """What a connected editor tells of one vault, which is named by its folder: two may be called alike. It
-    already leaves out what assistants may not see."""
+    """What a connected editor knows about a vault. The vault is given by its folder, because two vaults may
+    have the same name. The editor leaves out what assistants may not see."""
 
     def focus(self, folder: Path) -> ActiveNote | None: ...
 
@@ -77,8 +76,9 @@ class AppAccess(Protocol):
 
 
 class ToolContext(Struct, frozen=True, kw_only=True):
-    """`engines` by the vault's name, in the order they are listed; a mapping that opens an engine when it is
-    asked for one will do. `editor` None: what is open comes from the app's workspace file, as long as
+    """What a tool may use. `engines` are the open vaults by name, in the order they are listed; the mapping
+    may open an engine on first access. `editor` None: what is open comes from the app's workspace file, as
+    long as
     `shares_open_files` says so; an editor decides for itself. `app` None: the app of this machine.
     `read_only` refuses every change whatever the engines' scopes allow. `index_wait` is how many seconds a
     question may wait for a first build of the index before it is answered in part."""
@@ -98,11 +98,13 @@ class ToolContext(Struct, frozen=True, kw_only=True):
         return tuple(self.engines)
 
     def for_vault(self, vault: str = "") -> VaultContext:
-        """The place to work on one vault, which need not be named when there is only one. Raises
-        VaultNotFound, or InvalidArgument when none is named and several are open."""
+        """The context for one vault, which need not be named if it is the only one. Raises VaultNotFound, or
+        InvalidArgument if no vault is named and several are open."""
         names = self.vaults
         if not names:
-            raise VaultNotFound("No vault is open.", hint="Name the vault's folder when starting the server.")
+            raise VaultNotFound(
+                "No vault is open.", hint="Give the vault's folder when you start the server."
+            )
         if not vault:
             if len(names) > 1:
                 raise InvalidArgument(
@@ -112,28 +114,33 @@ class ToolContext(Struct, frozen=True, kw_only=True):
                 )
             vault = names[0]
         if vault not in self.engines:
-            raise VaultNotFound(f"No vault named {vault!r} is open.", hint=f"Open are: {', '.join(names)}.")
+            raise VaultNotFound(
+                f"No vault named {vault!r} is open.", hint=f"Open vaults: {', '.join(names)}."
+            )
         return VaultContext(self.engines[vault], self)
 
 
 class VaultContext(Struct, frozen=True):
+    """One vault of a `ToolContext`: what the function of a tool receives."""
+
     engine: Engine
     tool_context: ToolContext
 
 
 Effect: TypeAlias = Literal["reads", "adds", "changes"]
-"""What a tool may do at most: `reads` leaves everything as it is, `adds` never takes anything away, `changes`
-may replace or delete. Clients ask a person before they call a tool that does not only read, so no tool does
-both: listing tags must need no approval."""
+"""The most a tool may do: `reads` changes nothing, `adds` never removes or replaces anything, `changes` may.
+Clients ask a person before they call a tool that does more than read, so no tool both reads and changes:
+listing tags must not need approval."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """A tool of ours. `name` is bare; a dialect may prefix it. `arguments` is a frozen Struct: its fields are
-    the arguments, and `run` gets it filled in. `title` is for people, where it says more than the name.
+    """A built-in tool. `name` has no prefix; the catalog adds one. `arguments` is a frozen Struct whose
+    fields are the arguments, and `run` receives an instance. `title` is for people, where it says more than
+    the name.
 
-    `note` is the argument that names a note or file: `path` is taken as another word for it. `run_at_once`
-    gives what `run` would, if it can do so without ever waiting for anything, and else None: a server calls
-    it in its event loop."""
+    `note` is the argument that names a note or file; `path` is accepted as another name for it. `run_at_once`
+    returns what `run` would if it can do so without waiting for anything, and else None: servers call it in
+    their event loop."""
 
     name: str
     description: str
@@ -150,8 +157,8 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class ForeignTool(Struct, frozen=True, kw_only=True):
-    """A tool that somebody else brings, such as a plugin: its schema as it stands, and a function that takes
-    the arguments as they came. It is answerable for its own checks."""
+    """A tool from outside, such as a plugin's. It has a schema of its own, and its function receives the
+    arguments unchecked."""
 
     name: str
     description: str
@@ -169,7 +176,7 @@ AnyTool: TypeAlias = Tool | ForeignTool
 
 
 class ListedTool(Struct, frozen=True, kw_only=True):
-    """A tool as a client is told of it."""
+    """A tool as clients see it in a list."""
 
     name: str
     title: str
@@ -179,7 +186,7 @@ class ListedTool(Struct, frozen=True, kw_only=True):
     annotations: dict[str, bool]
 
     def wire(self) -> dict[str, Any]:
-        """As the newest MCP version writes it."""
+        """In the form of the newest MCP version."""
         form: dict[str, Any] = {
             "name": self.name,
             "description": self.description,
@@ -195,8 +202,8 @@ class ListedTool(Struct, frozen=True, kw_only=True):
 
 
 def build_annotations(effect: Effect, *, idempotent: bool) -> dict[str, bool]:
-    """What a client decides by when it asks a person. That a tool is destructive is the protocol's default
-    and is stated all the same: not every client knows the defaults."""
+    """The hints by which a client decides whether to ask a person. MCP's default is that a tool is
+    destructive; this is stated all the same, because not every client knows the defaults."""
     if effect == "reads":
         return {"readOnlyHint": True}
     hints = {"destructiveHint": effect == "changes"}
