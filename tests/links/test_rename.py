@@ -163,9 +163,9 @@ def test_a_rename_no_link_could_follow_is_refused() -> None:
 
 
 def test_an_occupied_or_unknown_path_is_refused() -> None:
-    with pytest.raises(EditRefused, match=r"'B.md' is there"):
+    with pytest.raises(EditRefused, match=r"'B.md' already exists"):
         renamed({"a.md": "", "B.md": ""}, {"a.md": "b.md"})
-    with pytest.raises(EditRefused, match="is there"):
+    with pytest.raises(EditRefused, match="already exists"):
         renamed({"a.md": "", "b.md": ""}, {"a.md": "c.md", "b.md": "C.md"})
     with pytest.raises(NoteNotFound):
         renamed({"a.md": ""}, {"x.md": "y.md"})
@@ -173,7 +173,7 @@ def test_an_occupied_or_unknown_path_is_refused() -> None:
 
 def test_a_text_other_than_the_indexed_one_is_refused() -> None:
     vault = MemoryVault({"old.md": "", "s.md": "[[old]]"})
-    with pytest.raises(EditRefused, match=r"s.md no longer holds the link '\[\[old\]\]' at line 1"):
+    with pytest.raises(EditRefused, match=r"s.md no longer has the link '\[\[old\]\]' at line 1"):
         plan_move({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=lambda _: "x [[old]]")
 
 

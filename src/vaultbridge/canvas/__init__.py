@@ -1,1 +1,1 @@
-"""JSON Canvas: parse, edit, outline. Pure."""
+"""Parses, edits and outlines JSON Canvas files. Pure: it does no I/O."""

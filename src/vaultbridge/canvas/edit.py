@@ -1,10 +1,9 @@
-"""Edits of a canvas as changes of its text.
+"""Turns edits of a canvas into changes of its text, and finds a place for new cards.
 
-Only the entries that an edit names are touched: unknown keys, the order of entries and the layout of the
-file stay as they are. New entries are written as the app writes them, one per line and without blanks.
-All functions raise EditRefused for a file that is not a canvas and InvalidArgument for an id it has not.
-
-Where a new card goes when nobody says: a free place that overlaps nothing, on the app's grid.
+Only the entries that an edit names are touched: unknown keys, the order of entries and the layout of the file
+do not change. New entries are written as the app writes them, one per line and without blanks. A new card
+without a position gets a free place on the app's grid. All functions raise EditRefused for a file that is not
+a canvas and InvalidArgument for an id that does not exist.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ GRID: Final = 20
 """The app snaps cards to multiples of this."""
 
 GAP: Final = 40
-"""Between a new card and its neighbours: two steps of the grid, so that arrows have room."""
+"""The gap between a new card and its neighbours: two steps of the grid, so that arrows have room."""
 
 TEXT_SIZE: Final = (260, 60)
 FILE_SIZE: Final = (400, 400)
@@ -42,14 +41,14 @@ LINK_SIZE: Final = (400, 300)
 GROUP_SIZE: Final = (600, 400)
 
 MAX_TEXT_HEIGHT: Final = 600
-"""A longer text scrolls in its card."""
+"""The card of a longer text scrolls."""
 
 _CHARS_PER_LINE: Final = 30
 _LINE_HEIGHT: Final = 24
 
 
 def estimate_text_size(text: str) -> tuple[int, int]:
-    """The size of a text card in which about all of the text can be seen."""
+    """Return a size for a text card in which about all of the text is visible."""
     width = 400 if len(text) > 200 else TEXT_SIZE[0]
     per_line = _CHARS_PER_LINE * width // TEXT_SIZE[0]
     lines = sum(max(1, math.ceil(len(line) / per_line)) for line in text.splitlines() or [""])
@@ -60,7 +59,7 @@ def estimate_text_size(text: str) -> tuple[int, int]:
 def find_free_place(
     width: float, height: float, taken: Iterable[Rectangle], near: Rectangle | None = None
 ) -> Rectangle:
-    """A box of that size that overlaps none of `taken`: to the right of `near` (or of the last box) where
+    """Return a box of that size that overlaps none of `taken`: to the right of `near` (or of the last box) if
     that is free, else below it, else below everything."""
     boxes = list(taken)
     if not boxes:
@@ -76,8 +75,8 @@ def find_free_place(
 
 
 def find_place_in(group: Rectangle, width: float, height: float, taken: Iterable[Rectangle]) -> Rectangle:
-    """A free place inside `group`, row by row; below its other cards when none is free, which may reach out
-    of the group: the caller then makes it taller."""
+    """Return a free place inside `group`, row by row; if there is none, a place below its other cards, which
+    may extend beyond the group: the caller then enlarges it."""
     inside = [box for box in taken if _overlaps(group, box)]
     y = _snap(group.y + GRID)
     edges = sorted({_snap(box.bottom + GRID) for box in inside} | {y})
@@ -91,7 +90,7 @@ def find_place_in(group: Rectangle, width: float, height: float, taken: Iterable
 
 
 def surrounding_box(boxes: Iterable[Rectangle]) -> Rectangle:
-    """The box of a group that holds all of `boxes`, with room for its label."""
+    """Return the box of a group that contains all of `boxes`, with room for its label."""
     held = list(boxes)
     left, top = min(box.x for box in held) - GRID, min(box.y for box in held) - GRID
     right, bottom = max(box.right for box in held) + GRID, max(box.bottom for box in held) + GRID
@@ -99,7 +98,7 @@ def surrounding_box(boxes: Iterable[Rectangle]) -> Rectangle:
 
 
 def facing_sides(begin: Rectangle, end: Rectangle) -> tuple[str, str]:
-    """The sides that an edge between two cards leaves and enters by: those that face each other."""
+    """Return the sides where an edge between two cards starts and ends: those that face each other."""
     across = (end.x + end.right) / 2 - (begin.x + begin.right) / 2
     down = (end.y + end.bottom) / 2 - (begin.y + begin.bottom) / 2
     if abs(across) >= abs(down):
@@ -116,7 +115,7 @@ def _overlaps(a: Rectangle, b: Rectangle) -> bool:
 
 
 def _crowds(a: Rectangle, b: Rectangle) -> bool:
-    """Overlap, or closer than a step of the grid."""
+    """Return whether two boxes overlap or are closer than a step of the grid."""
     return _overlaps(Rectangle(a.x - GRID, a.y - GRID, a.width + 2 * GRID, a.height + 2 * GRID), b)
 
 
@@ -153,7 +152,7 @@ class NewLink(Struct, frozen=True):
 
 
 class NewGroup(Struct, frozen=True):
-    """`around` are the ids of cards that the group should hold; its place follows from them."""
+    """`around` are the ids of the cards that the group should contain; they determine its position."""
 
     label: str
     around: tuple[str, ...] = ()
@@ -163,7 +162,8 @@ NewCard: TypeAlias = NewText | NewFile | NewLink | NewGroup
 
 
 class Placement(Struct, frozen=True):
-    """What is not given is chosen. `near` is the id of a card to lie beside, `group` of one to lie in."""
+    """Where a card should go; what is not given is chosen. `near` is the id of a card to be placed beside,
+    `group` that of a group to be placed in."""
 
     x: int | None = None
     y: int | None = None
@@ -188,7 +188,7 @@ def add_card(
     placement: Placement = Placement(),  # noqa: B008 - frozen
     color: str = "",
 ) -> CanvasEdit:
-    """Add a card. A group goes before all other cards, so that it is drawn beneath them."""
+    """Add a card. A group goes before all other cards, so that it is drawn below them."""
     canvas = _canvas(text)
     identity = _new_id(canvas, random_bytes)
     box, grown = _place(canvas, card, placement)
@@ -213,7 +213,7 @@ def connect(
     to_end: str = "",
     color: str = "",
 ) -> CanvasEdit:
-    """Connect two cards by an arrow. Sides that are not given are those that face each other."""
+    """Connect two cards with an arrow. By default it joins the sides that face each other."""
     canvas = _canvas(text)
     begin, end = _card(canvas, from_id), _card(canvas, to_id)
     facing = facing_sides(begin.box, end.box)
@@ -249,7 +249,7 @@ def update_edge(text: str, edge_id: str, fields: Mapping[str, FieldValue]) -> Ca
 
 
 def remove_card(text: str, card_id: str) -> CanvasEdit:
-    """Remove a card and the edges that touch it; the cards that lie in a removed group stay."""
+    """Remove a card and its edges; the cards in a removed group stay."""
     canvas = _canvas(text)
     card = _card(canvas, card_id)
     edges = [edge.json for edge in canvas.edges if card_id in (edge.from_node, edge.to_node)]
@@ -269,7 +269,7 @@ def _canvas(text: str) -> Canvas:
     for key in ("nodes", "edges"):
         array = canvas.root.get(key) if canvas.root else None
         if array is not None and not isinstance(array, JsonArray):
-            raise EditRefused(f"The canvas has {key} that are no array.")
+            raise EditRefused(f"The {key} of the canvas are not an array.")
     return canvas
 
 
@@ -295,17 +295,17 @@ def _no_such(what: str, identity: str, known: list[str]) -> InvalidArgument:
 
 def _check_keys(fields: Mapping[str, FieldValue], known: Collection[str], what: str) -> None:
     for key, value in fields.items():
-        wanted = "a number" if key in NUMBER_KEYS else "a text"
+        wanted = "a number" if key in NUMBER_KEYS else "a string"
         fits = isinstance(value, int | float) if key in NUMBER_KEYS else isinstance(value, str)
         if value is not None and (not fits or isinstance(value, bool)):
             raise InvalidArgument(f"{key} should be {wanted}, got {value!r}.", argument=key)
         if value is None and key in REQUIRED_KEYS:
-            raise InvalidArgument(f"A canvas {what} cannot be without {key}.", argument=key)
+            raise InvalidArgument(f"A canvas {what} must have {key}.", argument=key)
         if key not in known:
             raise InvalidArgument(
-                f"A canvas {what} has no key {key!r} to set.",
+                f"A canvas {what} has no key {key!r}.",
                 argument=key,
-                hint=f"There are: {', '.join(sorted(known))}.",
+                hint=f"Its keys are: {', '.join(sorted(known))}.",
             )
 
 
@@ -323,7 +323,7 @@ def _check_edge_fields(fields: Mapping[str, FieldValue]) -> None:
 
 def _new_id(canvas: Canvas, random_bytes: RandomBytes) -> str:
     taken = {card.id for card in canvas.cards} | {edge.id for edge in canvas.edges}
-    for _ in range(8):  # one draw in 2^64 collides; eight in a row mean a source that is not random
+    for _ in range(8):  # one draw in 2^64 collides; eight in a row mean that the source is not random
         identity = random_bytes(ID_BYTES).hex()
         if identity not in taken:
             return identity
@@ -356,7 +356,7 @@ def _default_size(card: NewCard) -> tuple[int, int]:
 
 
 def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle, tuple[Change, ...]]:
-    """The card's box, and the change that makes its group taller where that is needed."""
+    """Return the card's box, and the changes that enlarge its group if necessary."""
     if isinstance(card, NewGroup) and card.around:
         box = surrounding_box(_card(canvas, identity).box for identity in card.around)
     else:
@@ -375,8 +375,8 @@ def _place(canvas: Canvas, card: NewCard, wanted: Placement) -> tuple[Rectangle,
 def _place_in_group(canvas: Canvas, identity: str, box: Rectangle) -> tuple[Rectangle, tuple[Change, ...]]:
     group = _card(canvas, identity)
     if not isinstance(group, GroupCard):
-        raise InvalidArgument(f"The card {identity!r} is no group.", argument="group")
-    # What holds the group, and the group itself, are not in the way.
+        raise InvalidArgument(f"The card {identity!r} is not a group.", argument="group")
+    # The group itself, and groups that contain it, do not count as obstacles.
     others = [one.box for one in canvas.cards if one is not group and not one.box.contains(group.box)]
     placed = find_place_in(group.box, box.width, box.height, others)
     grown: dict[str, FieldValue] = {}
@@ -392,7 +392,7 @@ def _whole(number: float) -> int | float:
 
 
 def _inserted(text: str, canvas: Canvas, key: str, entry: Mapping[str, object], *, first: bool) -> Change:
-    """The change that adds `entry` to the array `key`, laid out like the entries that are there."""
+    """Return the change that adds `entry` to the array `key`, formatted like its other entries."""
     written = encode_json(entry)
     newline = "\r\n" if "\r\n" in text else "\n"
     if canvas.root is None:
@@ -428,7 +428,7 @@ def _without(canvas: Canvas, key: str, entries: Iterable[JsonObject]) -> tuple[C
 
 
 def rename_canvas_tag(text: str, old: str, new: str) -> tuple[Change, ...]:
-    """`rename_tag` in every text card of a canvas."""
+    """Rename a tag in every text card of a canvas."""
     changes: list[Change] = []
     for card in read_canvas(text).cards:
         token = card.json.get("text") if isinstance(card, TextCard) else None

@@ -1,7 +1,7 @@
-"""A canvas as a compact Markdown outline: groups with the cards that lie in them, then the connections.
+"""Renders a canvas as a compact Markdown outline: groups with their cards, then the connections.
 
-A card belongs to the smallest group that contains it wholly. Cards come in reading order, from top to
-bottom and left to right; each line shows the card's id, because edits name cards by it.
+A card belongs to the smallest group that contains all of it. Cards come in reading order, from top to bottom
+and left to right; each line shows the card's id, because edits refer to cards by id.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Final
 from vaultbridge.canvas.parse import Canvas, Card, Edge, FileCard, GroupCard, LinkCard, OtherCard, TextCard
 
 MAX_GROUP_DEPTH: Final = 20
-"""Groups within groups that are shown nested; deeper ones appear at this level."""
+"""The deepest nesting of groups that is shown; deeper ones appear at this level."""
 
 NO_GROUP: Final = -1
 
 _NAME_CHARS: Final = 60
-"""A card's name in a connection: enough to recognise it, its text stands above."""
+"""The length of a card's name in a connection: enough to recognise it, since its text is shown above."""
 
 
 def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
-    """The outline; a card's text is cut after `text_chars` characters."""
+    """Render the outline; a card's text is cut after `text_chars` characters."""
     lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
     for card, depth in _in_reading_order(canvas):
         indent = "  " * min(depth, MAX_GROUP_DEPTH)
@@ -40,7 +40,7 @@ def _count(things: tuple[object, ...], name: str) -> str:
 
 
 def _in_reading_order(canvas: Canvas) -> Iterator[tuple[Card, int]]:
-    """Each card with its depth, a group directly before what lies in it."""
+    """Yield each card with its depth; a group comes directly before its cards."""
     owners = _owners(canvas.cards)
     members: dict[int, list[int]] = {}
     for place in sorted(
@@ -55,10 +55,10 @@ def _in_reading_order(canvas: Canvas) -> Iterator[tuple[Card, int]]:
 
 
 def _owners(cards: tuple[Card, ...]) -> list[int]:
-    """The place of each card's group among the cards, or NO_GROUP.
+    """Return the index of each card's group among the cards, or NO_GROUP.
 
-    Groups are tried from small to large, so the first that contains a card is its own. A group is owned only
-    by one that comes after it in that order: so no two equal groups own each other."""
+    Groups are tried from small to large, so the first that contains a card is its group. A group can only
+    belong to one that comes later in that order, so that two equal groups never own each other."""
     groups = [place for place, card in enumerate(cards) if isinstance(card, GroupCard)]
     groups.sort(key=lambda place: cards[place].box.width * cards[place].box.height)
     rank = {place: order for order, place in enumerate(groups)}

@@ -1,8 +1,7 @@
-"""A canvas (JSON Canvas 1.0) as values, and as a note: its links and tags.
+"""Parses a canvas (JSON Canvas 1.0) into cards and edges, and into a `Note` with its links and tags.
 
-Never raises: a file that is not a canvas gives an empty one with a problem, and a card that makes no sense
-is left out with a problem. Edits are `canvas.edit`'s; they work on the text and keep what is not
-understood here.
+Never raises: a file that is not a canvas gives an empty one with a problem, and an invalid card is left out
+with a problem. `canvas.edit` edits the text, so it preserves what this module does not understand.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from vaultbridge.markdown.parse import parse
 from vaultbridge.markdown.positions import Positions
 
 MAX_PROBLEMS: Final = 20
-"""Problems reported for one canvas: a file of another kind would give one per entry."""
+"""The most problems reported for one canvas: a file of another kind would give one per entry."""
 
 
 class Rectangle(Struct, frozen=True, gc=False):
-    """Where a card lies; y grows downward."""
+    """The position and size of a card; y grows downwards."""
 
     x: float
     y: float
@@ -55,7 +54,7 @@ class Rectangle(Struct, frozen=True, gc=False):
 
 
 class TextCard(Struct, frozen=True):
-    """`json` is the card's object with its places in the text; it holds the keys not understood too."""
+    """`json` is the card's object with its positions in the text; it includes the keys we do not know."""
 
     id: str
     box: Rectangle
@@ -119,8 +118,8 @@ class Edge(Struct, frozen=True):
 
 
 class Canvas(Struct, frozen=True):
-    """Cards and edges in the order of the file, which is the order in which they are drawn. `root` is None
-    when the text is empty or no JSON object; `readable` is False in the latter case."""
+    """Cards and edges in the order of the file, which is the order in which they are drawn. `root` is None if
+    the text is empty or not a JSON object; `readable` is False in the latter case."""
 
     cards: tuple[Card, ...] = ()
     edges: tuple[Edge, ...] = ()
@@ -130,12 +129,12 @@ class Canvas(Struct, frozen=True):
 
 
 def read_canvas(text: str) -> Canvas:
-    """The canvas that `text` is."""
+    """Parse the text of a canvas."""
     return _Reader(text).canvas()
 
 
 def parse_canvas(text: str) -> Note:
-    """The canvas as a note: links of its cards, tags of its text cards, problems."""
+    """Parse a canvas as a note: the links of its cards, the tags of its text cards, and problems."""
     canvas = read_canvas(text)
     positions = Positions(text)
     links: list[Link] = []
@@ -158,7 +157,7 @@ def parse_canvas(text: str) -> Note:
 def _file_link(
     card: FileCard | GroupCard, key: str, file: str, subpath: str, text: str, positions: Positions
 ) -> Link:
-    """The file that a card or the picture behind a group is."""
+    """Return the link to the file of a file card or of a group's background image."""
     token = card.json.get(key)
     assert token is not None, "what was read from it is there"
     return Link(
@@ -176,7 +175,7 @@ def _file_link(
 
 
 def _moved_link(link: Link, line: int, token: JsonValue, card: str) -> Link:
-    """A link of a card's own text; its place is the card's whole JSON string, as the model says."""
+    """Return a link of a card's text with the span of the card's whole JSON string (see `Link`)."""
     return Link(
         raw=link.raw,
         target=link.target,
@@ -201,7 +200,7 @@ class _Reader:
 
     def canvas(self) -> Canvas:
         if not self._text.strip():
-            return Canvas()  # the app creates an empty file, and reads one as an empty canvas
+            return Canvas()  # the app creates an empty file and reads it as an empty canvas
         try:
             root = scan_json(self._text)
         except BadJson as error:

@@ -1,4 +1,4 @@
-"""Meaning across notes: which file a link names, what a link should say, and what a rename must rewrite.
+"""Handles links between notes: which file a link names, how to write one, and what a move must rewrite.
 
-Pure: values in, values out. Plans are only made here; carrying them out is the engine's duty.
+Pure: values in, values out. This package only makes plans; the engine carries them out.
 """

@@ -1,7 +1,7 @@
-"""Walks over the links of a vault as a graph: what lies around a note, and the way between two notes.
+"""Walks the links of a vault as a graph: the neighbourhood of a note, and the path between two notes.
 
-Knows no index: the neighbours of a note come from a callable. Every walk is bounded by a number of notes,
-because a vault's hubs reach everything within three steps.
+Does not know the index: a callable gives the neighbours of a note. Every walk is limited to a number of
+notes, because in a vault with hubs everything is within three steps.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from vaultbridge.errors import InvalidArgument
 Neighbours: TypeAlias = Callable[[str], Iterable[str]]
 
 NEIGHBOURHOOD_DEPTH: Final = 10
-"""The most steps from a note: by then a connected vault has been seen whole."""
+"""The most steps from a note: by then all of a connected vault has been visited."""
 
 NEIGHBOURHOOD_NOTES: Final = 500
-"""The most notes of one neighbourhood unless the caller asks for fewer: what a reader can still use."""
+"""The most notes in one neighbourhood unless the caller asks for fewer: as many as a reader can use."""
 
 PATH_NOTES: Final = 200_000
-"""The most notes visited in search of a path: above the largest vaults, and a bound in memory."""
+"""The most notes visited in search of a path: more than the largest vaults have, and it bounds memory."""
 
 
 class Neighbourhood(Struct, frozen=True):
-    """`distances` of every note found from the start, nearest first and within one distance in order of
-    path. `edges` are the pairs (from, to) among them, as the walk met them. `truncated` says that the limit
-    cut it short."""
+    """`distances` has every note found with its distance from the start, sorted by distance and then by path.
+    `edges` are the pairs (from, to) among them, in the order of the walk. `truncated` is true if the limit
+    cut the walk short."""
 
     start: str
     distances: dict[str, int]
@@ -47,13 +47,13 @@ class Path(Struct, frozen=True):
 
 
 class NoPath(Struct, frozen=True):
-    """There is none; or, when `exhausted`, none was found within the limit."""
+    """There is no path; or, if `exhausted`, none was found within the limit."""
 
     exhausted: bool = False
 
 
 def both_ways(outgoing: Neighbours, incoming: Neighbours) -> Neighbours:
-    """Neighbours in the undirected sense: what a note links to and what links to it."""
+    """Return undirected neighbours: what a note links to and what links to it."""
 
     def neighbours(path: str) -> Iterable[str]:
         return {**dict.fromkeys(outgoing(path)), **dict.fromkeys(incoming(path))}
@@ -64,13 +64,13 @@ def both_ways(outgoing: Neighbours, incoming: Neighbours) -> Neighbours:
 def neighbourhood(
     start: str, neighbours: Neighbours, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
 ) -> Neighbourhood:
-    """Every note at most `depth` steps from `start`, at most `limit` of them (the start counts)."""
+    """Find every note at most `depth` steps from `start`, at most `limit` of them including the start."""
     if not 0 <= depth <= NEIGHBOURHOOD_DEPTH:
         raise InvalidArgument(
-            f"A depth of {depth} is not between 0 and {NEIGHBOURHOOD_DEPTH}.", argument="depth"
+            f"The depth must be between 0 and {NEIGHBOURHOOD_DEPTH}, got {depth}.", argument="depth"
         )
     if limit < 1:
-        raise InvalidArgument(f"A limit of {limit} leaves no room for the start.", argument="limit")
+        raise InvalidArgument(f"The limit must be at least 1, got {limit}.", argument="limit")
     distances = {start: 0}
     edges: dict[tuple[str, str], None] = {}
     ring = [start]
@@ -98,11 +98,11 @@ def neighbourhood(
 def shortest_path(
     start: str, goal: str, forward: Neighbours, backward: Neighbours, *, limit: int = PATH_NOTES
 ) -> Path | NoPath:
-    """A shortest way from `start` to `goal` along `forward`; `backward` gives the same edges the other way
-    round (for an undirected search both are the same callable).
+    """Find a shortest path from `start` to `goal` along `forward`; `backward` gives the same edges in the
+    opposite direction (for an undirected search both are the same callable).
 
-    Searches from both ends and always widens the smaller side, which visits far less of a vault than one
-    search would. Of several shortest ways the same one is given each time."""
+    Searches from both ends and always expands the smaller side, which visits far less of a vault than one
+    search would. Of several shortest paths the same one is returned each time."""
     if start == goal:
         return Path((start,))
     came: tuple[dict[str, str | None], dict[str, str | None]] = ({start: None}, {goal: None})
@@ -122,7 +122,8 @@ def shortest_path(
 def _widen(
     ring: list[str], step: Neighbours, came: dict[str, str | None], other: dict[str, str | None]
 ) -> tuple[str | None, list[str]]:
-    """One more step on one side. The whole ring is one step farther, so any meeting is on a shortest way."""
+    """Take one more step on one side. All of the ring is one step farther, so any meeting point is on a
+    shortest path."""
     reached: list[str] = []
     for path in ring:
         for neighbour in sorted(set(step(path))):

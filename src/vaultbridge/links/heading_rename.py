@@ -1,8 +1,8 @@
-"""What the rename of a heading or a block id does to the links that name it: a plan for all notes.
+"""Plans the rename of a heading or block id: the edit of the note, and of every link to it.
 
-The plan holds the edit of the note itself too. A heading's new name may hide another heading of that name or
-be hidden by one, since the first match wins: a link that would then mean another heading is written with the
-headings above it (`#A#B`), and if that does not tell them apart either, the rename is refused.
+The first heading that matches a link wins, so a heading's new name may hide another heading of that name, or
+be hidden by one. A link that would then lead to another heading is written with the headings above it
+(`#A#B`); if that is still ambiguous, the rename is refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NewSubpath = Callable[[str], str | None]
 
 
 class SubpathPlan(Struct, frozen=True):
-    """`edits` by path, the renamed note's own among them; `rewritten` are the links that get a new text."""
+    """`edits` by path, including those of the note itself; `rewritten` are the links that change."""
 
     edits: dict[str, tuple[Change, ...]]
     rewritten: tuple[Reference, ...] = ()
@@ -48,10 +48,10 @@ def plan_heading_rename(
     *,
     read: Callable[[str], str],
 ) -> SubpathPlan:
-    """Rename a heading of the note `path` and every link to it. `references` are those that resolve to the
-    note, its links to itself included; `read` gives the text of another note or canvas.
+    """Plan to rename a heading of the note `path` and every link to it. `references` are those that resolve
+    to the note, including its links to itself; `read` returns the text of another note or canvas.
 
-    Raises EditRefused when the heading is not there or not unique, or when a link could not be kept."""
+    Raises EditRefused if the heading does not exist or is not unique, or if a link would break."""
     section = find_section(text, note, heading, unique=True)
     own = rename_heading(text, note, section, new)
     renamed = _Renamed(note, section.heading, new.strip())
@@ -68,7 +68,7 @@ def plan_block_rename(
     *,
     read: Callable[[str], str],
 ) -> SubpathPlan:
-    """Rename a block id of the note `path` and every link to it, as `plan_heading_rename` does."""
+    """Plan to rename a block id of the note `path` and every link to it, like `plan_heading_rename`."""
     own = rename_block_id(text, note, block_id, new)
     old = find_block(note, block_id, unique=True).id.lower()
     wanted = new.removeprefix("^")
@@ -84,7 +84,7 @@ def plan_block_rename(
 
 
 class _Renamed:
-    """The note's headings before and after, and what a subpath must become."""
+    """Computes new subpaths from a note's headings before and after the rename."""
 
     def __init__(self, note: Note, index: int, new: str) -> None:
         texts = [heading.text for heading in note.headings]
@@ -95,7 +95,8 @@ class _Renamed:
         self._after = [heading_key(text) for text in self._texts]
 
     def subpath(self, written: str) -> str | None:
-        """The new subpath, or None when the written one still means the same heading, or never meant one."""
+        """Return the new subpath; None if the written one still leads to the same heading, or never led to
+        one."""
         match parse_subpath(written):
             case HeadingPath(parts):
                 return self._heading_path(parts)
@@ -103,22 +104,22 @@ class _Renamed:
                 return None
 
     def _heading_path(self, parts: tuple[str, ...]) -> str | None:
-        meant = find_heading(self._before, self._paths, parts)
-        if meant is None:
+        found = find_heading(self._before, self._paths, parts)
+        if found is None:
             return None
         new = heading_for_link(self._texts[self._index])
-        kept = [new if at == self._index else part for at, part in zip(meant, parts, strict=True)]
-        if self._means(kept, meant[-1]):
-            return None if self._index not in meant else "".join(f"#{part}" for part in kept)
-        full = [self._texts[at] for at in self._paths[meant[-1]]]
-        if self._means(full, meant[-1]):
+        renamed = [new if at == self._index else part for at, part in zip(found, parts, strict=True)]
+        if self._leads_to(renamed, found[-1]):
+            return None if self._index not in found else "".join(f"#{part}" for part in renamed)
+        full = [self._texts[at] for at in self._paths[found[-1]]]
+        if self._leads_to(full, found[-1]):
             return heading_subpath(full)
         raise EditRefused(
-            f"With that name, links to {self._texts[meant[-1]]!r} would mean another heading.",
-            hint="Choose a heading that does not stand in the note yet.",
+            f"With that name, links to {self._texts[found[-1]]!r} would lead to another heading.",
+            hint="Choose a heading that the note does not have yet.",
         )
 
-    def _means(self, parts: Sequence[str], index: int) -> bool:
+    def _leads_to(self, parts: Sequence[str], index: int) -> bool:
         found = find_heading(self._after, self._paths, parts)
         return found is not None and found[-1] == index
 

@@ -1,15 +1,14 @@
-"""What a rename, move or new file does to the links of a vault: a plan, carried out by the engine.
+"""Plans what a moved or new file does to the links of a vault; the engine carries the plan out.
 
-The rule is the app's (docs/obsidian.md 4): every link keeps meaning the file it meant. A link whose text
-still does so is left alone; the others get a new target in the vault's link format and keep their own style,
-subpath, display, size and title. Two cases go beyond "still resolves": a `./` or `../` link must still spell
-the way to its file, and a link that was unambiguous may not become ambiguous.
+The rule is the app's (docs/obsidian.md 4): every link keeps leading to the same file. A link whose text still
+does is not changed; the others get a new target in the vault's link format and keep their style, subpath,
+display, size and title. Two cases go beyond "still resolves": a `./` or `../` link must still spell the path
+to its file, and an unambiguous link must not become ambiguous.
 
-Links and folders named in a base, a file or a block in a note, and their rewriting.
-
-A base is YAML whose strings hold expressions. Files are named in `link("…")`, `file("…")`, `image("…")` and
-`file.hasLink("…")`, by wikilinks in any string, and folders in `file.inFolder("…")`. The text is edited in
-place, through the YAML's and the expression's own quoting; a base that is not valid YAML is left alone.
+Bases (`.base` files and blocks in notes) are YAML with expressions in its strings. They name files in
+`link("…")`, `file("…")`, `image("…")`, `file.hasLink("…")` and wikilinks, and folders in
+`file.inFolder("…")`. They are edited in place, through the quoting of YAML and of the expression; a base that
+is not valid YAML is not changed.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ if TYPE_CHECKING:
     from yaml.nodes import Node, ScalarNode
 
 NewTarget = Callable[[str], str | None]
-"""Given a path part or a folder as written, the new one, or None to leave it."""
+"""Takes a path part or a folder as written and returns the new one, or None to leave it."""
 
 BASE_NODES: Final = 100_000
-"""The most YAML nodes looked at: far above any base written by hand, and a bound for one that is not."""
+"""The most YAML nodes visited: far more than any base written by hand has, and a bound for others."""
 
 _TEXT: Final = re.compile(
     r"""(?P<call>\b(?:link|file|image|hasLink|inFolder)\s*\(\s*)?"""
@@ -53,9 +52,9 @@ _WIKI: Final = re.compile(r"\[\[([^\[\]|#\r\n]+)[^\[\]\r\n]*\]\]")
 
 
 def rewrite_base(text: str, *, file: NewTarget, folder: NewTarget) -> tuple[Change, ...]:
-    """The changes that rewrite every file and folder for which a callable gives a new name.
+    """Rewrite every file and folder for which a callable returns a new name.
 
-    Raises EditRefused when the text is not YAML: then the app cannot use it either."""
+    Raises EditRefused if the text is not YAML: then the app cannot use it either."""
     changes: list[Change] = []
     for layer in _scalars(text):
         changes += layer.to_outer(_in_expression(layer.text, file, folder))
@@ -95,7 +94,7 @@ def _wikilinks(text: str, start: int, end: int, file: NewTarget) -> Iterator[Cha
 
 
 def _scalars(text: str) -> Iterator[Embedded]:
-    # PyYAML takes long to import, and only a rename in a vault with bases comes here.
+    # PyYAML is slow to import, and only a move in a vault with bases needs it.
     import yaml
 
     try:
@@ -113,7 +112,7 @@ def _scalars(text: str) -> Iterator[Embedded]:
 
 
 def _leaves(root: Node | None) -> Iterator[ScalarNode]:
-    """Each scalar once, in the order of the text. Aliases lead to nodes already seen."""
+    """Yield each scalar once, in the order of the text. Aliases refer to nodes already seen."""
     import yaml
 
     seen: set[int] = set()
@@ -133,11 +132,11 @@ def _leaves(root: Node | None) -> Iterator[ScalarNode]:
 
 
 ReadText = Callable[[str], str]
-"""The text of a note or canvas by its path before the rename. Asked only for files that get edits."""
+"""Returns the text of a note or canvas by its path before the move. Called only for files that change."""
 
 
 class Reference(Struct, frozen=True):
-    """A link, where it stands and which file it means; None when it means none."""
+    """A link, the file it is in, and the file it resolves to; None if it resolves to none."""
 
     source: str
     link: Link
@@ -145,10 +144,9 @@ class Reference(Struct, frozen=True):
 
 
 class MovePlan(Struct, frozen=True):
-    """`edits` are by path before the moves, and are to be made together with them. `rewritten` are the links
-    that get a new text (those in bases are not among them). `adopted` are links that meant no file and will
-    now mean one of the moved ones. `unreadable_bases` are files with a base that could not be looked into and
-    stays as it is."""
+    """`edits` are by path before the moves, and must be made together with them. `rewritten` are the links
+    that change (without those in bases). `adopted` are links that resolved to no file and will now resolve to
+    a moved one. `unreadable_bases` are files with a base that could not be read and does not change."""
 
     moves: dict[str, str]
     edits: dict[str, tuple[Change, ...]]
@@ -158,8 +156,9 @@ class MovePlan(Struct, frozen=True):
 
 
 class CreatePlan(Struct, frozen=True):
-    """What a new file does to older links. `repointed` are those that would silently mean the new file;
-    `edits` pin each of them to the file it meant. `adopted` meant no file and will mean the new one."""
+    """What a new file does to existing links. `repointed` are those that would silently lead to the new file;
+    `edits` keep each of them on its old file. `adopted` are links that resolved to no file and will now
+    resolve to the new one."""
 
     path: str
     edits: dict[str, tuple[Change, ...]]
@@ -168,8 +167,8 @@ class CreatePlan(Struct, frozen=True):
 
 
 def touched_keys(paths: Iterable[str]) -> frozenset[str]:
-    """The name keys of these paths. A plan for moves needs the references with one of the keys of the old
-    and new paths among their `candidate_keys`, and all references whose source moves."""
+    """Return the name keys of these paths. A plan for moves needs the references that have one of the keys of
+    the old and new paths among their `candidate_keys`, and all references whose source moves."""
     return frozenset(name_key(file_name(path)) for path in paths)
 
 
@@ -183,14 +182,14 @@ def plan_move(
     bases: Mapping[str, Sequence[Embedded]] | None = None,
     folders: Mapping[str, str] | None = None,
 ) -> MovePlan:
-    """Plan the moves `{old: new}` of files (a folder's move is that of its files, with `folders` naming the
-    folder itself for the sake of `file.inFolder`).
+    """Plan the moves `{old: new}` of files. To move a folder, move its files and name the folder in
+    `folders`, which `file.inFolder` needs.
 
-    `table` is the vault before. `references` may be all of the vault's or the ones `touched_keys` tells;
-    `bases` are the vault's bases by the file they stand in: whole `.base` files, or blocks in notes.
+    `table` is the vault before the move. `references` may be all of the vault's or those that `touched_keys`
+    selects; `bases` are the vault's bases by file: whole `.base` files, or blocks in notes.
 
-    Raises NoteNotFound for an old path that is not in the table, EditRefused when a new path is taken or no
-    link can be written for it."""
+    Raises NoteNotFound for an old path that is not in the table, and EditRefused if a new path is taken or no
+    link can be written to it."""
     after = _table_after(moves, table)
     rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
     adopted: list[Reference] = []
@@ -222,8 +221,8 @@ def plan_move(
 def plan_create(
     path: str, references: Iterable[Reference], table: FileTable, settings: LinkSettings, *, read: ReadText
 ) -> CreatePlan:
-    """Plan a new file `path`. `table` is the vault before; `references` may be all of the vault's, or those
-    that have `touched_keys([path])` among their candidate keys."""
+    """Plan a new file `path`. `table` is the vault before it; `references` may be all of the vault's, or
+    those that have one of `touched_keys([path])` among their candidate keys."""
     after = table.copy()
     after.add(path)
     rewrites: dict[str, list[tuple[Reference, Rewrite]]] = {}
@@ -251,7 +250,7 @@ def _table_after(moves: Mapping[str, str], table: FileTable) -> FileTable:
     for old, new in moves.items():
         taken = after.same_path(new)
         if taken:
-            raise EditRefused(f"{old!r} cannot become {new!r}: {taken[0]!r} is there.", path=new)
+            raise EditRefused(f"{old!r} cannot become {new!r}: {taken[0]!r} already exists.", path=new)
         after.add(new)
     return after
 
@@ -263,45 +262,46 @@ def _rewrite_for(
     after: FileTable,
     settings: LinkSettings,
 ) -> Rewrite | None:
-    """What the link must say after the moves, or None when it may stay as it is."""
-    link, meant = reference.link, reference.resolved
-    if meant is None or not link.target:
+    """Return what the link must say after the moves, or None if it can stay as it is."""
+    link, old = reference.link, reference.resolved
+    if old is None or not link.target:
         return None
-    means = moves.get(meant, meant)
+    new = moves.get(old, old)
     if is_file_card(link):
-        return Rewrite(card_path=means) if means != meant else None
+        return Rewrite(card_path=new) if new != old else None
     source = moves.get(reference.source, reference.source)
-    if _still_names(reference, source, means, before, after):
+    if _still_names(reference, source, new, before, after):
         return None
     markdown = link.markdown or link.kind == "markdown"
-    target = choose_target(means, source, after, settings.new_link_format, markdown=markdown)
-    _verify(target, means, source, after, markdown=markdown)
-    return Rewrite(target=target, shown=_shown(meant, means))
+    target = choose_target(new, source, after, settings.new_link_format, markdown=markdown)
+    _verify(target, new, source, after, markdown=markdown)
+    return Rewrite(target=target, shown=_renamed_displays(old, new))
 
 
-def _still_names(reference: Reference, source: str, means: str, before: FileTable, after: FileTable) -> bool:
+def _still_names(reference: Reference, source: str, new: str, before: FileTable, after: FileTable) -> bool:
+    """Return whether the link as written leads to the file's new path after the moves."""
     target = reference.link.target
     found = resolve(target, source, after)
-    if not isinstance(found, Resolved) or found.path != means:
+    if not isinstance(found, Resolved) or found.path != new:
         return False
     if found.others:
-        past = resolve(target, reference.source, before)
-        if isinstance(past, Resolved) and not past.others:
+        previous = resolve(target, reference.source, before)
+        if isinstance(previous, Resolved) and not previous.others:
             return False
-    way = dot_path(target, source)
-    if way is None or name_key(means) in (way, way + ".md"):
+    spelled = dot_path(target, source)
+    if spelled is None or name_key(new) in (spelled, spelled + ".md"):
         return True
-    past_way = dot_path(target, reference.source)
-    meant = name_key(reference.resolved or "")
-    return past_way is None or meant not in (past_way, past_way + ".md")
+    spelled_before = dot_path(target, reference.source)
+    old = name_key(reference.resolved or "")
+    return spelled_before is None or old not in (spelled_before, spelled_before + ".md")
 
 
-def _shown(meant: str, means: str) -> tuple[tuple[str, str], ...]:
-    """Display texts that repeat the old name, and what becomes of them."""
-    if file_name(meant) == file_name(means):
+def _renamed_displays(old: str, new: str) -> tuple[tuple[str, str], ...]:
+    """Return the display texts that repeat the old name, each with its replacement."""
+    if file_name(old) == file_name(new):
         return ()
-    names = ((file_name(meant), file_name(means)), (note_name(meant), note_name(means)))
-    return tuple((old, new) for old, new in names if old != new)
+    names = ((file_name(old), file_name(new)), (note_name(old), note_name(new)))
+    return tuple((before, after) for before, after in names if before != after)
 
 
 def _adopted(reference: Reference, moves: Mapping[str, str], after: FileTable, news: frozenset[str]) -> bool:
@@ -316,7 +316,7 @@ def _edits(source: str, text: str, found: list[tuple[Reference, Rewrite]]) -> tu
     seen: set[tuple[int, int, str]] = set()
     for reference, rewrite in found:
         link = reference.link
-        # A YAML alias repeats a link, and one span covers all links of a text card: once is enough.
+        # A YAML alias repeats a link, and one span covers all links of a text card: rewrite each only once.
         key = (link.start, link.end, link.raw)
         if key not in seen:
             seen.add(key)
@@ -324,15 +324,15 @@ def _edits(source: str, text: str, found: list[tuple[Reference, Rewrite]]) -> tu
     return sort_changes(changes, len(text))
 
 
-def _verify(target: str, means: str, source: str, after: FileTable, *, markdown: bool) -> None:
-    """The promise of this module, checked on the text that will be written."""
+def _verify(target: str, new: str, source: str, after: FileTable, *, markdown: bool) -> None:
+    """Check that the text that will be written leads to the file."""
     read_back = internal_target(encode_destination(target)) if markdown else (target, "")
-    if read_back is None or read_back[1] or not resolves_only_to(read_back[0], means, source, after):
-        raise EngineFailure(f"The link {target!r} planned for {source!r} would not mean {means!r}.")
+    if read_back is None or read_back[1] or not resolves_only_to(read_back[0], new, source, after):
+        raise EngineFailure(f"The link {target!r} planned for {source!r} would not lead to {new!r}.")
 
 
 def _base_edits(bases: Iterable[Embedded], file: NewTarget, folder: NewTarget) -> tuple[list[Change], bool]:
-    """The changes in the bases of one file, and whether all could be read."""
+    """Return the changes in the bases of one file, and whether all could be read."""
     changes: list[Change] = []
     readable = True
     for base in bases:
@@ -354,19 +354,19 @@ def _base_file(
         if not isinstance(found, Resolved):
             return None
         reference = Reference(path, structs.replace(blank, target=target), found.path)
-        means = moves.get(found.path, found.path)
-        if _still_names(reference, source, means, before, after):
+        new = moves.get(found.path, found.path)
+        if _still_names(reference, source, new, before, after):
             return None
         # A name written with `.md` keeps it, as it would in a Markdown link.
         with_extension = name_key(target).endswith(".md")
-        return choose_target(means, source, after, settings.new_link_format, markdown=with_extension)
+        return choose_target(new, source, after, settings.new_link_format, markdown=with_extension)
 
     return file
 
 
 def move_folder(folder: str, folders: Mapping[str, str]) -> str | None:
-    """Where a folder stands after its own or an outer folder's move; None when it stays. Slashes at the ends
-    are kept as written."""
+    """Return a folder's path after its own move or that of a folder above it; None if it does not move.
+    Slashes at the ends are preserved."""
     bare = folder.strip("/")
     key = name_key(bare)
     for old, new in folders.items():

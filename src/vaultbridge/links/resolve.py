@@ -1,11 +1,11 @@
-"""Which file a link names, by the app's own rules (docs/obsidian.md 3).
+"""Resolves links to files by the app's own rules (docs/obsidian.md 3).
 
-Owns the comparison key of names, the table of a vault's files by that key, and the resolver. Does not read
-notes: headings and blocks are looked up in the target note by `markdown.sections` and `links.subpath`.
+Owns the comparison key of names, the table of a vault's files by that key, and the resolver. It does not read
+notes: `markdown.sections` and `links.subpath` find headings and blocks in the target note.
 
 The result for a link depends only on its source's path and on the files whose name key is among
-`candidate_keys(target)`. The incremental index relies on that: when a file comes or goes, the links that
-have its key among their candidate keys are the only ones to be resolved again.
+`candidate_keys(target)`. The incremental index relies on that: when a file is added or removed, only the
+links that have its key among their candidate keys are resolved again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from msgspec import Struct
 
 
 class Resolved(Struct, frozen=True, gc=False):
-    """The link names `path`. `others` are files that fit equally well: the app's choice among them is not
-    stable, ours is the first in order; when it is not empty the link is ambiguous."""
+    """The link names `path`. `others` are files that match equally well, so the link is ambiguous if there
+    are any: the app's choice among them is not stable, ours is the first in order."""
 
     path: str
     others: tuple[str, ...] = ()
@@ -34,19 +34,19 @@ MISSING: Final = Missing()
 
 
 def name_key(text: str) -> str:
-    """The form in which names and paths are compared: NFC, lower case."""
+    """Return the form in which names and paths are compared: NFC, lower case."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", text).lower()
 
 
 def folder_of(path: str) -> str:
-    """The folder part of a vault path, "" for a file at the root."""
+    """Return the folder part of a vault path, "" for a file at the root."""
     return path.rpartition("/")[0]
 
 
 def file_name(path: str) -> str:
-    """The last segment of a vault path, extension included."""
+    """Return the last segment of a vault path, including the extension."""
     return path.rpartition("/")[2]
 
 
@@ -65,7 +65,7 @@ class FileTable:
             self.add(path)
 
     def add(self, path: str) -> None:
-        """Adding a path that is there already changes nothing."""
+        """Add a path; does nothing if it is already in the table."""
         key = name_key(file_name(path))
         bucket = self._named.get(key)
         if bucket is None:
@@ -81,7 +81,7 @@ class FileTable:
         self._count += 1
 
     def remove(self, path: str) -> None:
-        """Removing a path that is not there changes nothing."""
+        """Remove a path; does nothing if it is not in the table."""
         key = name_key(file_name(path))
         bucket = self._named.get(key)
         if bucket is None:
@@ -98,14 +98,14 @@ class FileTable:
         self._count -= 1
 
     def paths_named(self, key: str) -> tuple[str, ...]:
-        """The paths of all files whose name (with extension) has this key."""
+        """Return the paths of all files whose name (with extension) has this key."""
         bucket = self._named.get(key)
         if bucket is None:
             return ()
         return (bucket,) if isinstance(bucket, str) else bucket
 
     def same_path(self, path: str) -> tuple[str, ...]:
-        """The files whose whole path equals `path` but for case and Unicode form."""
+        """Return the files whose whole path equals `path` except for case and Unicode form."""
         wanted = name_key(path)
         return tuple(p for p in self.paths_named(file_name(wanted)) if name_key(p) == wanted)
 
@@ -130,7 +130,7 @@ class FileTable:
 
 
 def candidate_keys(target: str) -> tuple[str, ...]:
-    """The name keys on which the resolution of `target` depends; none for a link to its own note."""
+    """Return the name keys on which the resolution of `target` depends; none for a link to its own note."""
     name = file_name(target)
     if not target:
         return ()
@@ -140,14 +140,14 @@ def candidate_keys(target: str) -> tuple[str, ...]:
 
 
 def resolve(target: str, source: str, table: FileTable) -> Resolution:
-    """The file that a link's path part `target`, written in the note `source`, names.
+    """Find the file that the path part `target` of a link in the note `source` names.
 
-    `target` is as `Link.target` has it: without the subpath, Markdown destinations decoded. An empty one
-    names the source itself, whether or not the table knows it."""
+    `target` is a `Link.target`: without the subpath, Markdown destinations decoded. An empty one names the
+    source itself, whether or not it is in the table."""
     if not target:
         return Resolved(source)
-    # Lower-casing before the name is cut off is the same as after (a slash has no case), but `.md` must be
-    # put on before: the lower case of a Greek final sigma depends on what follows it.
+    # Lower-casing before or after the name is split off is the same (a slash has no case), but `.md` must be
+    # added before: the lower case of a Greek final sigma depends on what follows it.
     link = name_key(target)
     name = file_name(link)
     bucket = table._named.get(name) if "." in name else None
@@ -165,20 +165,20 @@ def resolve(target: str, source: str, table: FileTable) -> Resolution:
 
 
 def resolve_among(target: str, source: str, table: FileTable, exists: Callable[[str], bool]) -> Resolution:
-    """The same, in a table of which only the files that `exists` accepts are there."""
+    """Resolve with only the files of the table that `exists` accepts."""
     near = (path for key in candidate_keys(target) for path in table.paths_named(key))
     return resolve(target, source, FileTable(filter(exists, near)))
 
 
 def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
-    """The rules for a link with a folder or with several candidates. `link` is a key that ends like the
-    candidates' keys do, `.md` included."""
+    """Resolve a link with a folder or with several candidates. `link` is a key that ends as the candidates'
+    keys do, with `.md`."""
     keyed = [(name_key(path), path) for path in candidates]
     folder = folder_of(name_key(source))
     rooted = link.startswith("/")
     if link.startswith(("./", "../")):
         folder, link = _joined(folder, link)
-    # A path that is exactly the link wins, be it the joined or the vault path.
+    # A path that equals the link wins, whether joined with the source's folder or from the vault's root.
     exact = [path for key, path in keyed if key == link.removeprefix("/")]
     if exact:
         return _first(exact)
@@ -195,16 +195,16 @@ def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
 
 
 def dot_path(target: str, source: str) -> str | None:
-    """The key of the path that a `./` or `../` link spells out from its source's folder (`.md` may be left
-    out there as in any link), or None for a link that starts otherwise."""
+    """Return the key of the path that a `./` or `../` link spells from its source's folder (`.md` may be
+    omitted, as in any link), or None for any other link."""
     if not target.startswith(("./", "../")):
         return None
     return _joined(folder_of(name_key(source)), name_key(target))[1]
 
 
 def _joined(folder: str, link: str) -> tuple[str, str]:
-    """A `./` or `../` link put onto its source's folder, and the folder that then counts as near. Steps
-    above the root stay at the root, as in the app."""
+    """Join a `./` or `../` link with its source's folder; returns the folder that then counts as near, and
+    the path. Steps above the root stay at the root, as in the app."""
     if link.startswith("./../"):
         link = link[2:]
     if link.startswith("./"):
@@ -218,7 +218,7 @@ def _joined(folder: str, link: str) -> tuple[str, str]:
 
 
 def _length(path: str) -> int:
-    """In UTF-16 units, because the app's "shortest" counts those."""
+    """Return the length in UTF-16 units, which the app counts for "shortest"."""
     return len(path) if path.isascii() else len(path.encode("utf-16-le", "surrogatepass")) // 2
 
 

@@ -1,8 +1,8 @@
-"""The changes that make one written link name another file, heading or block.
+"""Changes one written link so that it names another file, heading or block.
 
-Knows where links can stand: in a note's text, in its properties (inside YAML quotes), and on a canvas (a
-card's file, or a link in a text card, inside JSON strings). Only the characters of the target, of the
-subpath or of a display text that repeats the old name change; all else of the link stays.
+Knows where links can be: in a note's text, in its properties (inside YAML quotes), and on a canvas (a card's
+file, or a link in a text card, inside JSON strings). Only the target, the subpath, or a display text that
+repeats the old name changes; the rest of the link stays.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from vaultbridge.markdown.model import Link
 
 
 class Rewrite(Struct, frozen=True):
-    """What a link shall say. `target` and `subpath` are decoded; None leaves that part alone. `shown` maps
-    display texts of Markdown links that repeat the old name to the new ones. `card_path` is what a canvas
-    card's file becomes (cards hold full paths, whatever the vault's link format)."""
+    """What a link should say. `target` and `subpath` are decoded; None leaves that part alone. `shown` are
+    pairs of a display text that repeats the old name, in Markdown links, and the new one. `card_path` is the
+    new file of a canvas card (cards have full paths, whatever the vault's link format)."""
 
     target: str | None = None
     subpath: str | None = None
@@ -30,15 +30,15 @@ class Rewrite(Struct, frozen=True):
 
 
 def is_file_card(link: Link) -> bool:
-    """Whether the link is a canvas card's file rather than a link written in a text."""
+    """Return whether the link is the file of a canvas card rather than a link written in a text."""
     return link.kind == "canvas"
 
 
 def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
-    """The changes of `text`, the note or canvas `path`, for one link of it. A link in a text card stands for
-    all links of that card with the same raw text: they mean the same, and one span covers them all.
+    """Return the changes for one link of `text`, the text of the note or canvas `path`. A link in a text card
+    represents all links of that card with the same raw text: they name the same file and share one span.
 
-    Raises EditRefused when the text is not the one the link was found in."""
+    Raises EditRefused if the text is not the one in which the link was found."""
     if link.card:
         return _on_canvas(path, text, link, rewrite)
     if text[link.start : link.end] != link.raw:
@@ -64,7 +64,7 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
 
 
 def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
-    """The changes within the link's raw text."""
+    """Return the changes within the link's raw text."""
     written = parse_written_link(link.raw, target=link.target)
     changes: list[Change] = []
     if written.markdown and written.display and rewrite.shown:
@@ -86,14 +86,14 @@ def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
 
 def stale_link(path: str, link: Link) -> EditRefused:
     return EditRefused(
-        f"{path} no longer holds the link {link.raw[:80]!r} at line {link.line}.",
-        hint="It has changed since it was indexed; repeat the edit.",
+        f"{path} no longer has the link {link.raw[:80]!r} at line {link.line}.",
+        hint="The file has changed since it was indexed; repeat the edit.",
         path=path,
     )
 
 
 def _shown_anew(raw: str, display: tuple[int, int], shown: Sequence[tuple[str, str]]) -> list[Change]:
-    """The display text without an image's size, if it is one of the old names."""
+    """Replace the display text (without an image's size) if it is one of the old names."""
     start, end = display
     text = raw[start:end]
     name, bar, size = text.rpartition("|")
@@ -110,8 +110,8 @@ def _moved(changes: Sequence[Change], by: int) -> tuple[Change, ...]:
 
 
 def _yaml_layer(text: str, link: Link) -> Embedded | None:
-    """The quotes around a property's link. A link cannot be a plain scalar (`[` opens a list), so without a
-    quote before it it stands in a block scalar, where nothing is escaped."""
+    """Return the quoted scalar around a property's link. A link cannot be a plain scalar (`[` opens a list),
+    so a link without a quote before it is in a block scalar, where nothing is escaped."""
     before = text[: link.start].rstrip(" \t")[-1:]
     if before == "'":
         return decode_embedded(text, link.start, link.end, "yaml-single")
@@ -143,7 +143,7 @@ def _on_canvas(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Chan
 
 
 def _subpath_of_card(path: str, text: str, link: Link, subpath: str | None) -> Iterator[Change]:
-    """A card holds its subpath in a string of its own."""
+    """Change the subpath of a card, which is in a separate string."""
     if subpath is None:
         return
     from vaultbridge.canvas.parse import FileCard, read_canvas

@@ -1,7 +1,6 @@
-"""The part of a link after the path: which heading or block of the target note it names.
+"""Parses, finds and writes subpaths: the part of a link that names a heading or block of the target note.
 
-Owns how a subpath is taken apart, found in an outline and written. The rule by which two headings are equal
-is `markdown.sections.heading_key`'s.
+`markdown.sections.heading_key` decides when two headings are equal.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ _BLANKS: Final = re.compile(r"[ \t]+")
 
 
 class HeadingPath(Struct, frozen=True):
-    """`#A#B`: B somewhere beneath A. The parts are as written, without `#`."""
+    """`#A#B`: B somewhere below A. The parts are as written, without `#`."""
 
     parts: tuple[str, ...]
 
 
 class BlockId(Struct, frozen=True):
-    """`#^id`, the id without its mark."""
+    """`#^id`; `id` is without `^`."""
 
     id: str
 
@@ -48,8 +47,8 @@ def parse_subpath(subpath: str) -> Subpath:
 
 
 def heading_paths(headings: Sequence[Heading]) -> tuple[tuple[int, ...], ...]:
-    """For each heading the indices of those above it and its own: each one's nearest earlier heading of a
-    lower level is its parent."""
+    """Return for each heading the indices of the headings above it and its own. A heading's parent is the
+    nearest earlier heading of a lower level."""
     paths: list[tuple[int, ...]] = []
     open_at: list[int] = []
     for index, heading in enumerate(headings):
@@ -63,8 +62,8 @@ def heading_paths(headings: Sequence[Heading]) -> tuple[tuple[int, ...], ...]:
 def find_heading(
     keys: Sequence[str], paths: Sequence[tuple[int, ...]], parts: Sequence[str]
 ) -> tuple[int, ...] | None:
-    """Which heading each part of a heading path names, the last being the one linked to; None when there is
-    no such heading. The first match wins, as in the app. `keys` are the headings' `heading_key`s."""
+    """Return the heading that each part of a heading path names, the last one being the link's; None if there
+    is no such heading. The first match wins, as in the app. `keys` are the headings' `heading_key`s."""
     wanted = [heading_key(part) for part in parts]
     for index, path in enumerate(paths):
         if keys[index] != wanted[-1]:
@@ -79,8 +78,8 @@ def find_heading(
 
 
 def heading_for_link(text: str) -> str:
-    """A heading's text as a link may hold it. What would end the link or split the path becomes a space,
-    which counts as equal when headings are compared."""
+    """Return a heading's text as a link can contain it. What would end the link or split the path becomes a
+    space, which makes no difference when headings are compared."""
     cleaned = _BLANKS.sub(" ", _BREAKS.sub(" ", text)).strip()
     return cleaned.rstrip("]").rstrip() if cleaned.endswith("]") else cleaned
 
@@ -90,7 +89,7 @@ def heading_subpath(parts: Sequence[str]) -> str:
 
 
 def writable_subpath(subpath: str) -> str:
-    """A subpath given by a caller, made safe to stand in a link; `#` is put before it if it lacks one."""
+    """Make a caller's subpath safe to be written in a link; adds a missing `#`."""
     match parse_subpath(subpath):
         case HeadingPath(parts):
             return heading_subpath(parts)

@@ -1,14 +1,8 @@
-"""What a link to a file should say (docs/obsidian.md 4).
+"""Writes links, and finds the parts of a written link (docs/obsidian.md 4).
 
-Owns the choice of the target text by the vault's settings, with the promise that the text chosen resolves to
-the file it is for; when the preferred form does not, the next one that does is taken. Where in a note the
-text goes is `links.retarget`'s duty.
-
-The written form of a link: where in it the target, subpath and display stand, and how a Markdown
-destination spells a path.
-
-Knows nothing of files: which target a link should have is decided in `links.syntax`. A link is taken apart
-only into offsets, so that a rewrite replaces the target's characters and leaves every other one alone.
+Chooses the target text by the vault's settings. The chosen text is guaranteed to resolve to its file: if the
+preferred form does not, the next one that does is used. A written link is split only into offsets, so that a
+rewrite replaces the target and leaves every other character alone. `links.retarget` changes links in files.
 """
 
 from __future__ import annotations
@@ -31,9 +25,9 @@ _OPENED: Final = re.compile(r"\(\s*<?")
 
 
 class WrittenLink(Struct, frozen=True):
-    """A link's raw text with the offsets of its parts in it. The subpath follows the target directly and
-    includes its `#`; both may be empty. `display` is None when there is none, else the span of the display
-    text (for an image with a size: of the text and the size)."""
+    """A link's raw text with the offsets of its parts. The subpath follows the target directly and includes
+    its `#`; both may be empty. `display` is the span of the display text (for an image with a size: of the
+    text and the size), None if there is none."""
 
     raw: str
     markdown: bool
@@ -55,10 +49,10 @@ class WrittenLink(Struct, frozen=True):
 
 
 def parse_written_link(raw: str, *, target: str | None = None) -> WrittenLink:
-    """Take a link's raw text apart. `target`, when known, is what the note's parser took as the path part:
-    it decides whether a backslash before `|` separates (in a table) or belongs to the name.
+    """Find the parts of a link's raw text. `target`, if known, is the path part that the parser found: it
+    decides whether a backslash before `|` escapes it (in a table) or belongs to the name.
 
-    Raises EngineFailure when `raw` is no link: callers give what the parser called one."""
+    Raises EngineFailure if `raw` is not a link: callers pass what the parser found to be one."""
     embed = raw.startswith("!")
     opening = 1 if embed else 0
     if raw.startswith("[[", opening) and raw.endswith("]]") and len(raw) >= opening + 4:
@@ -82,8 +76,8 @@ def _wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLi
     written = raw[start:target_end]
     lead = len(written) - len(written.lstrip())
     if hash_at < 0:
-        # Blanks around the name are not part of it; before a `#` they stay with the name, which is followed
-        # by the subpath directly.
+        # Blanks around the name are not part of it; before a `#` they belong to the name, because the subpath
+        # follows it directly.
         target_end = start + len(written.rstrip()) if written.strip() else target_end
         inner_end = max(target_end, start + lead)
     return WrittenLink(
@@ -98,8 +92,8 @@ def _wiki(raw: str, start: int, *, embed: bool, target: str | None) -> WrittenLi
 
 
 def _markdown(raw: str, text_start: int, *, embed: bool) -> WrittenLink | None:
-    """The first `](` whose destination and title reach exactly to the end of the raw text. Brackets in the
-    link's text, code or a nested image cannot: what follows them goes on."""
+    """Use the first `](` whose destination and title end exactly where the raw text ends. That cannot be so
+    for brackets in the link's text, in code or in a nested image: more text follows them."""
     at = raw.find("](", text_start)
     while at >= 0:
         found = _destination(raw, at + 1)
@@ -131,19 +125,21 @@ def _destination(raw: str, parenthesis: int) -> tuple[int, int, bool] | None:
 
 
 def fits_wiki(target: str) -> bool:
-    """Whether a wikilink can hold this path part. Wikilinks know no escapes, so some names have no form."""
+    """Return whether a wikilink can contain this path part. Wikilinks have no escapes, so some names cannot
+    be written."""
     return bool(target) and not _WIKI_BREAKS.search(target)
 
 
 def fits_markdown(target: str) -> bool:
-    """Whether a Markdown destination can, that is, whether it is read back as the same path: `#` has no form
-    that the app decodes, and a colon makes a destination external unless it starts with a dot segment."""
+    """Return whether a Markdown destination can contain this path part, so that it is read back as the same
+    path: the app decodes no escape of `#`, and a colon makes a destination external unless it starts with a
+    dot segment."""
     return bool(target) and internal_target(encode_destination(target)) == (target, "")
 
 
 def encode_destination(target: str, *, angle: bool = False) -> str:
-    """A path as a Markdown destination spells it: what would end or change the destination is
-    percent-encoded, everything else stays readable."""
+    """Encode a path as a Markdown destination: what would end or change the destination is percent-encoded,
+    everything else stays readable."""
     text = (_ENCODED_ANGLE if angle else _ENCODED_PLAIN).sub(_percent_encoded, target)
     if not angle and not _balanced(text):
         text = text.replace("(", "%28").replace(")", "%29")
@@ -174,7 +170,7 @@ class LinkSettings(Struct, frozen=True):
 
 
 def note_name(path: str) -> str:
-    """The file's name as people say it: without `.md`, other extensions kept."""
+    """Return the file's name as people say it: without `.md`, but with any other extension."""
     name = file_name(path)
     return name[:-3] if name_key(name).endswith(".md") else name
 
@@ -182,23 +178,23 @@ def note_name(path: str) -> str:
 def choose_target(
     dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool = False
 ) -> str:
-    """The path part, not yet encoded, by which a link in `source` names `dest`.
+    """Choose the path part, not yet encoded, with which a link in `source` names `dest`.
 
-    `table` must hold the vault as it will be. Raises EditRefused when no text can: a name that holds `#`, or
-    one without an extension."""
+    `table` must be the vault as it will be. Raises EditRefused if no text works: for a name with `#`, or one
+    without an extension."""
     fits = fits_markdown if markdown else fits_wiki
     for text in _forms(dest, source, table, link_format, markdown=markdown):
         if fits(text) and resolves_only_to(text, dest, source, table):
             return text
     raise EditRefused(
         f"No link can name {dest!r}.",
-        hint="Links cannot hold '#', '|' or ']]', and a file without an extension cannot be linked to.",
+        hint="Links cannot contain '#', '|' or ']]', and a file without an extension cannot be linked to.",
         path=dest,
     )
 
 
 def resolves_only_to(text: str, dest: str, source: str, table: FileTable) -> bool:
-    """Whether a link with this path part means `dest` and nothing else."""
+    """Return whether a link with this path part resolves to `dest` and nothing else."""
     found = resolve(text, source, table)
     return isinstance(found, Resolved) and found.path == dest and not found.others
 
@@ -206,8 +202,8 @@ def resolves_only_to(text: str, dest: str, source: str, table: FileTable) -> boo
 def _forms(
     dest: str, source: str, table: FileTable, link_format: LinkFormat, *, markdown: bool
 ) -> Iterator[str]:
-    """Ways to name `dest`, the preferred one first. A leading `./` keeps a relative link out of reach of a
-    file of the same path at the root; a leading `/` saves a name that starts with a blank."""
+    """Yield the ways to name `dest`, the preferred one first. A leading `./` protects a relative link from a
+    file with the same path at the root; a leading `/` allows a name that starts with a blank."""
     full = dest if markdown else _without_md(dest)
     name = file_name(full)
     relative = relative_path(full, source)
@@ -229,7 +225,8 @@ def _without_md(path: str) -> str:
 
 
 def relative_path(path: str, source: str) -> str:
-    """From the folder of `source`: no `./` for the same folder or below, `../` upward."""
+    """Return the path relative to the folder of `source`: `../` upwards, no `./` for the same folder or
+    below."""
     here = folder_of(source).split("/") if folder_of(source) else []
     there = path.split("/")
     shared = 0
@@ -249,10 +246,10 @@ def write_link(
     embed: bool = False,
     markdown: bool | None = None,
 ) -> str:
-    """A new link to `dest` as the app would write it into `source`; `table` must hold both.
+    """Write a new link to `dest` as the app would write it in `source`; both must be in `table`.
 
-    `subpath` starts with `#`. `markdown` overrules the vault's setting. A wikilink that needs a path shows
-    the file's name, a Markdown link always has a text; an embed gets neither."""
+    `subpath` starts with `#`. `markdown` overrides the vault's setting. A wikilink that needs a path displays
+    the file's name, and a Markdown link always has a text; an embed has neither."""
     as_markdown = settings.use_markdown_links if markdown is None else markdown
     sub = writable_subpath(subpath)
     to_itself = dest == source and sub != ""
