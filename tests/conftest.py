@@ -12,9 +12,12 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from support.files import write_vault
 
 UNTIMED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -34,5 +37,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def engines_are_closed() -> Iterator[None]:
     """Python 3.13 reports each database connection that nobody closed."""
     yield
-    if (support := sys.modules.get("mcp_support.vault")) is not None:
+    if (support := sys.modules.get("support.vault")) is not None:
         support.close_engines()
+
+
+@pytest.fixture
+def vault(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A folder with the files of the test module's `VAULT` (see `write_vault`).
+
+    Its name is the module's `VAULT_NAME`, or "Notes". With a `VAULT_LINK` it is reached through a symbolic
+    link of that name."""
+    module = request.module
+    folder = write_vault(tmp_path / getattr(module, "VAULT_NAME", "Notes"), getattr(module, "VAULT", {}))
+    if (link := getattr(module, "VAULT_LINK", "")) == "":
+        return folder
+    (tmp_path / link).symlink_to(folder)
+    return tmp_path / link

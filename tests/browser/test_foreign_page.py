@@ -89,12 +89,7 @@ def names_in(vault: Path) -> list[str]:
     return sorted(file.name for file in vault.rglob("*.md"))
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "Hello.md").write_text("some text\n")
-    return folder
+VAULT = {"Hello.md": "some text\n"}
 
 
 async def test_a_page_of_a_foreign_site_can_neither_read_nor_call_anything(vault: Path) -> None:

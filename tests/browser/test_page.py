@@ -17,6 +17,7 @@ import websockets
 
 from browser.chromium import Chromium, NoBrowser, Page
 from support.editor import Client
+from support.files import write_vault
 from support.ports import held_port
 from support.serve import START
 
@@ -126,10 +127,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 
 def new_vault(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "Plan.md").write_text(PLAN, "utf-8")
-    (folder / "Hostile.md").write_text(HOSTILE, "utf-8")
-    return folder
+    return write_vault(folder, {"Plan.md": PLAN, "Hostile.md": HOSTILE})
 
 
 @pytest.fixture(scope="module")

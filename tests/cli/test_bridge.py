@@ -45,12 +45,7 @@ async def serving(vault: Path, port: int = 0) -> AsyncIterator[tuple[int, asynci
         await process.communicate()
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "Hello.md").write_text("some text\n")
-    return folder
+VAULT = {"Hello.md": "some text\n"}
 
 
 async def changed(process: Process) -> None:

@@ -25,12 +25,8 @@ MODES = [("legacy", "2025-11-25"), ("auto", "2026-07-28"), ("2026-07-28", "2026-
 HEADER = "X-Claude-Code-Ide-Authorization"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "My Notes"
-    folder.mkdir()
-    (folder / "Plain.md").write_text("one\ntwo\n", "utf-8")
-    return folder
+VAULT_NAME = "My Notes"
+VAULT = {"Plain.md": "one\ntwo\n"}
 
 
 @pytest.fixture

@@ -16,18 +16,12 @@ import pytest
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "My Vault"
-    for path, text in {
-        "One.md": "---\ntags: [a]\naliases: [Uno]\nzip: 01234\n---\n# One\n\nSee [[Two]] and [[Gone]]. #b\n",
-        "Two.md": "# Two\n\n## Part\n\nback to [[One]] ^x1\n\n- [ ] task\n",
-        "Sub/Drei.md": "nothing here, naïve 中文\n",
-    }.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, "utf-8")
-    return folder
+VAULT_NAME = "My Vault"
+VAULT = {
+    "One.md": "---\ntags: [a]\naliases: [Uno]\nzip: 01234\n---\n# One\n\nSee [[Two]] and [[Gone]]. #b\n",
+    "Two.md": "# Two\n\n## Part\n\nback to [[One]] ^x1\n\n- [ ] task\n",
+    "Sub/Drei.md": "nothing here, naïve 中文\n",
+}
 
 
 @pytest.fixture

@@ -21,12 +21,7 @@ SWITCH = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    (folder / ".obsidian").mkdir(parents=True)
-    (folder / "A.md").write_text("a\n", "utf-8")
-    return folder
+VAULT = {".obsidian/": "", "A.md": "a\n"}
 
 
 @pytest.fixture

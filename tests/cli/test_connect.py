@@ -24,12 +24,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    vault = tmp_path / "My Café"
-    vault.mkdir()
-    (vault / "A.md").write_text("text", "utf-8")
-    return vault
+VAULT_NAME = "My Café"
+VAULT = {"A.md": "text"}
 
 
 def test_the_written_command_starts_a_server_on_the_vault(home: Path, vault: Path, capsys: Said) -> None:

@@ -20,21 +20,13 @@ from support.serve import START, Served, served
 NOTE = "My Folder/Käse Note.md"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    """Behind a symlink, with a space and an accent in its real path."""
-    real = tmp_path / "Mein Tresor é"
-    for path, text in {
-        "Plain.md": "one\ntwo 𝄞 [[Nowhere]]\nthree\n",
-        NOTE: "alpha\nbeta\ngamma\n",
-        "Private/Diary.md": "dear diary\n",
-    }.items():
-        place = real / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, "utf-8")
-    link = tmp_path / "link"
-    link.symlink_to(real)
-    return link
+VAULT_NAME = "Mein Tresor é"
+VAULT_LINK = "link"
+VAULT = {
+    "Plain.md": "one\ntwo 𝄞 [[Nowhere]]\nthree\n",
+    NOTE: "alpha\nbeta\ngamma\n",
+    "Private/Diary.md": "dear diary\n",
+}
 
 
 @pytest.fixture

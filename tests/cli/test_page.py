@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.files import write_vault
+
 BOUND = 60.0
 LINK = re.compile(r"http://127\.0\.0\.1:\d+/#token=[0-9a-f-]{36}")
 
@@ -29,9 +31,7 @@ def vaultbridge(home: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def new_vault(home: Path) -> str:
-    (home / "Vault").mkdir()
-    (home / "Vault" / "A.md").write_text("a\n", "utf-8")
-    return str(home / "Vault")
+    return str(write_vault(home / "Vault", {"A.md": "a\n"}))
 
 
 @contextmanager

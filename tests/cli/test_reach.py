@@ -15,13 +15,7 @@ import pytest
 from support.ports import kept_port
 from support.serve import START, Served, served
 
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "Plain.md").write_text("one\ntwo\n", "utf-8")
-    return folder
+VAULT = {"Plain.md": "one\ntwo\n"}
 
 
 @pytest.fixture

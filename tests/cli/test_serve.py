@@ -29,12 +29,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "Hello.md").write_text("some text\n")
-    return folder
+VAULT = {"Hello.md": "some text\n"}
 
 
 async def started(vault: Path, *arguments: str) -> asyncio.subprocess.Process:

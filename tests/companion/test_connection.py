@@ -17,6 +17,7 @@ import pytest
 from aiohttp import web
 
 from companion.obsidian import Obsidian, needs_node, obsidian
+from support.files import write_vault
 from support.ports import held_port
 from support.serve import START, Served, served
 
@@ -26,14 +27,7 @@ NOT_RUNNING = "No bridge is running for this vault. “vaultbridge serve” star
 
 
 def new_vault(folder: Path) -> Path:
-    folder.mkdir()
-    (folder / "Plain.md").write_text("one\n", "utf-8")
-    return folder
-
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    return new_vault(tmp_path / "Notes")
+    return write_vault(folder, {"Plain.md": "one\n"})
 
 
 @pytest.fixture

@@ -19,21 +19,14 @@ NOTE = "My Folder/Käse Note.md"
 TEXT = "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\n"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    """Behind a symlink, with a space and an accent in its real path."""
-    real = tmp_path / "Mein Tresor é"
-    notes = {
-        "Plain.md": "one\ntwo 𝄞\nthree\n",
-        NOTE: TEXT,
-        "Private/Diary.md": "dear\n",
-        "Aside.md": "aside\n",
-    }
-    for path, text in notes.items():
-        (real / path).parent.mkdir(parents=True, exist_ok=True)
-        (real / path).write_text(text, "utf-8", newline="")
-    (tmp_path / "link").symlink_to(real)
-    return tmp_path / "link"
+VAULT_NAME = "Mein Tresor é"
+VAULT_LINK = "link"
+VAULT = {
+    "Plain.md": "one\ntwo 𝄞\nthree\n",
+    NOTE: TEXT,
+    "Private/Diary.md": "dear\n",
+    "Aside.md": "aside\n",
+}
 
 
 @pytest.fixture

@@ -14,18 +14,13 @@ from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, Permiss
 from vaultbridge.vault.paths import vault_path
 from vaultbridge.vault.scope import Scope
 
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    (folder / "Private").mkdir(parents=True)
-    (folder / ".obsidian").mkdir()
-    (folder / ".obsidian/app.json").write_text('{"newFileLocation": "folder", "newFileFolderPath": "Inbox"}')
-    (folder / "Note.md").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
-    (folder / "Bad.md").write_bytes(b"caf\xe9 [[Gone]]\n")
-    (folder / "Private/Diary.md").write_text("secret")
-    (folder / "picture.png").write_bytes(b"\x89PNG")
-    return folder
+VAULT = {
+    ".obsidian/app.json": '{"newFileLocation": "folder", "newFileFolderPath": "Inbox"}',
+    "Note.md": b"\xef\xbb\xbfone\r\ntwo\r\n",
+    "Bad.md": b"caf\xe9 [[Gone]]\n",
+    "Private/Diary.md": "secret",
+    "picture.png": b"\x89PNG",
+}
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import asyncio
 import shutil
 from pathlib import Path
 
-import pytest
-
 from support.vault_view import VaultView
 from vaultbridge.editor.model import OpenFile
 from vaultbridge.editor.sources import follow_vault
@@ -18,13 +16,7 @@ from vaultbridge.vault.paths import vault_path
 A, B = vault_path("A.md"), vault_path("Folder/B.md")
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    (folder / "Folder").mkdir(parents=True)
-    (folder / A).write_text("a")
-    (folder / B).write_text("b")
-    return folder
+VAULT = {A: "a", B: "b"}
 
 
 async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:

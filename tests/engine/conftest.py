@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.files import write_vault
 from vaultbridge.engine import Engine
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
@@ -23,12 +24,7 @@ def make_vault(tmp_path: Path) -> Iterator[MakeVault]:
     opened: list[Engine] = []
 
     def make(files: dict[str, str | bytes] | None = None, *, scope: Scope | None = None) -> Engine:
-        folder = tmp_path / "vault"
-        folder.mkdir(exist_ok=True)
-        for path, content in (files or {}).items():
-            place = folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+        folder = write_vault(tmp_path / "vault", files or {})
         engine = Engine(
             folder,
             cache=tmp_path / "cache",

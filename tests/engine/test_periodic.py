@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import open_harness, write_files
+from support.files import write_vault
+from support.tools import open_harness
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Prepend
 from vaultbridge.engine.templates import adding, periodic_note
@@ -19,7 +20,7 @@ from vaultbridge.vault.settings import Period
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     folder = tmp_path / "vault"
-    write_files(
+    write_vault(
         folder,
         {
             ".obsidian/daily-notes.json": '{"folder":"D","template":"T"}',

@@ -11,8 +11,9 @@ from typing import get_args
 import pytest
 
 import vaultbridge.plugins
+from support.files import write_vault
 from support.plugins import PluginFolder
-from support.tools import open_harness, write_files
+from support.tools import open_harness
 from vaultbridge import errors
 from vaultbridge.engine.operations import Operation
 from vaultbridge.errors import InvalidArgument
@@ -73,7 +74,7 @@ def test_the_examples_of_the_page_work(plugins: PluginFolder, tmp_path: Path) ->
     assert plugins.added() == ["word_count", "log_weight", "pixel"]
 
     folder = tmp_path / "notes"
-    write_files(folder, {"Health.md": "one two three\n"})
+    write_vault(folder, {"Health.md": "one two three\n"})
     harness = open_harness(tmp_path, folder)
 
     def call(name: str, **arguments: object) -> Answer:

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from support.files import write_vault
 from vaultbridge.server.config.model import apply_environment, load_config
 from vaultbridge.server.serve import Listening, ServeOptions, run_server
 from vaultbridge.server.tokens import TokenStore
@@ -84,9 +85,7 @@ def surroundings(base: Path) -> dict[str, str]:
 
 def furnished(folder: Path) -> None:
     """A vault with a little in it."""
-    (folder / "Private").mkdir(parents=True)
-    (folder / "Hello.md").write_text("# Hello\n\nsome text\n", "utf-8")
-    (folder / "Private" / "Diary.md").write_text("secret\n", "utf-8")
+    write_vault(folder, {"Hello.md": "# Hello\n\nsome text\n", "Private/Diary.md": "secret\n"})
 
 
 def indexed(folder: Path) -> None:

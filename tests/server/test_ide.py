@@ -24,23 +24,15 @@ from support.serve import START, Served, served
 TOKEN_HEADER = "X-Claude-Code-Ide-Authorization"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    """Behind a symlink, with a space and an accent in its real path."""
-    real = tmp_path / "Mein Tresor é"
-    for path, text in {
-        "Plain.md": "one\ntwo [[Nowhere]]\nthree\n",
-        "Links.md": "see [[Plain]]\n",
-        "Broken.md": "---\na: [\n---\nx ^b1\n\ny ^b1\n",
-        "My Folder/Käse Note.md": "alpha\nbeta\ngamma\n",
-        "Private/Diary.md": "dear diary\n",
-    }.items():
-        place = real / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, "utf-8")
-    link = tmp_path / "link"
-    link.symlink_to(real)
-    return link
+VAULT_NAME = "Mein Tresor é"
+VAULT_LINK = "link"
+VAULT = {
+    "Plain.md": "one\ntwo [[Nowhere]]\nthree\n",
+    "Links.md": "see [[Plain]]\n",
+    "Broken.md": "---\na: [\n---\nx ^b1\n\ny ^b1\n",
+    "My Folder/Käse Note.md": "alpha\nbeta\ngamma\n",
+    "Private/Diary.md": "dear diary\n",
+}
 
 
 @pytest.fixture

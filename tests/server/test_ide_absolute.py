@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.editor import WAIT, Client, Failed
+from support.files import write_vault
 from support.serve import Served, served
 
 
@@ -20,8 +21,7 @@ def tree(folder: Path) -> set[str]:
 def vaults(tmp_path: Path) -> tuple[Path, Path]:
     first, second = tmp_path / "First", tmp_path / "Second é"
     for folder in (first, second):
-        folder.mkdir()
-        (folder / "Note.md").write_text(f"in {folder.name}\n")
+        write_vault(folder, {"Note.md": f"in {folder.name}\n"})
     return first, second
 
 

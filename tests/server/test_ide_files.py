@@ -10,22 +10,15 @@ import pytest
 from support.editor import Client, Failed
 from support.serve import Served, served
 
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    for path, text in {
-        "Plan.md": "plan\n",
-        "Sub/Plan.md": "plan below\n",
-        "Sub/main.js": "1\n",
-        "Sub.md": "a note called like the folder\n",
-        "Private/Diary.md": "dear diary\n",
-    }.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
-    (folder / "whole.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
-    (folder / "stub.png").write_bytes(b"\x89PNG")
-    return folder
+VAULT = {
+    "Plan.md": "plan\n",
+    "Sub/Plan.md": "plan below\n",
+    "Sub/main.js": "1\n",
+    "Sub.md": "a note called like the folder\n",
+    "Private/Diary.md": "dear diary\n",
+    "whole.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "stub.png": b"\x89PNG",
+}
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import pytest
 
 from server.conftest import BOUND, Served, Serving, indexed
 from server.test_access import ask, bearer, initialized
+from support.files import write_vault
 from support.vault import VaultProcess
 
 TRACE = re.compile("zebra|private|diary", re.IGNORECASE)
@@ -60,10 +61,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[str]]
 
 def make_vault(folder: Path, kind: str) -> str:
     """The vault with links of one kind; gives the path by which a hidden file is reached."""
-    for path, content in {**HIDDEN, **SEEN}.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.encode())
+    write_vault(folder, {**HIDDEN, **SEEN})
     return add_links(folder, kind)
 
 

@@ -18,6 +18,7 @@ import pytest
 
 from server.conftest import BOUND, Served, Serving, indexed
 from server.test_access import ask, bearer, initialized
+from support.files import write_vault
 from support.http import events
 
 HIDDEN = """---
@@ -109,10 +110,7 @@ OVERVIEWS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    for path, text in FILES.items():
-        place = tmp_path / "Notes" / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(text, "utf-8")
+    write_vault(tmp_path / "Notes", FILES)
     indexed(tmp_path / "Notes")
     return tmp_path / "Notes"
 

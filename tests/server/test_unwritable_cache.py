@@ -15,12 +15,7 @@ from support.process import Process, environment
 NOTE = "# Moth\n\nattracted by light\n"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Notes"
-    folder.mkdir()
-    (folder / "Moth.md").write_text(NOTE, "utf-8")
-    return folder
+VAULT = {"Moth.md": NOTE}
 
 
 @pytest.fixture

@@ -1,10 +1,11 @@
-"""A real vault in a temporary folder with a real index: what the tests of `index` stand on."""
+"""A real vault in a temporary folder with a real index, for the tests of `index`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from support.files import write_vault
 from vaultbridge.index.files import dump
 from vaultbridge.index.store.database import Index
 from vaultbridge.index.sync.sync import Synchroniser, SyncReport
@@ -25,10 +26,7 @@ class Vault:
         self._rebuilt = 0
 
     def write(self, files: dict[str, str | bytes]) -> None:
-        for path, content in files.items():
-            place = self.folder / path
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content if isinstance(content, bytes) else content.encode())
+        write_vault(self.folder, files)
 
     def remove(self, path: str) -> None:
         (self.folder / path).unlink()
@@ -43,7 +41,7 @@ class Vault:
         return dump(self.index)
 
     def rebuilt(self) -> dict[str, Any]:
-        """What a new index of the same files says."""
+        """Returns the dump of a new index of the same files."""
         self._rebuilt += 1
         folder = self.cache / f"rebuilt-{self._rebuilt}"
         folder.mkdir()

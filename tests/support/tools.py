@@ -98,12 +98,5 @@ def open_harness(
     return ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}, actor="test"))
 
 
-def write_files(folder: Path, files: dict[str, str | bytes]) -> None:
-    for path, content in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
 def copy_sample(base: Path) -> Path:
     return Path(shutil.copytree(SAMPLE_VAULT, base / "sample-vault"))

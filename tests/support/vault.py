@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support.files import write_vault
 from support.process import ROOT, Process, environment
 from support.wire import MODERN, Wire
 from vaultbridge.protocols.mcp.dialect import mcp_dialect
@@ -31,13 +32,7 @@ def sample_vault(base: Path, name: str = "Sample Vault") -> Path:
 
 
 def small_vault(base: Path, files: Mapping[str, str | bytes], name: str = "Notes") -> Path:
-    folder = base / name
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, content in files.items():
-        place = folder / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return folder
+    return write_vault(base / name, files)
 
 
 def surroundings(base: Path, **more: str) -> dict[str, str]:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import ToolHarness, copy_sample, open_harness, write_files
+from support.files import write_vault
+from support.tools import ToolHarness, copy_sample, open_harness
 from vaultbridge.vault.scope import Scope
 
 
@@ -28,7 +29,7 @@ def small(tmp_path: Path) -> Iterator[Callable[..., ToolHarness]]:
     ) -> ToolHarness:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        write_files(folder, files)
+        write_vault(folder, files)
         opened.append(open_harness(tmp_path, folder, scope=scope))
         return opened[-1]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from support.tools import ToolHarness, open_harness, write_files
+from support.files import write_vault
+from support.tools import ToolHarness, open_harness
 from vaultbridge.errors import InvalidArgument, NoteNotFound, PermissionDenied, VaultNotFound
 from vaultbridge.tools.base.answer import Answer, answer_text
 from vaultbridge.tools.base.catalog import MAX_TOOLS, Catalog
@@ -212,7 +213,7 @@ def test_a_foreign_tool_that_may_change_things_is_refused_read_only(small: Small
 def test_several_vaults_are_told_apart(tmp_path: Any) -> None:
     desks = []
     for name in ("one", "two"):
-        write_files(tmp_path / name, {"A.md": name})
+        write_vault(tmp_path / name, {"A.md": name})
         desks.append(open_harness(tmp_path, tmp_path / name))
     catalog = standard_catalog()
     context = ToolContext(engines={harness.engine.name: harness.engine for harness in desks})

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import ToolHarness, write_files
+from support.files import write_vault
+from support.tools import ToolHarness
 from vaultbridge.engine import Engine
 from vaultbridge.errors import EditRefused, InvalidArgument, InvalidPath, NoteNotFound, StaleWrite
 from vaultbridge.tools.base.tool import ToolContext
@@ -126,7 +127,7 @@ def test_a_deletion_says_where_the_file_went(small: Small, tmp_path: Path, optio
 def test_where_the_systems_trash_cannot_be_used_the_answer_says_so(tmp_path: Path) -> None:
     """As on Windows, whose recycle bin no file can simply be moved to."""
     vault = tmp_path / "vault"
-    write_files(vault, {"A.md": "a"})
+    write_vault(vault, {"A.md": "a"})
     trash = Trash({"HOME": str(tmp_path / "home")}, platform="win32")
     with Engine(vault, cache=tmp_path / "cache", trash=trash, scope=Scope()) as engine:
         harness = ToolHarness(engine, standard_catalog(), ToolContext(engines={engine.name: engine}))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from support.tools import ToolHarness, open_harness, write_files
+from support.files import write_vault
+from support.tools import ToolHarness, open_harness
 from vaultbridge.errors import AmbiguousName, EditRefused, EngineFailure, InvalidArgument, NoteNotFound
 from vaultbridge.tools.base.answer import Answer
 from vaultbridge.vault.read import content_hash
@@ -190,7 +191,7 @@ def answer_at_once(harness: ToolHarness, tool: str, arguments: dict[str, object]
 def test_what_is_answered_at_once_is_what_a_call_gave_until_the_note_changes(
     tmp_path: Path, arguments: dict[str, object]
 ) -> None:
-    write_files(tmp_path, {"vault/F/A.md": NOTE})
+    write_vault(tmp_path, {"vault/F/A.md": NOTE})
     if not is_local_filesystem((tmp_path / "vault").resolve()):
         pytest.skip("nothing is known of this file system")
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
@@ -219,7 +220,7 @@ def test_what_is_answered_at_once_is_what_a_call_gave_until_the_note_changes(
     ],
 )
 def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments: dict[str, object]) -> None:
-    write_files(tmp_path, {"vault/A.md": NOTE})
+    write_vault(tmp_path, {"vault/A.md": NOTE})
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
         harness.call("read_note", path="A.md")
@@ -227,7 +228,7 @@ def test_everything_else_is_left_to_a_call(tmp_path: Path, tool: str, arguments:
 
 
 def test_a_tool_that_is_switched_off_answers_nothing_at_once(tmp_path: Path) -> None:
-    write_files(tmp_path, {"vault/A.md": NOTE})
+    write_vault(tmp_path, {"vault/A.md": NOTE})
     harness = open_harness(tmp_path, tmp_path / "vault", clock=lambda: time.time() + 60)
     with harness.engine:
         harness.call("read_note", path="A.md")

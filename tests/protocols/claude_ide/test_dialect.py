@@ -32,18 +32,13 @@ SECRET = vault_path("Private/Secret.md")
 SECRET_TEXT = "the combination is 1234"
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    for path, text in {
-        NOTE: "# Title\n\nFirst line\nSecond line\n",
-        SPACED: "spaced\nlines\nhere\n",
-        SECRET: SECRET_TEXT,
-        "Data/list.js": "1",
-    }.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, "utf-8")
-    return folder
+VAULT_NAME = "vault"
+VAULT = {
+    NOTE: "# Title\n\nFirst line\nSecond line\n",
+    SPACED: "spaced\nlines\nhere\n",
+    SECRET: SECRET_TEXT,
+    "Data/list.js": "1",
+}
 
 
 @pytest.fixture

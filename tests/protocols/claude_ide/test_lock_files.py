@@ -31,11 +31,7 @@ def home(tmp_path: Path) -> Path:
     return home
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    vault = tmp_path / "Mein Tresor é"
-    vault.mkdir()
-    return vault
+VAULT_NAME = "Mein Tresor é"
 
 
 @pytest.fixture

@@ -13,13 +13,8 @@ from vaultbridge.errors import InvalidPath
 from vaultbridge.protocols.claude_ide.paths import IdePaths
 from vaultbridge.vault.paths import vault_path
 
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "Mein Tresor é"
-    (folder / "Sub").mkdir(parents=True)
-    (folder / "Sub/Note 1.md").write_text("x")
-    return folder
+VAULT_NAME = "Mein Tresor é"
+VAULT = {"Sub/Note 1.md": "x"}
 
 
 @pytest.fixture

@@ -28,14 +28,12 @@ more ^same
 """
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / NOTE).write_text("# Title\n\nFirst line\nSecond line\n", "utf-8")
-    (folder / "Other.md").write_text("# Here\n", "utf-8")
-    (folder / "Broken 50%.md").write_text(BROKEN, "utf-8")
-    return folder
+VAULT_NAME = "vault"
+VAULT = {
+    NOTE: "# Title\n\nFirst line\nSecond line\n",
+    "Other.md": "# Here\n",
+    "Broken 50%.md": BROKEN,
+}
 
 
 @pytest.fixture

@@ -25,13 +25,8 @@ from vaultbridge.protocols.editor.client import (
 )
 from vaultbridge.protocols.editor.endpoint_file import Endpoint, save_endpoint
 
-
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    folder.mkdir()
-    (folder / "Note.md").write_text("one\ntwo\n")
-    return folder
+VAULT_NAME = "vault"
+VAULT = {"Note.md": "one\ntwo\n"}
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,8 @@ from vaultbridge.vault.scope import Scope
 NOTE = vault_path("Note.md")
 
 
-@pytest.fixture
-def vault(tmp_path: Path) -> Path:
-    folder = tmp_path / "vault"
-    (folder / "Private").mkdir(parents=True)
-    (folder / NOTE).write_text("one\ntwo 😀 three\nfour\n", "utf-8")
-    (folder / "Private/Diary.md").write_text("secret")
-    return folder
+VAULT_NAME = "vault"
+VAULT = {NOTE: "one\ntwo 😀 three\nfour\n", "Private/Diary.md": "secret"}
 
 
 @pytest.fixture
