@@ -13,6 +13,7 @@ import pytest
 from support.node import clients_with, node
 from support.process import ROOT, environment
 from support.vault import command, sample_vault, surroundings
+from vaultbridge.tools.standard import STANDARD_TOOLS
 
 pytestmark = [pytest.mark.node, pytest.mark.timeout(400)]
 BOUND = 90.0
@@ -49,7 +50,7 @@ async def run(base: Path, folder: Path, *args: str) -> Any:
 async def test_the_typescript_client_does_a_whole_session(tmp_path: Path, clients: Path) -> None:
     vault = sample_vault(tmp_path)
     seen = await run(tmp_path, clients, SCRIPT.name, str(vault / "Home.md"), *command(str(vault)))
-    assert seen.pop("tools") >= 21
+    assert seen.pop("tools") == len(STANDARD_TOOLS)
     uri = "obsidian://vault/Sample%20Vault/Home.md"
     assert seen == {
         "server": "obsidian-mcp",

@@ -18,6 +18,7 @@ from mcp.client.subscriptions import ResourceUpdated
 from support.process import environment
 from support.vault import command, sample_vault, surroundings
 from support.wire import EVERY_VERSION, MODERN
+from vaultbridge.tools.standard import standard_catalog
 
 pytestmark = [
     pytest.mark.timeout(90),
@@ -56,7 +57,7 @@ async def test_a_whole_session_in_every_version(
 ) -> None:
     async with session(tmp_path, version, monkeypatch) as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert len(tools) >= 21
+        assert set(tools) == set(standard_catalog().names())
         assert "Nightjar Hill" in text(await client.call_tool("obsidian_read_note", {"name": "Home"}))
         made = await client.call_tool("obsidian_create_note", {"name": "Garden/From SDK", "content": "x"})
         assert (tmp_path / "Sample Vault/Garden/From SDK.md").read_text() == "x"

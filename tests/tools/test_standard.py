@@ -17,6 +17,9 @@ from vaultbridge.tools.standard import STANDARD_TOOLS, standard_catalog
 LISTING_BYTES = 16_000
 """The most that a client's whole answer to `tools/list` may take, for one vault."""
 
+ANSWERS_IN_ONE_LINE = {"open"}
+"""The tools that read but need no limit."""
+
 PAGE = Path(__file__).parents[2] / "docs" / "tools.md"
 
 
@@ -59,17 +62,17 @@ def test_tools_that_always_answer_with_data_say_in_which_form() -> None:
     assert all(tool.effect == "changes" for tool in STANDARD_TOOLS if tool.output_schema)
 
 
-def test_every_reading_tool_has_a_size_and_a_way_to_go_on() -> None:
+def test_every_reading_tool_limits_its_answer_and_says_how_to_continue() -> None:
     for tool in STANDARD_TOOLS:
-        if tool.effect != "reads" or tool.name == "open":
-            continue  # Gives nothing to read.
+        if tool.effect != "reads" or tool.name in ANSWERS_IN_ONE_LINE:
+            continue
         arguments = set(tool.arguments.__struct_fields__)
         assert arguments & {"limit", "max_chars"}, tool.name
         assert arguments & {"offset", "start", "before"}, tool.name
 
 
-def test_the_kept_schemas_are_those_of_the_code() -> None:
-    assert STORED_SCHEMAS.read_bytes() == render_schemas(), "run: python -m vaultbridge.tools.generate"
+def test_the_stored_schemas_are_those_of_the_code() -> None:
+    assert STORED_SCHEMAS.read_bytes() == render_schemas(), "run: make generate"
     for tool in STANDARD_TOOLS:
         assert load_schema(tool.arguments) == derive_schema(tool.arguments)
 
