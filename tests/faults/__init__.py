@@ -1,1 +1,2 @@
-"""Faults injected with real processes; `run.py` repeats each of them as often as asked and prints a table."""
+"""Faults that are injected into real processes; `run.py` repeats each as often as asked and prints a
+table."""

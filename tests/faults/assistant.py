@@ -7,30 +7,35 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any
 
 
 class Assistant:
-    def __init__(self, vault: Path, home: Path, *options: str) -> None:
-        home.mkdir(exist_ok=True)
-        environ = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
-        with (home / "stderr.txt").open("a") as stderr:
-            self._process = self._start(vault, home, options, environ, stderr)
-        self._number = 0
+    """`home` holds the cache and the server's log; `environ` adds to the server's environment."""
 
-    def _start(
-        self, vault: Path, home: Path, options: tuple[str, ...], environ: dict[str, str], stderr: TextIO
-    ) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "vaultbridge", "stdio", str(vault), *options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-            env={**environ, "HOME": str(home), "VAULTBRIDGE_CACHE": str(home / "cache")},
-        )
+    def __init__(
+        self, vault: Path, home: Path, *options: str, environ: Mapping[str, str] | None = None
+    ) -> None:
+        home.mkdir(exist_ok=True)
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("XDG_")}
+        with (home / "stderr.txt").open("a") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "vaultbridge", "stdio", str(vault), *options],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                text=True,
+                env={
+                    **inherited,
+                    "HOME": str(home),
+                    "VAULTBRIDGE_CACHE": str(home / "cache"),
+                    **(environ or {}),
+                },
+            )
+        self._number = 0
 
     def __enter__(self) -> Assistant:
         about = {"name": "faults", "version": "1"}
@@ -65,10 +70,10 @@ class Assistant:
                 assert "result" in message, message
                 result: dict[str, Any] = message["result"]
                 return result
-        raise AssertionError("the server is gone")
+        raise AssertionError("the server has died")
 
     def kill_during(self, tool: str, seconds: float, **arguments: Any) -> None:
-        """Sends a call and ends the process, as a power button would, so long after."""
+        """Sends a call and kills the process so many seconds later, as a power button would."""
         self._number += 1
         params = {"name": f"obsidian_{tool}", "arguments": arguments}
         self._send({"jsonrpc": "2.0", "id": self._number, "method": "tools/call", "params": params})
@@ -76,7 +81,7 @@ class Assistant:
         self._process.kill()
 
     def call(self, tool: str, **arguments: Any) -> tuple[bool, str]:
-        """Whether the tool did it, and what it said."""
+        """Whether the tool succeeded, and the text of its answer."""
         result = self._ask("tools/call", {"name": f"obsidian_{tool}", "arguments": arguments})
         said = "".join(part.get("text", "") for part in result["content"])
         return not result.get("isError", False), said

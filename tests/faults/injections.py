@@ -1,4 +1,4 @@
-"""Each fault, injected `count` times over a real assistant, and what was lost by it."""
+"""Faults that other programs cause in the notes: saves, kills and links, and what was lost by each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ MARK = re.compile(r"^[ov]-\d+$", re.MULTILINE)
 
 
 class Result(Struct):
-    """`injected` says how often another program interfered, `calls` how many calls were made meanwhile and
-    `done` how many of them were acknowledged. `lost` names what is nowhere any more, or was seen or written
-    although it must not be. `in_history` counts saves of another program that it wrote over itself, because
-    it had read the note while ours stood there, and that the journal gives back."""
+    """`injected` is how often the fault was injected, `calls` how many calls were made meanwhile and `done`
+    how many of them succeeded. `lost` names what is gone, and what was seen or written although it must not
+    be.
+    `in_history` counts saves of another program that it overwrote itself, because it had read the note while
+    our text was there; the journal has them."""
 
     injected: int
     calls: int
     done: int
     lost: list[str]
-    told: list[str] = []
+    refusals: list[str] = []
     in_history: int = 0
 
 
@@ -45,13 +46,13 @@ def end_outside(process: subprocess.Popen[str]) -> int:
     return int(out or 0)
 
 
-def outside_saves(folder: Path, how: str, count: int, gap: float) -> Result:
-    """Another program saves a note `count` times while a assistant appends to it."""
+def save_outside(folder: Path, how: str, count: int, gap: float) -> Result:
+    """Another program saves a note `count` times while an assistant appends to it."""
     vault = folder / "vault"
     vault.mkdir(parents=True)
     note = vault / "Note.md"
     note.write_text("# A note\n")
-    calls, acknowledged, told = 0, [], set()
+    calls, acknowledged, refusals = 0, [], set()
     with Assistant(vault, folder / "home") as assistant:
         assistant.call("read_note", name="Note")
         outside = start_outside(how, note, count, gap)
@@ -60,25 +61,25 @@ def outside_saves(folder: Path, how: str, count: int, gap: float) -> Result:
             if done:
                 acknowledged.append(f"v-{calls}")
             else:
-                told.add(said)
+                refusals.add(said)
             calls += 1
         saved = end_outside(outside)
     there = {mark for file in vault.glob("*.md") for mark in MARK.findall(file.read_text())}
     wanted = [f"o-{number}" for number in range(saved)]
     if how == "append":
-        # The others put back what they read before an acknowledged change: that is theirs to lose.
+        # The other ways write back what they read before an acknowledged change, and so lose it themselves.
         wanted += acknowledged
-    remembered = set(MARK.findall(_history(folder / "home" / "cache")))
-    lost = [mark for mark in wanted if mark not in there and mark not in remembered]
-    only_remembered = sum(mark not in there for mark in wanted) - len(lost)
+    recorded = set(MARK.findall(_history(folder / "home" / "cache")))
+    lost = [mark for mark in wanted if mark not in there and mark not in recorded]
+    only_recorded = sum(mark not in there for mark in wanted) - len(lost)
     if "# A note" not in note.read_text():
         lost.append("the note's text")
     lost += [f"left behind: {file.name}" for file in vault.glob(".vaultbridge-*")]
-    return Result(saved, calls, len(acknowledged), lost, sorted(told), only_remembered)
+    return Result(saved, calls, len(acknowledged), lost, sorted(refusals), only_recorded)
 
 
 def _history(cache: Path) -> str:
-    """Every text that the journal can give back."""
+    """Every text that the journal holds."""
     (file,) = cache.rglob("journal.sqlite")
     journal = Journal(file.parent)
     try:
@@ -91,11 +92,11 @@ def _history(cache: Path) -> str:
 
 
 KILLED_WITHIN = 0.03
-"""A call that is killed is killed within so many seconds: an append takes some milliseconds."""
+"""The server is killed within so many seconds of a call: an append takes some milliseconds."""
 
 
-def killed(folder: Path, count: int) -> Result:
-    """The server is killed in the middle of a change, `count` times; the next one makes good what is left."""
+def kill_server(folder: Path, count: int) -> Result:
+    """The server is killed during a change, `count` times; the next one recovers what is left."""
     vault = folder / "vault"
     vault.mkdir(parents=True)
     note = vault / "Note.md"
@@ -124,17 +125,17 @@ def killed(folder: Path, count: int) -> Result:
 
 
 SECRET = "what nobody may see"
-OPEN = "what anybody may see"
+PUBLIC = "what anybody may see"
 
 
-def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> Result:
-    """A file or folder of the vault is exchanged for a link, out of the vault or into a denied folder, and
-    back, in a tight loop, while a assistant reads and writes it `seconds_of_calls` times."""
+def swap_for_link(folder: Path, what: str, rounds: int, *, denied: bool) -> Result:
+    """A file or folder of the vault is exchanged for a link out of the vault or into a denied folder, and
+    back, in a tight loop, while an assistant reads, writes and searches it in so many `rounds`."""
     vault = folder / "vault"
     hidden = vault / "Private" if denied else folder / "elsewhere"
     for place in (vault / "Pub", hidden):
         place.mkdir(parents=True)
-    (vault / "Pub" / "n.md").write_text(f"{OPEN}\n")
+    (vault / "Pub" / "n.md").write_text(f"{PUBLIC}\n")
     (hidden / "n.md").write_text(f"{SECRET}\n")
     before = {file.name: file.read_bytes() for file in hidden.iterdir()}
     place, target = (vault / "Pub" / "n.md", hidden / "n.md") if what == "file" else (vault / "Pub", hidden)
@@ -143,7 +144,7 @@ def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> 
     options = ("--deny", "Private/") if denied else ()
     with Assistant(vault, folder / "home", *options) as assistant:
         outside = start_outside(f"swap-{what}", place, target, 0)
-        for number in range(seconds_of_calls):
+        for number in range(rounds):
             fine, said = assistant.call("read_note", name="Pub/n.md")
             done += fine
             if SECRET in said:
@@ -159,7 +160,7 @@ def swapped(folder: Path, what: str, seconds_of_calls: int, *, denied: bool) -> 
     after = {file.name: file.read_bytes() for file in hidden.iterdir()}
     if after != before:
         lost.append(f"written: {sorted(after)}")
-    return Result(injected, 3 * seconds_of_calls, done, lost)
+    return Result(injected, 3 * rounds, done, lost)
 
 
 def _write(assistant: Assistant, number: int) -> tuple[bool, str]:

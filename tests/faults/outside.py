@@ -1,12 +1,12 @@
-"""Another program at work in a vault, one that knows nothing of us. Started by `injections.py`.
+"""Another program that works in a vault and knows nothing of us. `injections.py` starts it.
 
-    outside.py HOW FILE COUNT GAP            saves FILE so often, each time with a mark added
+    outside.py HOW FILE COUNT GAP            saves FILE COUNT times, each time with one more mark
     outside.py swap-file FILE TARGET GAP     exchanges FILE for a link to TARGET and back
     outside.py swap-folder FOLDER TARGET GAP exchanges FOLDER for a link to TARGET and back
 
 HOW is `in-place` (empties the file, waits GAP seconds, writes it), `closing` (the same, but closes it in
-between), `replace` (writes beside it and renames) or `append`. GAP is also the pause between two. It ends
-when COUNT is done or its standard input is closed, and prints how often it did its work.
+between), `replace` (writes beside it and renames) or `append`. GAP is also the pause between two saves.
+It ends after COUNT saves or when its standard input is closed, and prints how often it did its work.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import time
 from pathlib import Path
 
 APART = 0.002
-"""The pause between two saves where no gap is asked for: an edit fits in now and then."""
+"""The pause between two saves when no gap is given: now and then an edit fits in."""
 
 
-def ended() -> bool:
+def is_stopped() -> bool:
     return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
@@ -59,7 +59,7 @@ def append(file: Path, mark: str) -> None:
 
 def save(how: str, file: Path, count: int, gap: float) -> None:
     done = 0
-    while done < count and not ended():
+    while done < count and not is_stopped():
         mark = f"o-{done}\n"
         if how == "replace":
             replace(file, mark)
@@ -76,7 +76,7 @@ def swap(place: Path, target: Path, gap: float) -> None:
     link = place.with_name(f".{place.name}.link")
     link.symlink_to(target)
     done = 0
-    while not ended():
+    while not is_stopped():
         exchange(place, link)
         done += 1
         if gap:

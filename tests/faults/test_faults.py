@@ -2,44 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from faults.assistant import Assistant
-from faults.injections import killed, outside_saves, swapped
+from faults.environment import (
+    break_cache,
+    cut_shared_memory,
+    link_to_denied,
+    pin_to_hidden,
+    shift_clock,
+)
+from faults.injections import Result, kill_server, save_outside, swap_for_link
 
 pytestmark = pytest.mark.timeout(280)
 
 
 @pytest.mark.parametrize("how", ["in-place", "closing"])
-def test_a_note_that_another_program_is_saving_in_place_is_never_built_upon(tmp_path: Path, how: str) -> None:
-    slow = outside_saves(tmp_path / "slow", how, 4, 0.3)
+def test_an_edit_never_builds_on_a_note_that_another_program_is_saving_in_place(
+    tmp_path: Path, how: str
+) -> None:
+    slow = save_outside(tmp_path / "slow", how, 4, 0.3)
     assert slow.lost == []
     assert slow.done
-    quick = outside_saves(tmp_path / "quick", how, 60, 0.01)
+    quick = save_outside(tmp_path / "quick", how, 60, 0.01)
     assert quick.lost == []
 
 
 @pytest.mark.parametrize("how", ["replace", "append"])
 def test_no_save_of_another_program_is_lost_to_an_edit(tmp_path: Path, how: str) -> None:
-    result = outside_saves(tmp_path, how, 300, 0)
+    result = save_outside(tmp_path, how, 300, 0)
     assert result.lost == []
     assert result.done
 
 
 def test_a_server_that_is_killed_during_a_change_loses_nothing(tmp_path: Path) -> None:
-    result = killed(tmp_path, 8)
+    result = kill_server(tmp_path, 8)
     assert result.lost == []
     assert result.done >= 8
 
 
 @pytest.mark.parametrize("denied", [False, True])
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_becomes_a_link_is_never_followed(tmp_path: Path, what: str, *, denied: bool) -> None:
-    result = swapped(tmp_path, what, 100, denied=denied)
+def test_a_file_or_folder_that_becomes_a_link_is_never_followed(
+    tmp_path: Path, what: str, *, denied: bool
+) -> None:
+    result = swap_for_link(tmp_path, what, 100, denied=denied)
     assert result.lost == []
     assert result.injected
+
+
+@pytest.mark.parametrize(
+    ("inject", "count"),
+    [(link_to_denied, 6), (pin_to_hidden, 3), (break_cache, 1), (shift_clock, 4), (cut_shared_memory, 12)],
+)
+def test_a_fault_of_the_system_loses_and_reveals_nothing(
+    tmp_path: Path, inject: Callable[[Path, int], Result], count: int
+) -> None:
+    result = inject(tmp_path, count)
+    assert result.lost == []
+    assert result.injected >= count
+    assert result.done
 
 
 def test_a_folder_in_the_journals_place_stops_changes_but_not_reading(tmp_path: Path) -> None:

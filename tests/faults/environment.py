@@ -1,0 +1,223 @@
+"""Faults of the surrounding system: links to hidden notes, a missing cache, a full disk, a wrong clock, cut
+files."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+from faults.assistant import Assistant
+from faults.injections import PUBLIC, SECRET, Result
+from vaultbridge.vault.write.journal import Journal
+
+DENY = ("--deny", "Private/")
+
+
+def link_to_denied(folder: Path, count: int) -> Result:
+    """Links to a denied note and to its folder appear under new names while an assistant asks for them."""
+    vault = folder / "vault"
+    (vault / "Private").mkdir(parents=True)
+    (vault / "Pub").mkdir()
+    hidden = vault / "Private" / "diary.md"
+    hidden.write_text(f"{SECRET}\n")
+    before = hidden.read_bytes()
+    calls, done, lost = 0, 0, []
+    with Assistant(vault, folder / "home", *DENY) as assistant:
+        for number in range(count):
+            link = vault / "Pub" / f"link {number}"
+            if number % 2:
+                link.symlink_to("../Private", target_is_directory=True)
+                name = f"Pub/{link.name}/diary.md"
+            else:
+                link = link.with_suffix(".md")
+                link.symlink_to("../Private/diary.md")
+                name = f"Pub/{link.name}"
+            for tool, arguments in (
+                ("read_note", {"name": name}),
+                ("edit_note", {"name": name, "op": "append", "content": "more"}),
+                ("search", {"query": "nobody"}),
+                ("list_files", {"folder": "Pub"}),
+            ):
+                succeeded, said = assistant.call(tool, **arguments)
+                calls += 1
+                done += succeeded
+                if SECRET in said or "diary" in said.replace(name, ""):
+                    lost.append(f"{tool} of {name} said: {said}")
+            link.unlink()
+    if hidden.read_bytes() != before:
+        lost.append("the denied note was written")
+    return Result(count, calls, done, lost)
+
+
+def pin_to_hidden(folder: Path, count: int) -> Result:
+    """A caller creates, moves and deletes notes with the name of a hidden one, to which visible notes link:
+    no link in a visible note may ever name the hidden folder."""
+    vault = folder / "vault"
+    for place in ("Private", "Pub", "Other"):
+        (vault / place).mkdir(parents=True)
+    (vault / "Private" / "Plan.md").write_text(f"{SECRET}\n")
+    (vault / "Pub" / "linking.md").write_text("[[Plan]] and ![[Plan]]\n")
+    calls, done, lost = 0, 0, []
+    with Assistant(vault, folder / "home", *DENY) as assistant:
+        for number in range(count):
+            for tool, arguments in (
+                ("create_note", {"name": "Pub/Plan", "content": "a plan"}),
+                ("move_note", {"name": "Pub/Plan", "to": "Other/Plan"}),
+                ("move_note", {"name": "Other/Plan", "to": f"Other/Renamed {number}"}),
+                ("delete_note", {"name": f"Other/Renamed {number}"}),
+            ):
+                succeeded, said = assistant.call(tool, **arguments)
+                calls += 1
+                done += succeeded
+                if "Private" in said or SECRET in said:
+                    lost.append(f"{tool} said: {said}")
+            (vault / "Pub" / "linking.md").write_text("[[Plan]] and ![[Plan]]\n")
+            for file in (*vault.glob("Pub/*.md"), *vault.glob("Other/*.md")):
+                if "Private" in file.read_text():
+                    lost.append(f"{file.name} names the hidden folder")
+    return Result(count, calls, done, lost)
+
+
+def break_cache(folder: Path, count: int) -> Result:
+    """The server starts with a cache that cannot be written: it must read and search, and refuse to
+    change."""
+    vault = folder / "vault"
+    vault.mkdir(parents=True)
+    note = vault / "Note.md"
+    note.write_text(f"{PUBLIC}\n")
+    in_the_way = folder / "cache"
+    in_the_way.write_text("a file, not a folder")
+    calls, done, lost = 0, 0, []
+    for number in range(count):
+        environ = {"VAULTBRIDGE_CACHE": str(in_the_way)}
+        with Assistant(vault, folder / f"home {number}", environ=environ) as assistant:
+            for tool, arguments in (("read_note", {"name": "Note"}), ("search", {"query": "anybody"})):
+                succeeded, said = assistant.call(tool, **arguments)
+                done += succeeded
+                if PUBLIC not in said:
+                    lost.append(f"{tool} said: {said}")
+            succeeded, said = assistant.call("edit_note", name="Note", op="append", content="more")
+            calls += 3
+            if succeeded or "VAULTBRIDGE_CACHE" not in said:
+                lost.append(f"the change was not refused: {said}")
+    if note.read_text() != f"{PUBLIC}\n":
+        lost.append("the note was changed without a journal")
+    return Result(count, calls, done, lost)
+
+
+DISK_BYTES = 512 * 1024
+
+
+def fill_disk(folder: Path, count: int) -> Result:
+    """The vault's disk is full in the middle of a batch. Needs the right to mount a file system."""
+    vault = folder / "vault"
+    vault.mkdir(parents=True)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", vault], check=True, capture_output=True
+    )
+    try:
+        return _write_to_full_disk(vault, folder / "home", count)
+    finally:
+        subprocess.run(["umount", "-l", vault], check=False, capture_output=True)
+
+
+def _write_to_full_disk(vault: Path, home: Path, count: int) -> Result:
+    chance = random.Random(1)
+    note = vault / "Note.md"
+    note.write_text("# A note\n")
+    calls, done, lost = 0, 0, []
+    ballast = vault / "ballast.bin"
+    with Assistant(vault, home) as assistant:
+        for number in range(count):
+            before = note.read_bytes()
+            ballast.write_bytes(bytes(DISK_BYTES - 8192 * chance.randrange(8, 16)))
+            succeeded, said = assistant.call(
+                "edit_note", name="Note", op="append", content="x" * chance.randrange(100_000, 200_000)
+            )
+            if succeeded or "the disk is full" not in said:
+                lost.append(f"call {calls} was not refused: {said[:200]}")
+            if note.read_bytes() != before:
+                lost.append(f"call {calls} changed the note")
+            lost += [f"left behind: {file.name}" for file in vault.glob(".vaultbridge-*")]
+            ballast.unlink()
+            succeeded, said = assistant.call("edit_note", name="Note", op="append", content=f"v-{number}")
+            done += succeeded
+            calls += 2
+            if not succeeded:
+                lost.append(f"with room again, it was refused: {said[:200]}")
+    lines = note.read_text().splitlines()
+    lost += [f"v-{number}" for number in range(count) if lines.count(f"v-{number}") != 1]
+    return Result(count, calls, done, lost)
+
+
+DAYS_OFF = 400
+
+
+def shift_clock(folder: Path, count: int) -> Result:
+    """Each server has another clock: 400 days ahead, right, or 400 days behind. No change may leave the
+    history."""
+    vault, patch = folder / "vault", folder / "patch"
+    vault.mkdir(parents=True)
+    patch.mkdir()
+    note = vault / "Note.md"
+    note.write_text("# A note\n")
+    calls, done, lost = 0, 0, []
+    for number in range(count):
+        shift = (1, 0, -1)[number % 3] * DAYS_OFF * 86_400
+        (patch / "sitecustomize.py").write_text(
+            f"import time\nreal, real_ns = time.time, time.time_ns\n"
+            f"time.time = lambda: real() + {shift}\ntime.time_ns = lambda: real_ns() + {shift} * 10**9\n"
+        )
+        environ = {"PYTHONPATH": str(patch)}
+        with Assistant(vault, folder / "home", environ=environ) as assistant:
+            mark = f"v-{number}-end"
+            succeeded, said = assistant.call("edit_note", name="Note", op="append", content=mark)
+            done += succeeded
+            if not succeeded:
+                lost.append(f"refused: {said}")
+            found = assistant.call("search", query=f'"{mark}"')[1]
+            if "Note.md" not in found:
+                lost.append(f"{mark} is not found: {found}")
+            calls += 2
+    lines = note.read_text().splitlines()
+    lost += [f"v-{number}-end" for number in range(count) if lines.count(f"v-{number}-end") != 1]
+    (file,) = (folder / "home" / "cache").rglob("journal.sqlite")
+    journal = Journal(file.parent)
+    try:
+        recorded = len(journal.history(limit=1000))
+    finally:
+        journal.close()
+    if recorded != done:
+        lost.append(f"{done} changes were made, {recorded} are in the history")
+    return Result(count, calls, done, lost)
+
+
+def cut_shared_memory(folder: Path, count: int) -> Result:
+    """The `-shm` files of the index and the journal are cut to a random size between two calls."""
+    vault = folder / "vault"
+    vault.mkdir(parents=True)
+    note = vault / "Note.md"
+    note.write_text("# A note\n")
+    chance = random.Random(1)
+    injected, calls, done, lost = 0, 0, 0, []
+    with Assistant(vault, folder / "home") as assistant:
+        assistant.call("search", query="note")
+        assistant.call("edit_note", name="Note", op="append", content="the start")
+        for number in range(count):
+            for file in (folder / "home" / "cache").rglob("*-shm"):
+                with file.open("r+b") as opened:
+                    opened.truncate(chance.choice((0, 1, chance.randrange(2, 32_768), 32_767)))
+                injected += 1
+            mark = f"v-{number}-end"
+            succeeded, said = assistant.call("edit_note", name="Note", op="append", content=mark)
+            done += succeeded
+            calls += 2
+            if not succeeded:
+                lost.append(f"refused: {said}")
+            found = assistant.call("search", query=f'"{mark}"')[1]
+            if "Note.md" not in found:
+                lost.append(f"{mark} is not found: {found}")
+    lines = note.read_text().splitlines()
+    lost += [f"v-{number}-end" for number in range(count) if lines.count(f"v-{number}-end") != 1]
+    return Result(injected, calls, done, lost)
