@@ -286,7 +286,7 @@ def measure_common_words(report: Report, index: Index, rounds: int) -> None:
 def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
-        engine.freshness.refresh()
+        engine.index_sync.refresh()
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
         turns = rounds * 2  # An even number, so that the vault ends as it began.
@@ -304,7 +304,7 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
     """Each rename finds the index still busy with the one before."""
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
-        engine.freshness.refresh()
+        engine.index_sync.refresh()
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(VaultPath(HUB))})
         rename(engine, next(turn))
         ours = sorted(timed(lambda: rename(engine, next(turn))) for _ in range(rounds * 2 + 1))
@@ -315,8 +315,8 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
 def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:
     """The middle of many, each followed by a bare durable write of the same note; the longest for itself."""
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
-        engine.freshness.keep()
-        engine.freshness.wait_complete()
+        engine.index_sync.start()
+        engine.index_sync.wait_complete()
         paths = [file.path for file in engine.ask.files() if file.path.endswith(".md")][:200]
         bare, ours = [], []
         for turn in range(rounds * len(paths)):

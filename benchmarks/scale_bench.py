@@ -70,10 +70,10 @@ class Opened:
         generate(self.vault, notes)
         (self.vault / "Appended.md").write_text("A note.\n")
         self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", trash=Trash({}))
-        self.engine.freshness.refresh()
+        self.engine.index_sync.refresh()
         # As in a server: changes are watched, and no question compares the vault with the disk.
-        self.engine.freshness.keep()
-        while not self.engine.freshness.watching:
+        self.engine.index_sync.start()
+        while not self.engine.index_sync.watching:
             time.sleep(0.05)
         self._shop = ToolContext(engines={"v": self.engine})
         self._engines = VaultEngines({"v": lambda: self.engine})

@@ -113,7 +113,7 @@ async def test_lists_and_names_wait_for_a_first_build(vault: Path) -> None:
         (vault / f"n{number:03d}.md").write_text(f"[[n{(number + 1) % 400:03d}]]\n" * 50)
     view = VaultView(vault)
     try:
-        view.engine.freshness.keep()
+        view.engine.index_sync.start()
         found, count, listed = await asyncio.gather(
             view.find("n399"), view.file_count(), view.list_files("n3*")
         )

@@ -40,7 +40,7 @@ async def test_deleted_notes_are_left_and_changed_ones_are_not(vault: Path) -> N
     await asyncio.to_thread(view.engine.apply, [Delete(note="A.md")])
     await left(state, changed, A)
     assert state.focus() is None
-    view.engine.freshness.keep()
+    view.engine.index_sync.start()
     shutil.rmtree(vault / "Folder")
     await left(state, changed, B)
     assert state.open_files() == ()

@@ -20,7 +20,7 @@ def main() -> None:
     refused: list[str] = []
     with Engine(Path(vault), cache=Path(cache), trash=Trash({"HOME": cache}), actor=name) as engine:
         if "keep" in options:
-            engine.freshness.keep()
+            engine.index_sync.start()
         for number in range(int(count)):
             mark = f"{name}-{number}."
             operations: list[Operation] = [Append(note=f"n{number % NOTES}", content=mark)]

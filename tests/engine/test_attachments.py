@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.files import link_to, place_for, size_of
+from vaultbridge.engine.files import choose_attachment_path, get_file_size, make_link
 from vaultbridge.errors import InvalidArgument, PermissionDenied
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -19,26 +19,26 @@ def test_the_settings_choose_the_folder_of_a_bare_name(make_vault: MakeVault) ->
     engine = make_vault(
         {".obsidian/app.json": '{"attachmentFolderPath":"./img"}', "f/N.md": "", "f/img/a.png": b"123"}
     )
-    assert place_for(engine, "b.png", VaultPath("f/N.md")) == "f/img/b.png"
-    assert place_for(engine, "b.png", None) == "img/b.png"
-    assert place_for(engine, "g/b.png", VaultPath("f/N.md")) == "g/b.png"
-    assert place_for(engine, "A.png", VaultPath("f/N.md")) == "f/img/A 1.png", (
+    assert choose_attachment_path(engine, "b.png", VaultPath("f/N.md")) == "f/img/b.png"
+    assert choose_attachment_path(engine, "b.png", None) == "img/b.png"
+    assert choose_attachment_path(engine, "g/b.png", VaultPath("f/N.md")) == "g/b.png"
+    assert choose_attachment_path(engine, "A.png", VaultPath("f/N.md")) == "f/img/A 1.png", (
         "names differ in more than case"
     )
-    assert size_of(engine, VaultPath("f/img/a.png")) == 3
+    assert get_file_size(engine, VaultPath("f/img/a.png")) == 3
 
 
 def test_a_link_is_written_as_the_vault_writes_links(make_vault: MakeVault) -> None:
     files = {"x/a.png": b"", "y/a.png": b"", "z/b.png": b"", "N.md": ""}
     engine = make_vault(files)
-    assert link_to(engine, VaultPath("z/b.png"), VaultPath("N.md")) == "![[b.png]]"
-    assert link_to(engine, VaultPath("x/a.png"), None) == "![[x/a.png]]"
+    assert make_link(engine, VaultPath("z/b.png"), VaultPath("N.md")) == "![[b.png]]"
+    assert make_link(engine, VaultPath("x/a.png"), None) == "![[x/a.png]]"
 
 
 def test_what_is_no_attachment_or_may_not_be_made_is_refused(make_vault: MakeVault) -> None:
     engine = make_vault({"p/s.png": b""}, scope=Scope(deny=("p/",)))
     for name in ("N.md", "C.canvas", "noending"):
         with pytest.raises(InvalidArgument):
-            place_for(engine, name, None)
+            choose_attachment_path(engine, name, None)
     with pytest.raises(PermissionDenied):
-        place_for(engine, "p/s.png", None)
+        choose_attachment_path(engine, "p/s.png", None)

@@ -84,7 +84,7 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
     assert engine.ask.search("alpha").total == 1
     engine.apply([Append(note="B", content="x")])
     os.utime(engine.root.folder / "B.md", (10**9, 10**9))
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     before = contents(engine)
     with contextlib.suppress(OSError), (cache_disk / "filling").open("wb", 0) as filling:
         while True:
@@ -93,7 +93,7 @@ def test_a_cache_without_room_refuses_changes_and_answers_what_it_knows(
         with pytest.raises(EngineFailure, match=r"full\. Nothing was changed"):
             engine.apply([operation])
     assert contents(engine) == before
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     assert engine.ask.search("alpha").total == 1
     assert engine.view("B").text == "beta\nx"
     (cache_disk / "filling").unlink()
@@ -162,8 +162,8 @@ def test_nothing_is_written_where_an_unmounted_disk_was(make_vault: MakeVault, d
             ask()
     assert list(engine.root.folder.iterdir()) == []
     with pytest.raises(VaultNotFound):
-        engine.freshness.refresh()
-    assert engine.freshness.index.status().total == 2
+        engine.index_sync.refresh()
+    assert engine.index_sync.index.status().total == 2
 
 
 FORBIDDEN = """
@@ -174,7 +174,7 @@ from vaultbridge.errors import VaultbridgeError
 from vaultbridge.vault.write.trash import Trash
 base = pathlib.Path(sys.argv[1])
 engine = Engine(base / "vault", cache=base / "cache", trash=Trash({"HOME": str(base)}))
-engine.freshness.refresh()
+engine.index_sync.refresh()
 closed = engine.root.folder / "Closed"
 closed.chmod(0)
 def said(what):
@@ -190,7 +190,7 @@ try:
         lambda: engine.apply([Create(note="Closed/New", content="x")]),
         lambda: engine.apply([Move(note="B", to="B2")]),
         lambda: engine.apply([RenameTag(tag="t", to="u")]),
-        lambda: engine.freshness._synchroniser().paths(["Closed/C.md", "Closed"]),
+        lambda: engine.index_sync._synchroniser().paths(["Closed/C.md", "Closed"]),
         lambda: engine.apply([Append(note="A", content="x")]),
     ):
         print(said(what))

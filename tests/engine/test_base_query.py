@@ -8,7 +8,7 @@ import pytest
 
 from vaultbridge.bases.parse import parse_base
 from vaultbridge.engine import Engine
-from vaultbridge.engine.base_query import base_of, query
+from vaultbridge.engine.base_query import load_base, run_base_query
 from vaultbridge.errors import InvalidArgument
 
 MakeVault = Callable[..., Engine]
@@ -18,27 +18,27 @@ TEXT = "views:\n  - type: table\n    name: V\n    order: [file.path]\n"
 
 def test_every_visible_file_is_a_row(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "", "f/B.canvas": "{}", "p.png": b"", "Q.base": TEXT})
-    result = query(engine, parse_base(TEXT), TEXT, None)
+    result = run_base_query(engine, parse_base(TEXT), TEXT, None)
     assert sorted(row.path for row in result.rows) == ["A.md", "Q.base", "f/B.canvas", "p.png"]
 
 
 def test_a_base_is_a_file_or_a_block(make_vault: MakeVault) -> None:
     engine = make_vault({"Q.base": TEXT, "N.md": f"x\n```base\n{TEXT}```\n", "Other.canvas": "{}"})
-    assert base_of(engine, "Q.base")[1:] == (TEXT, "Q.base")
-    base, text, path = base_of(engine, "N", block=1)
+    assert load_base(engine, "Q.base")[1:] == (TEXT, "Q.base")
+    base, text, path = load_base(engine, "N", block=1)
     assert (base.views[0].name, text, path) == ("V", TEXT, "N.md")
     for name, block in (("N", 2), ("Other.canvas", 1)):
         with pytest.raises(InvalidArgument):
-            base_of(engine, name, block=block)
+            load_base(engine, name, block=block)
 
 
 def test_a_base_that_cannot_be_read_is_not_run(make_vault: MakeVault) -> None:
     text = "views: [\n"
     with pytest.raises(InvalidArgument, match="cannot be used"):
-        query(make_vault({}), parse_base(text), text, None)
+        run_base_query(make_vault({}), parse_base(text), text, None)
 
 
 def test_links_resolve_from_the_note_they_stand_in(make_vault: MakeVault) -> None:
     engine = make_vault({"a/N.md": "---\nto: '[[X]]'\n---\n", "a/X.md": "", "b/X.md": ""})
     text = "filters: 'to.asFile().path == \"a/X.md\"'\n" + TEXT
-    assert [row.path for row in query(engine, parse_base(text), text, None).rows] == ["a/N.md"]
+    assert [row.path for row in run_base_query(engine, parse_base(text), text, None).rows] == ["a/N.md"]

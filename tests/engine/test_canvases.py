@@ -8,7 +8,7 @@ import pytest
 
 from vaultbridge.canvas.edit import CanvasEdit, NewText, add_card
 from vaultbridge.engine import Engine
-from vaultbridge.engine.files import canvas_view, edit_canvas
+from vaultbridge.engine.files import edit_canvas, view_canvas
 from vaultbridge.errors import NoteNotFound, StaleWrite
 
 MakeVault = Callable[..., Engine]
@@ -20,9 +20,9 @@ def card(text: str) -> CanvasEdit:
 
 def test_a_note_of_the_same_name_is_not_the_canvas(make_vault: MakeVault) -> None:
     engine = make_vault({"f/C.canvas": "{}", "C.md": "", "Only.md": ""})
-    assert canvas_view(engine, "C").path == "f/C.canvas"
+    assert view_canvas(engine, "C").path == "f/C.canvas"
     with pytest.raises(NoteNotFound):
-        canvas_view(engine, "Only")
+        view_canvas(engine, "Only")
 
 
 def test_an_edit_is_written_and_can_be_undone(make_vault: MakeVault) -> None:

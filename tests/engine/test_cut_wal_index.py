@@ -22,14 +22,14 @@ PROGRAM = textwrap.dedent(
 
     environ = {"VAULTBRIDGE_CACHE": sys.argv[2], "HOME": sys.argv[2]}
     with open_engine(Path(sys.argv[1]), environ=environ) as engine:
-        engine.freshness.refresh()
+        engine.index_sync.refresh()
         print(engine.cache, flush=True)
         for line in sys.stdin:
             (Path(sys.argv[1]) / "a.md").write_text(line)
-            engine.freshness.refresh()
-            status = engine.freshness.index.status().state
+            engine.index_sync.refresh()
+            status = engine.index_sync.index.status().state
             found = engine.ask.notes()
-            print(status, len(list(found)), len(engine.past.changes(limit=5)), flush=True)
+            print(status, len(list(found)), len(engine.history(limit=5)), flush=True)
     print("closed", flush=True)
     """
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.health import health
+from vaultbridge.engine.health import check_health
 from vaultbridge.vault.scope import Scope
 
 MakeVault = Callable[..., Engine]
@@ -33,7 +33,7 @@ def test_problems_duplicates_and_conflicts_are_found(make_vault: MakeVault) -> N
     assert [(path, conflict.original) for path, conflict in ask.conflicts().rows] == [
         ("b/N (conflicted copy 2026-01-02 101010).md", "b/N.md")
     ]
-    found = health(engine)
+    found = check_health(engine)
     assert found.count("bad-yaml", "duplicate-key") == 1
     assert found.count_others("bad-yaml") == 1
     assert (found.duplicates, found.conflicts, found.broken, found.missing) == (1, 1, 0, 0)
@@ -41,7 +41,7 @@ def test_problems_duplicates_and_conflicts_are_found(make_vault: MakeVault) -> N
 
 def test_hidden_notes_are_not_looked_at(make_vault: MakeVault) -> None:
     engine = make_vault({"a/N.md": "", "b/N.md": "---\na: [\n---\n"}, scope=Scope(deny=("b/",)))
-    found = health(engine)
+    found = check_health(engine)
     assert (found.problems, found.duplicates, found.conflicts) == ({}, 0, 0)
 
 
@@ -56,12 +56,12 @@ def test_names_that_are_not_utf8_are_told_of_once_and_by_scope(
         except OSError:
             pytest.skip("this file system takes UTF-8 only")
     Path(os.fsdecode(folder + b"/old\xfe")).mkdir()
-    engine.freshness.refresh()
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
+    engine.index_sync.refresh()
     assert engine.ask.unusable_names() == (3, ["Private/s\\xff.md", "caf\\xe9.md", "old\\xfe/"])
     assert [record.args for record in caplog.records if "left out" in record.message] == [(3,)]
     hidden = make_vault(scope=Scope(deny=("Private/",)))
     assert hidden.ask.unusable_names() == (2, ["caf\\xe9.md", "old\\xfe/"])
     Path(os.fsdecode(folder + b"/caf\xe9.md")).rename(engine.root.folder / "café.md")
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     assert engine.ask.unusable_names()[0] == 2

@@ -230,7 +230,7 @@ def test_a_link_to_a_hidden_note_stays_hidden_when_the_index_is_made_anew(make_v
     that state."""
     engine = make_vault({"A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
     before = [file.path for file in engine.ask.files()]
-    engine.freshness.index.rebuild()
+    engine.index_sync.index.rebuild()
     (engine.root.folder / "L.md").symlink_to("Private/S.md")
     assert [file.path for file in engine.ask.files()] == before
     assert engine.ask.search("Hush").total == 0
@@ -244,7 +244,7 @@ def test_a_link_to_a_hidden_note_that_comes_in_the_middle_of_a_question_is_hidde
     exists = engine.ask.existing()
     (engine.root.folder / "L.md").symlink_to("Private/S.md")
     (engine.root.folder / "M.md").symlink_to("A.md")
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     assert [exists(path) for path in ("A.md", "L.md", "M.md", "Private/S.md")] == [True, False, True, False]
 
 
@@ -254,7 +254,7 @@ def test_a_link_to_a_hidden_note_is_not_found_by_walking_either(
     """As long as the index does not know all."""
     from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
     engine = make_vault({"F/A.md": "alpha", "Private/S.md": "Hush"}, scope=SCOPE)
     for folder in ("F", "G"):
         (engine.root.folder / folder).mkdir(exist_ok=True)

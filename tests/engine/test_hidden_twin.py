@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.export import FORMATS
-from vaultbridge.engine.files import link_to, place_for
+from vaultbridge.engine.files import choose_attachment_path, make_link
 from vaultbridge.engine.operations import (
     AddFile,
     Append,
@@ -104,10 +104,10 @@ def questions(engine: Engine) -> Iterator[tuple[str, Any]]:
         yield f"outgoing {path}", ask.outgoing(path)
         yield f"backlinks {path}", ask.backlinks(path)
         yield f"around {path}", ask.neighbourhood(path, 2)
-        yield f"link to {path}", link_to(engine, path, VaultPath("Pub/plan.md"))
+        yield f"link to {path}", make_link(engine, path, VaultPath("Pub/plan.md"))
     for name in (*NAMES, "Sub/deep", "dee", "A/deep", "Private/deep"):
         yield f"find {name}", _found(engine, name)
-    yield "place", place_for(engine, "picture.png", None)
+    yield "place", choose_attachment_path(engine, "picture.png", None)
     for name, form in FORMATS.items():
         yield name, "".join(form(engine))
     yield "history", [(change.label, change.paths) for change in engine.history(limit=100)]

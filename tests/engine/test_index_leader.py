@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from vaultbridge.engine.index_sync import SILENT_SECONDS, IndexLeader
+from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader
 
 PROGRAM = (
     "import sys; from pathlib import Path; from vaultbridge.engine.index_sync import IndexLeader\n"
@@ -24,7 +24,7 @@ def test_the_first_process_to_claim_leads_until_it_releases(tmp_path: Path) -> N
     assert not second.claim()
     first.release()
     assert second.claim()
-    assert (first.ours, second.ours) == (False, True)
+    assert (first.held, second.held) == (False, True)
     second.release()
 
 
@@ -44,25 +44,25 @@ def test_another_process_takes_over_from_a_killed_leader(tmp_path: Path) -> None
 
 def test_a_leader_with_an_old_heartbeat_is_not_taken_to_be_watching(tmp_path: Path) -> None:
     leader, other = IndexLeader(tmp_path), IndexLeader(tmp_path)
-    assert not (other.watched or other.silent)
+    assert not (other.is_watched or other.is_stalled)
     assert leader.claim()
-    leader.tell_watching(watching=True)
-    assert other.watched and not other.silent
+    leader.mark_watching(watching=True)
+    assert other.is_watched and not other.is_stalled
     now = time.time()
-    for heard in (now - SILENT_SECONDS - 1, now + 3600):
+    for heard in (now - STALLED_SECONDS - 1, now + 3600):
         os.utime(tmp_path / "keeper.watches", (heard, heard))
-        assert other.silent and not other.watched
-    leader.tell_watching(watching=True)
-    assert other.watched
+        assert other.is_stalled and not other.is_watched
+    leader.mark_watching(watching=True)
+    assert other.is_watched
     leader.release()
-    assert not (other.watched or other.silent)
+    assert not (other.is_watched or other.is_stalled)
 
 
 def test_a_leader_whose_lock_file_was_deleted_claims_it_again(tmp_path: Path) -> None:
     leader = IndexLeader(tmp_path / "cache")
     assert leader.claim()
     shutil.rmtree(tmp_path / "cache")
-    assert not leader.ours
-    assert leader.claim() and leader.ours
+    assert not leader.held
+    assert leader.claim() and leader.held
     assert not IndexLeader(tmp_path / "cache").claim()
     leader.release()

@@ -182,9 +182,9 @@ def test_a_link_saved_a_moment_before_a_rename_follows_it(
 ) -> None:
     """The watch tells of a change only when it has paused."""
     engine = make_vault({"Plan.md": "# Part\n\n#old", "Late.md": "nothing yet"})
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     # A watch that has not told of anything yet.
-    engine.freshness._watching = True
+    engine.index_sync._watching = True
     tag = " #old" if isinstance(operation, RenameTag) else ""
     (engine.root.folder / "Late.md").write_text(f"[[Plan#Part]] #new{tag}")
     engine.apply([operation])
@@ -195,8 +195,8 @@ def test_a_hidden_file_saved_a_moment_before_keeps_its_folder_from_being_deleted
     make_vault: MakeVault,
 ) -> None:
     engine = make_vault({"F/Seen.md": "x"}, scope=Scope(deny=("F/Secret.md",)))
-    engine.freshness.refresh()
-    engine.freshness._watching = True
+    engine.index_sync.refresh()
+    engine.index_sync._watching = True
     (engine.root.folder / "F/Secret.md").write_text("y")
     with pytest.raises(EditRefused, match="may not be changed"):
         engine.apply([Delete(note="F/")])

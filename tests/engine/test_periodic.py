@@ -12,7 +12,7 @@ from support.files import write_vault
 from support.tools import open_harness
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Create, Prepend
-from vaultbridge.engine.templates import adding, periodic_note
+from vaultbridge.engine.templates import find_periodic_note, plan_addition
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.vault.settings import Period
 
@@ -48,20 +48,20 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     ],
 )
 def test_the_day_that_is_meant(engine: Engine, period: Period, when: str, day: date) -> None:
-    assert periodic_note(engine, period, when).day == day
+    assert find_periodic_note(engine, period, when).day == day
 
 
 @pytest.mark.parametrize("when", ["soon", "2026-13-01", "99999", "-99999999", "1.5"])
 def test_what_is_no_date_is_refused(engine: Engine, when: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        periodic_note(engine, "yearly", when)
+        find_periodic_note(engine, "yearly", when)
     assert caught.value.argument == "date"
 
 
 def test_a_new_note_is_made_from_its_template_before_it_is_added_to(engine: Engine) -> None:
-    note = periodic_note(engine, "daily", "2026-03-20")
+    note = find_periodic_note(engine, "daily", "2026-03-20")
     assert not note.exists
-    made, notices = adding(engine, note, "x", first=True)
+    made, notices = plan_addition(engine, note, "x", first=True)
     assert made == [
         Create(note="D/2026-03-20.md", content="2026-03-20 Friday 21:15\n"),
         Prepend(note="D/2026-03-20.md", content="x"),
@@ -70,10 +70,10 @@ def test_a_new_note_is_made_from_its_template_before_it_is_added_to(engine: Engi
 
 
 def test_a_note_that_is_there_is_only_added_to(engine: Engine) -> None:
-    note = periodic_note(engine, "daily", "yesterday")
+    note = find_periodic_note(engine, "daily", "yesterday")
     assert note.exists
-    assert adding(engine, note, "x", heading="H") == (
+    assert plan_addition(engine, note, "x", heading="H") == (
         [Append(note="D/2026-03-14.md", content="x", heading="H")],
         (),
     )
-    assert adding(engine, note, "") == ([], ())
+    assert plan_addition(engine, note, "") == ([], ())

@@ -53,9 +53,9 @@ def test_no_update_is_lost_when_processes_edit_the_same_notes(make_vault: MakeVa
         for mark in report["done"]:
             wanted = 2 if int(mark.partition("-")[2][:-1]) % 5 == 0 else 1
             assert texts.split().count(mark) == wanted, mark
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     assert [target.target for target in engine.ask.unresolved().rows] == []
-    assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / "rebuilt")
+    assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / "rebuilt")
 
 
 def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
@@ -69,7 +69,7 @@ def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
         }
     )
     folder = engine.root.folder
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     engine.close()
     environ = {
         **os.environ,
@@ -110,8 +110,8 @@ def test_a_command_killed_at_any_moment_leaves_all_old_or_all_new(
             assert sum(f"run {number}".encode() in data for data in after.values()) == 20
             assert all(f"[[{to}]]".encode() in data for path, data in after.items() if "/n" in path)
         assert not list(folder.rglob(f"{TEMPORARY_PREFIX}*"))
-        again.freshness.refresh()
-        assert dump(again.freshness.index) == rebuilt(again, tmp_path / f"rebuilt {number}")
+        again.index_sync.refresh()
+        assert dump(again.index_sync.index) == rebuilt(again, tmp_path / f"rebuilt {number}")
         again.close()
 
 

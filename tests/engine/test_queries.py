@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultbridge.engine.export import as_jsonl
+from vaultbridge.engine.export import export_jsonl
 from vaultbridge.errors import NoteNotFound
 from vaultbridge.vault.paths import VaultPath
 from vaultbridge.vault.scope import Scope
@@ -42,7 +42,7 @@ def test_a_link_in_an_allowed_folder_to_a_denied_note_is_as_hidden_as_the_note(m
     ]
     assert (engine.ask.tags(), engine.ask.tasks().total, engine.ask.counts()["notes"]) == ([], 0, 3)
     assert engine.ask.outgoing(VaultPath("Open/A.md"))[0].resolved is None
-    assert '"resolved":"Open/Alias.md"' not in "".join(as_jsonl(engine))
+    assert '"resolved":"Open/Alias.md"' not in "".join(export_jsonl(engine))
     with pytest.raises(NoteNotFound) as caught:
         engine.find("Alias")
     assert "Open/Alias.md" not in caught.value.closest

@@ -8,7 +8,7 @@ import pytest
 
 from vaultbridge.engine import Engine
 from vaultbridge.engine.operations import Append, Insert, InsertTemplate, NoteEdit, SetProperty
-from vaultbridge.engine.templates import merge_template, template_path
+from vaultbridge.engine.templates import find_template, merge_template
 from vaultbridge.errors import EditRefused, NoteNotFound, StaleWrite
 from vaultbridge.vault.paths import VaultPath
 
@@ -49,10 +49,10 @@ def test_text_goes_to_its_place_before_properties_move_the_lines(make_vault: Mak
 
 def test_a_template_lies_in_its_folder_first(make_vault: MakeVault) -> None:
     engine = make_vault(FILES)
-    assert template_path(engine, "P") == "T/P.md"
-    assert template_path(engine, "N") == "N.md"
+    assert find_template(engine, "P") == "T/P.md"
+    assert find_template(engine, "N") == "N.md"
     with pytest.raises(NoteNotFound):
-        template_path(engine, "Zzz")
+        find_template(engine, "Zzz")
 
 
 def test_a_template_that_cannot_be_read_is_refused(make_vault: MakeVault) -> None:

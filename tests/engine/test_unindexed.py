@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.files import place_for
+from vaultbridge.engine.files import choose_attachment_path
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag, Write
 from vaultbridge.errors import AmbiguousName, EditRefused, NoteNotFound
 from vaultbridge.vault.paths import VaultPath
@@ -22,7 +22,7 @@ def building(monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that nobody fills: what a process sees while another one has only just begun."""
     from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
 
 
 @pytest.mark.usefixtures("building")
@@ -65,7 +65,7 @@ def test_an_index_that_becomes_complete_right_after_its_answer_is_asked_again(
             try:
                 return find(name)
             finally:
-                engine.freshness.refresh()
+                engine.index_sync.refresh()
 
         monkeypatch.setattr(engine.ask, "find", asked)
         assert not engine.ask.status.complete
@@ -84,7 +84,7 @@ def built_when_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A first build that ends while a change waits for it."""
     from vaultbridge.engine.index_sync import IndexSync
 
-    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
     wait = IndexSync.wait_complete
 
     def waited(self: IndexSync) -> None:
@@ -138,4 +138,4 @@ def test_a_note_is_overwritten_and_edited_without_waiting_for_a_first_build(make
 @pytest.mark.usefixtures("building")
 def test_a_new_attachment_gets_a_free_name_before_the_index_knows_the_old_one(make_vault: MakeVault) -> None:
     engine = make_vault({"Files/a.png": b"1", "Files/A 1.png": b"2"})
-    assert place_for(engine, "Files/a.png", None) == "Files/a 2.png"
+    assert choose_attachment_path(engine, "Files/a.png", None) == "Files/a 2.png"

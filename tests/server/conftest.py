@@ -91,7 +91,7 @@ def furnished(folder: Path) -> None:
 def indexed(folder: Path) -> None:
     """Before it is served: the end of a first build, which comes when it comes, is told to clients too."""
     with open_engine(folder, environ=surroundings(folder.parent)) as engine:
-        engine.freshness.refresh()
+        engine.index_sync.refresh()
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def test_an_index_that_is_not_complete_is_told(small: Small, monkeypatch: pytest
     """As it is before the first comparison with the disk."""
     harness = small({"A.md": "needle"})
     with monkeypatch.context() as nobody_compares:
-        nobody_compares.setattr(IndexSync, "settle", lambda self: None)
+        nobody_compares.setattr(IndexSync, "ensure_fresh", lambda self: None)
         assert wait_for_index(harness.context.for_vault()) == [BUILDING]
     assert harness.rows("search", query="needle") == ["A.md:1: needle", "(notes: 1)"]
     assert wait_for_index(harness.context.for_vault()) == []
@@ -81,8 +81,8 @@ def test_a_question_waits_for_a_first_build_as_long_as_it_may(
     small: Small, monkeypatch: pytest.MonkeyPatch, index_wait: float, rows: list[str]
 ) -> None:
     harness = small({"A.md": "needle"}).with_context(index_wait=index_wait)
-    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
-    builder = threading.Thread(target=harness.engine.freshness.refresh)
+    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
+    builder = threading.Thread(target=harness.engine.index_sync.refresh)
     asked = Queries._index
 
     def build_once_somebody_asks(self: Queries) -> Index:
@@ -118,13 +118,13 @@ def test_an_index_that_becomes_complete_meanwhile_does_not_hide_that_it_was_not(
     harness = small(
         {"A.md": "text #t", "p.png": "", "T/x.md": "", ".obsidian/templates.json": '{"folder": "T"}'}
     )
-    monkeypatch.setattr(IndexSync, "settle", lambda self: None)
+    monkeypatch.setattr(IndexSync, "ensure_fresh", lambda self: None)
     asked = Queries._index
     questions: list[None] = []
 
     def complete_for_the_second_question(self: Queries) -> Index:
         if questions:
-            harness.engine.freshness.refresh()
+            harness.engine.index_sync.refresh()
         questions.append(None)
         return asked(self)
 

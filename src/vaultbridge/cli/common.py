@@ -185,7 +185,7 @@ def open_vault(name: str, **options: Any) -> Engine:
 def refresh(engine: Engine) -> SyncReport:
     """Bring the index up to date, with a progress bar for a person who waits at a terminal."""
     if not sys.stderr.isatty():
-        return engine.freshness.refresh()
+        return engine.index_sync.refresh()
     shown = False
 
     def progress(done: int, total: int) -> None:
@@ -197,7 +197,7 @@ def refresh(engine: Engine) -> SyncReport:
         )
         sys.stderr.flush()
 
-    report = engine.freshness.refresh(progress)
+    report = engine.index_sync.refresh(progress)
     if shown:
         sys.stderr.write("\r\x1b[K")
     return report

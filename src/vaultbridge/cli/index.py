@@ -27,7 +27,7 @@ def _index(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     with open_vault(args.vault) as engine:
         if args.rebuild:
-            engine.freshness.index.rebuild()
+            engine.index_sync.index.rebuild()
         report = refresh(engine)
         counts = engine.ask.counts()
         total, left_out = engine.ask.unusable_names()

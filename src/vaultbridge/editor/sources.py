@@ -37,7 +37,7 @@ def follow_vault(engine: Engine, state: EditorState) -> Callable[[], None]:
         if gone and not loop.is_closed():
             loop.call_soon_threadsafe(_remove_paths, state, gone)
 
-    return engine.freshness.listen(changed)
+    return engine.index_sync.listen(changed)
 
 
 def _is_affected(path: VaultPath, changed: frozenset[VaultPath] | None) -> bool:

@@ -16,7 +16,7 @@ from typing import Final
 
 from vaultbridge.editor.model import Finding, NoteFindings, Severity
 from vaultbridge.engine import Engine
-from vaultbridge.engine.naming import holds_text
+from vaultbridge.engine.naming import is_text_file
 from vaultbridge.engine.operations import AddFile, Create, Operation, Write
 from vaultbridge.engine.reading import parse_file
 from vaultbridge.errors import EditRefused, EngineFailure, NoteNotFound, VaultbridgeError
@@ -166,7 +166,7 @@ class EngineView:
 
     async def read_text(self, path: VaultPath) -> str:
         data = await asyncio.to_thread(self._engine.read_bytes, path)
-        if not holds_text(path, data):
+        if not is_text_file(path, data):
             # A client would write back the text it was given, and the file would be lost.
             raise EngineFailure(
                 f"{path} is not text (UTF-8).", hint="The obsidian_attachment tool gives it as it is."
@@ -213,8 +213,8 @@ class EngineView:
 
     def _wait_for_first_build(self) -> None:
         """Wait, because these answers cannot say that they are partial. Raises TimedOut."""
-        self._engine.freshness.settle()
-        self._engine.freshness.wait_complete()
+        self._engine.index_sync.ensure_fresh()
+        self._engine.index_sync.wait_complete()
 
     async def findings(self, path: VaultPath | None) -> Sequence[NoteFindings]:
         return await asyncio.to_thread(self._findings, path)
@@ -222,9 +222,9 @@ class EngineView:
     def _findings(self, path: VaultPath | None) -> list[NoteFindings]:
         deadline = time.monotonic() + FINDINGS_SECONDS
         paths = [path] if path is not None else self._suspects(deadline)
-        complete = self._engine.ask.status_to_ask().complete
+        complete = self._engine.ask.fresh_status().complete
         # While half of the files are still unknown, half of the links would look broken.
-        table: FileTable | None = self._engine.ask.seen_table() if complete else None
+        table: FileTable | None = self._engine.ask.visible_table() if complete else None
         found_in = []
         for one in paths:
             read = self._note_of(one)

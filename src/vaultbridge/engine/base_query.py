@@ -27,7 +27,7 @@ PROGRESS_EVERY: Final = 500
 Told = Callable[[int, int], None]
 
 
-def base_of(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:
+def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:
     """The base that a name means, its text, and the file it stands in: a `.base` file, or the block of that
     number (from 1) in a note. Raises NoteNotFound, AmbiguousName, InvalidArgument."""
     path = engine.find(name)
@@ -48,7 +48,7 @@ def base_of(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, Va
     return parse_base(chosen.text, chosen.line), chosen.text, path
 
 
-def query(
+def run_base_query(
     engine: Engine,
     base: Base,
     text: str,
@@ -62,7 +62,7 @@ def query(
         why = base.problems[0].message if base.problems else "it cannot be read"
         raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
     rows = _rows(engine, told, with_birth="ctime" in text)
-    table = engine.ask.seen_table()
+    table = engine.ask.visible_table()
 
     def resolved(target: str, source: str) -> str | None:
         found = resolve(target, source, table)

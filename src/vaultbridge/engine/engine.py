@@ -127,12 +127,12 @@ class Engine:
         )
         try:
             self.recovered = self._recover()
-            self.past = HistoryView(self.transactor.journal, self.scope, self.root)
-            self.freshness = IndexSync(self.root, self.cache, clock=clock)
+            self._history = HistoryView(self.transactor.journal, self.scope, self.root)
+            self.index_sync = IndexSync(self.root, self.cache, clock=clock)
         except BaseException:
             self.transactor.close()
             raise
-        self.ask = Queries(self.root, self.freshness, scope, lambda: self.settings)
+        self.ask = Queries(self.root, self.index_sync, scope, lambda: self.settings)
         self._files = Finder(self.root, self.scope, self.ask)
 
     def __enter__(self) -> Engine:
@@ -144,7 +144,7 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        self.freshness.close()
+        self.index_sync.close()
         self.transactor.close()
         if self._passing is not None:
             self._passing.cleanup()
@@ -297,13 +297,13 @@ class Engine:
         asked = time.monotonic()
         self.root.check()
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
-        self.freshness.settle()
+        self.index_sync.ensure_fresh()
         context = self._operation_context()
         # Before the table is taken: in one of half the files every second link would mean nothing.
         if any(operation.needs_index(context) for operation in operations):
-            self.freshness.wait_complete()
+            self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
-            self.freshness.compare_since(asked)
+            self.index_sync.compare_since(asked)
         existing = None if self.scope.unrestricted else self.ask.existing
         draft = make_draft(
             operations, self._read, self.ask.table(), context, existing=existing, numbered=not label
@@ -319,7 +319,7 @@ class Engine:
                 )
         except StaleWrite as error:
             raise _Overtaken(error) from error
-        self.freshness.wrote({path for act in applied.acts for path in affected_paths(act)})
+        self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
         return Outcome(
             files=outcome.files,
             change_id=str(applied.id) if applied.id else "",
@@ -374,15 +374,15 @@ class Engine:
                 # By its name: a link to a hidden file is answered as a name that was never used.
                 if not self.scope.names.visible(path):
                     raise
-        return self.past.changes(path, limit=limit)
+        return self._history.changes(path, limit=limit)
 
     def diff(self, change_id: int) -> str:
         """A unified diff of one change. Raises InvalidArgument for an unknown one."""
-        return self.past.diff(change_id)
+        return self._history.diff(change_id)
 
     def last_change(self) -> int:
         """The newest change that can still be undone. Raises EditRefused when there is none."""
-        return self.past.newest_to_undo()
+        return self._history.newest_to_undo()
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
         """Undo one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
@@ -390,10 +390,10 @@ class Engine:
 
     def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:
         with self._changing:
-            hidden = self.past.check_undo(change_id, force=force)
+            hidden = self._history.check_undo(change_id, force=force)
             with redact(hidden):
                 applied = self.transactor.undo(change_id, actor=actor or self.actor, force=force)
-            self.freshness.wrote({path for act in applied.acts for path in affected_paths(act)})
+            self.index_sync.index_written({path for act in applied.acts for path in affected_paths(act)})
             return Outcome(
                 files=changed_files(applied.acts, self.scope.visible),
                 change_id=str(applied.id) if applied.id else "",

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 
-def as_jsonl(engine: Engine) -> Iterator[str]:
+def export_jsonl(engine: Engine) -> Iterator[str]:
     for path, note, resolved in _rows(engine):
         yield msgspec.json.encode(_record(path, note, resolved)).decode() + "\n"
 
 
-def as_csv(engine: Engine) -> Iterator[str]:
+def export_csv(engine: Engine) -> Iterator[str]:
     """One row a note, with counts; lists within a cell are joined by spaces."""
     yield _csv_row(
         ["path", "tags", "aliases", "headings", "links", "unresolved", "tasks_open", "tasks_done", "problems"]
@@ -48,7 +48,7 @@ def as_csv(engine: Engine) -> Iterator[str]:
         )
 
 
-def as_graphml(engine: Engine) -> Iterator[str]:
+def export_graphml(engine: Engine) -> Iterator[str]:
     """Notes as nodes and resolved links as edges, a weight for links that repeat."""
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -78,7 +78,7 @@ def _node(path: str, more: str = "") -> str:
     return f'<node id={quoteattr(path)}><data key="path">{escape(path)}</data>{more}</node>\n'
 
 
-FORMATS = {"jsonl": as_jsonl, "csv": as_csv, "graphml": as_graphml}
+FORMATS = {"jsonl": export_jsonl, "csv": export_csv, "graphml": export_graphml}
 
 
 def _rows(engine: Engine) -> Iterator[tuple[str, Note, list[str | None]]]:

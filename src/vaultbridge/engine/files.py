@@ -25,11 +25,11 @@ NAMES_TRIED: Final = 1000
 """How many numbered names are tried before adding is refused: more copies of one name are a mistake."""
 
 
-def size_of(engine: Engine, path: VaultPath) -> int:
+def get_file_size(engine: Engine, path: VaultPath) -> int:
     return engine.root.status(path).st_size
 
 
-def place_for(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
+def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
     """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
     give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
     PermissionDenied, EditRefused."""
@@ -60,14 +60,14 @@ def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
     raise EditRefused(f"{path} exists already, and so do {NAMES_TRIED} numbered names after it.")
 
 
-def link_to(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
+def make_link(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
     """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
     # Not of all: a longer link than the visible files need would tell of a hidden one of the same name.
-    table = engine.ask.seen_table()
+    table = engine.ask.visible_table()
     return write_link(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
 
 
-def canvas_view(engine: Engine, name: str) -> FileView:
+def view_canvas(engine: Engine, name: str) -> FileView:
     """A bare name may leave the `.canvas` out, when no note has it. Raises NoteNotFound, AmbiguousName, or
     InvalidArgument for a file of another kind."""
     path = engine.find(name if name.lower().endswith(".canvas") else f"{name}.canvas")
@@ -86,7 +86,7 @@ def edit_canvas(
     actor: str = "",
 ) -> tuple[FileView, CanvasEdit, Outcome]:
     """Carry out one edit on the canvas as it is now; refused when it changes between reading and writing."""
-    view = canvas_view(engine, name)
+    view = view_canvas(engine, name)
     if expected and expected != view.hash:
         raise StaleWrite(view.path, expected=expected, current=view.hash)
     edited = edit(view.text)

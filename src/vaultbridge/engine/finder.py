@@ -63,7 +63,7 @@ class Finder:
         found = self._exactly(name)
         if found is not None:
             return found
-        complete = self._ask.status_to_ask().complete
+        complete = self._ask.fresh_status().complete
         try:
             return self._ask.find(name)
         except NoteNotFound:

@@ -34,7 +34,7 @@ class Health(Struct, frozen=True):
         return sum(self.problems.values()) - self.count(*codes)
 
 
-def health(engine: Engine) -> Health:
+def check_health(engine: Engine) -> Health:
     broken, missing = engine.ask.unresolved_count()
     return Health(
         problems=engine.ask.problem_counts(),

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 TAKEOVER_SECONDS: Final = 2.0
 """How often a process that is not the keeper should ask again: a dead keeper is then missed for no longer."""
 
-SILENT_SECONDS: Final = 60.0
+STALLED_SECONDS: Final = 60.0
 """How old the mark may be: its holder renews it every ten seconds. One that stands still (stopped from the
 terminal, or by a debugger) keeps the lock, and nothing follows the disk."""
 
@@ -55,7 +55,7 @@ class IndexLeader:
         self._mark = folder / _WATCH_MARK
 
     @property
-    def ours(self) -> bool:
+    def held(self) -> bool:
         return self._lock.held
 
     def claim(self) -> bool:
@@ -73,7 +73,7 @@ class IndexLeader:
             self._mark.unlink(missing_ok=True)
         self._lock.release()
 
-    def tell_watching(self, *, watching: bool) -> None:
+    def mark_watching(self, *, watching: bool) -> None:
         """For the keeper, now and then: whether the index follows every change from now on."""
         if watching:
             self._mark.touch()
@@ -81,18 +81,18 @@ class IndexLeader:
             self._mark.unlink(missing_ok=True)
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         """Whether the holder of the lock, if there is one, watches the vault."""
         try:
             # Nor may it be of the future, as after a clock was set back.
-            return abs(time.time() - self._mark.stat().st_mtime) < SILENT_SECONDS
+            return abs(time.time() - self._mark.stat().st_mtime) < STALLED_SECONDS
         except OSError:
             return False
 
     @property
-    def silent(self) -> bool:
+    def is_stalled(self) -> bool:
         """Whether the holder of the lock watched the vault, and has not been heard of for long."""
-        return self._mark.exists() and not self.watched
+        return self._mark.exists() and not self.is_watched
 
 
 TRUSTED_SECONDS: Final = 0.5
@@ -105,7 +105,7 @@ DAMAGE_SECONDS: Final = 10.0
 """How often the keeper makes sure that the index is whole: another process may have met a damaged one and
 thrown it away, and only the keeper fills it again."""
 
-SETTLE_SECONDS: Final = 10.0
+WAIT_SECONDS: Final = 10.0
 """The longest a question waits for a change that is being indexed."""
 
 FOLLOWED_AT_ONCE: Final = 16
@@ -131,7 +131,7 @@ class IndexSync:
         self._root = root
         self._folder = folder
         self._clock = clock
-        self._keeper = IndexLeader(folder)
+        self._leader = IndexLeader(folder)
         self._syncing = threading.RLock()
         self._own_writes = threading.Lock()
         self._opening = threading.Lock()
@@ -181,8 +181,8 @@ class IndexSync:
         return self._sync
 
     @property
-    def is_keeper(self) -> bool:
-        return self._keeper.ours
+    def is_leader(self) -> bool:
+        return self._leader.held
 
     @property
     def watching(self) -> bool:
@@ -201,14 +201,14 @@ class IndexSync:
         from vaultbridge.index.sync.sync import SyncReport
 
         with self._syncing:
-            borrowed = not self._keeper.ours
+            borrowed = not self._leader.held
             if borrowed and not self._borrow():
                 return SyncReport()
             try:
                 return self._compare(progress)
             finally:
                 if borrowed and self._thread is None:
-                    self._keeper.release()
+                    self._leader.release()
                 else:
                     self._taken.set()
 
@@ -216,17 +216,17 @@ class IndexSync:
         """Take the keeper's lock for one comparison. False when its holder watches the vault or is building
         the index for the first time (the answer says so). One that stands still is not waited for: to compare
         beside it costs time and nothing else, an answer from yesterday's index would be wrong."""
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while not self._keeper.claim():
-            if self._keeper.watched or not self.index.status().complete:
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not self._leader.claim():
+            if self._leader.is_watched or not self.index.status().complete:
                 return False
-            if self._keeper.silent or time.monotonic() > deadline:
+            if self._leader.is_stalled or time.monotonic() > deadline:
                 return True
             if self._stop.wait(COMPLETE_POLL_SECONDS):
                 return False
         return True
 
-    def settle(self) -> None:
+    def ensure_fresh(self) -> None:
         """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
         watches it. Does not wait for a first build: the answer then says that it is partial."""
         self._await_followers()
@@ -234,7 +234,7 @@ class IndexSync:
         if self._thread is not None and not complete:
             self._incomplete.set()
             return
-        if not self._syncing.acquire(timeout=SETTLE_SECONDS):
+        if not self._syncing.acquire(timeout=WAIT_SECONDS):
             return
         try:
             trusted = time.monotonic() - self._compared < TRUSTED_SECONDS
@@ -244,17 +244,17 @@ class IndexSync:
         finally:
             self._syncing.release()
 
-    def wrote(self, paths: Iterable[VaultPath]) -> None:
+    def index_written(self, paths: Iterable[VaultPath]) -> None:
         """This process has changed these files: bring their rows up to date before anybody asks."""
         changed = frozenset(paths)
         if len(changed) <= FOLLOWED_AT_ONCE:
-            self._follow_own(changed)
+            self._index_own_writes(changed)
             return
-        follower = threading.Thread(target=self._follow_own, args=(changed,), name="vault-follow")
+        follower = threading.Thread(target=self._index_own_writes, args=(changed,), name="vault-follow")
         self._followers.append(follower)
         follower.start()
 
-    def _follow_own(self, changed: frozenset[VaultPath]) -> None:
+    def _index_own_writes(self, changed: frozenset[VaultPath]) -> None:
         from vaultbridge.index.sync.sync import Synchroniser
 
         with self._own_writes:
@@ -264,13 +264,13 @@ class IndexSync:
             # The notes are written; that the copy lags must not look like a failed edit.
             if self._guarded(lambda: own.paths(changed)) is None:
                 self._fall_behind()
-        self._tell(changed)
+        self._notify(changed)
 
     def _await_followers(self) -> None:
         """Wait for the rows of what this process has written itself."""
         while self._followers:
             follower = self._followers[0]
-            follower.join(SETTLE_SECONDS)
+            follower.join(WAIT_SECONDS)
             if follower.is_alive():
                 return
             with contextlib.suppress(ValueError):
@@ -297,14 +297,14 @@ class IndexSync:
         finally:
             self._syncing.release()
         if report:
-            self._tell(None)
+            self._notify(None)
 
     # For a process that stays.
 
-    def keep(self) -> None:
+    def start(self) -> None:
         """Keep the index fresh from now on, or stand by while another process does. Returns at once."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._stand_by, name="vault-keeper", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="vault-keeper", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -320,13 +320,13 @@ class IndexSync:
             self._closed = True
             if self._index is not None:
                 self._index.close()
-            self._keeper.release()
+            self._leader.release()
 
-    def _stand_by(self) -> None:
+    def _run(self) -> None:
         """The keeper's thread: take the lock when it is free, then watch; compare everything now and then."""
         try:
             while not self._stop.is_set():
-                if self._keeper.claim():
+                if self._leader.claim():
                     self._watch()
                     return
                 self._taken.wait(TAKEOVER_SECONDS)
@@ -335,7 +335,7 @@ class IndexSync:
             log.exception("Keeping the index fresh failed; questions will compare with the disk themselves.")
             self._watching = False
             self._thread = None
-            self._keeper.release()
+            self._leader.release()
 
     def _watch(self) -> None:
         from vaultbridge.vault.watch import VaultWatcher
@@ -346,18 +346,18 @@ class IndexSync:
         while not self._stop.is_set():
             self._incomplete.wait(DAMAGE_SECONDS)
             self._incomplete.clear()
-            self._tell_alive()
+            self._renew_heartbeat()
             if self._behind:
                 self._catch_up()
             elif time.monotonic() - compared >= HEAL_SECONDS or self._is_incomplete():
                 self._compare_all()
                 compared = time.monotonic()
 
-    def _tell_alive(self) -> None:
+    def _renew_heartbeat(self) -> None:
         """Somebody may have deleted the cache folder, and the lock with it: then it is claimed again."""
         try:
-            if self._keeper.claim() and self._watching:
-                self._keeper.tell_watching(watching=True)
+            if self._leader.claim() and self._watching:
+                self._leader.mark_watching(watching=True)
         except (VaultbridgeError, OSError) as error:
             log.warning("The index cannot be kept: %s", type(error).__name__)
 
@@ -366,7 +366,7 @@ class IndexSync:
         with self._trusting:
             self._behind = self._watcher is not None
             if self._watching:
-                self._tell_watching(watching=False)
+                self._set_watching(watching=False)
         self._compared = -TRUSTED_SECONDS
 
     def _catch_up(self) -> None:
@@ -376,7 +376,7 @@ class IndexSync:
         done = self._compare_all()
         with self._trusting:
             self._behind = self._behind or not done
-            self._tell_watching(watching=not self._behind and not self.problem)
+            self._set_watching(watching=not self._behind and not self.problem)
 
     def _is_incomplete(self) -> bool:
         try:
@@ -387,12 +387,12 @@ class IndexSync:
 
     def _follow(self, event: WatchEvent) -> None:
         try:
-            self._take_in(event)
+            self._handle(event)
         except Exception:
             log.exception("A change could not be followed; questions will compare with the disk themselves.")
             self._fall_behind()
 
-    def _take_in(self, event: WatchEvent) -> None:
+    def _handle(self, event: WatchEvent) -> None:
         from vaultbridge.vault.watch import Changed, Rescan, VaultLost
 
         match event:
@@ -400,25 +400,25 @@ class IndexSync:
                 with self._syncing:
                     if self._guarded(lambda: self._synchroniser().paths(paths)) is None:
                         self._fall_behind()
-                self._tell(frozenset(paths))
+                self._notify(frozenset(paths))
             case Rescan():
                 self.problem = ""
                 self._catch_up()
             case VaultLost(why=why):
                 self.problem = why
                 self._behind = False
-                self._tell_watching(watching=False)
+                self._set_watching(watching=False)
                 log.warning("The vault cannot be watched: %s", why)
             case _:
-                self._tell(frozenset())
+                self._notify(frozenset())
 
-    def _tell_watching(self, *, watching: bool) -> None:
-        """While the watch fails, questions compare with the disk themselves, ours and those of others."""
+    def _set_watching(self, *, watching: bool) -> None:
+        """While the watch fails, questions compare with the disk themselves, held and those of others."""
         self._watching = watching
         if not watching:
             self._compared = -TRUSTED_SECONDS
-        if self._keeper.ours:
-            self._keeper.tell_watching(watching=watching)
+        if self._leader.held:
+            self._leader.mark_watching(watching=watching)
 
     def _compare_all(self) -> bool:
         """False when that failed."""
@@ -426,7 +426,7 @@ class IndexSync:
             # Closing ends a comparison under way; the next one in the queue must not begin.
             report = None if self._stop.is_set() else self._guarded(self._compare)
         if report:
-            self._tell(None)
+            self._notify(None)
         return report is not None
 
     def _compare(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
@@ -455,6 +455,6 @@ class IndexSync:
             log.warning("The index could not follow a change: %s", error)
             return None
 
-    def _tell(self, paths: frozenset[VaultPath] | None) -> None:
+    def _notify(self, paths: frozenset[VaultPath] | None) -> None:
         for listener in list(self._listeners):
             listener(paths)

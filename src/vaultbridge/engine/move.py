@@ -166,7 +166,7 @@ def _where(references: Iterable[Reference]) -> str:
     return ", ".join(paths[:SOURCES_NAMED]) + more
 
 
-def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
+def find_references(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
     """Every link to one file, as the draft stands; links of a note to itself included."""
     concerned = {*_concerned(draft, _sources_of(draft, sources, [path])), path}
     return [
@@ -174,7 +174,7 @@ def references_to(draft: Draft, sources: LinkSources, path: VaultPath) -> list[R
     ]
 
 
-def linking_to(draft: Draft, sources: LinkSources, files: Collection[VaultPath]) -> list[VaultPath]:
+def find_linking_files(draft: Draft, sources: LinkSources, files: Collection[VaultPath]) -> list[VaultPath]:
     """The visible files with a link to one of these, as the draft stands, less those files themselves."""
     going = frozenset(files)
     found = [

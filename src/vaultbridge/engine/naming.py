@@ -33,7 +33,7 @@ FOLDER_FILES: Final = 50_000
 memory."""
 
 
-def holds_text(path: str, data: bytes) -> bool:
+def is_text_file(path: str, data: bytes) -> bool:
     """Whether a file may be shown, and replaced, as text: one of the vault's own kinds, or whatever its name,
     bytes that are UTF-8 without a NUL. Anything else would not survive being shown and written back."""
     return path.lower().endswith(TEXT_SUFFIXES) or is_text(data)
@@ -57,7 +57,7 @@ class OperationContext(Struct, frozen=True):
     scope: Scope
 
 
-def existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
+def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
     """The file of the draft that a caller names: a path, a path without `.md`, or a name.
 
     Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
@@ -78,14 +78,14 @@ def _named_in_draft(draft: Draft, name: str, context: OperationContext) -> Vault
             path = vault_path(spelled)
         except InvalidArgument:
             continue
-        for found in same_path(draft, path):
+        for found in find_same_path(draft, path):
             if context.scope.visible(found):
                 return found
     made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
     return made[0] if len(made) == 1 and context.scope.visible(made[0]) else None
 
 
-def same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
+def find_same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
     """The files of this path in any spelling; first the one that is spelled so, should there be several."""
     return sorted(map(VaultPath, draft.table.same_path(path)), key=lambda found: found != path)
 
@@ -100,7 +100,7 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
     return new_vault_path(spelled)
 
 
-def as_made(draft: Draft, path: VaultPath, context: OperationContext) -> VaultPath:
+def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -> VaultPath:
     """What a new file at this path will be called: folders that differ only in case or Unicode form are one
     folder, so it goes into the one that is there, on disk or in the draft. A hidden path stays as it was
     written: how a hidden folder is spelled is nobody's business."""
@@ -126,7 +126,7 @@ def is_folder(draft: Draft, path: VaultPath, context: OperationContext) -> bool:
     return on_disk or any(is_under(made, path) for made in draft.made())
 
 
-def as_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
+def find_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
     """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
     try:
         folder = vault_path(name)
@@ -140,7 +140,7 @@ def as_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath |
     return None if as_file else folder
 
 
-def files_under(draft: Draft, folder: VaultPath, context: OperationContext) -> list[VaultPath]:
+def list_files_under(draft: Draft, folder: VaultPath, context: OperationContext) -> list[VaultPath]:
     files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
     if not all(map(context.scope.visible, files)):
         raise EditRefused(

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from vaultbridge.canvas.edit import rename_canvas_tag
 from vaultbridge.engine.draft import Draft
-from vaultbridge.engine.move import linking_to, move, pin_older_links, references_to
+from vaultbridge.engine.move import find_linking_files, find_references, move, pin_older_links
 from vaultbridge.engine.naming import (
     OperationContext,
-    as_folder,
-    as_made,
-    existing,
-    files_under,
-    holds_text,
+    find_existing,
+    find_folder,
+    find_same_path,
     is_folder,
+    is_text_file,
+    list_files_under,
     new_note_path,
-    same_path,
+    resolve_new_path,
 )
 from vaultbridge.engine.templates import merge_template
 from vaultbridge.engine.vocabulary import BATCH_OPERATIONS
@@ -92,7 +92,7 @@ def make_draft(
 
 def writable_note(draft: Draft, name: str, context: OperationContext) -> VaultPath:
     """The note that a caller names. Raises when it may not be edited, or is no note."""
-    path = existing(draft, name, context)
+    path = find_existing(draft, name, context)
     context.scope.check_write(path)
     if not path.lower().endswith(".md"):
         raise EditRefused(f"{path} is not a note.", hint="This edit needs a Markdown file (.md).")
@@ -100,7 +100,7 @@ def writable_note(draft: Draft, name: str, context: OperationContext) -> VaultPa
 
 
 def create_note(draft: Draft, operation: Create, context: OperationContext) -> None:
-    path = as_made(draft, new_note_path(operation.note, context.settings), context)
+    path = resolve_new_path(draft, new_note_path(operation.note, context.settings), context)
     context.scope.check_write(path, new=True)
     text = operation.content
     if operation.template:
@@ -109,7 +109,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
     for name, value in operation.properties.items():
         wanted = coerce_value(value, property_type(name, context.settings.property_types))
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
-    there = same_path(draft, path)
+    there = find_same_path(draft, path)
     if not there and (stored := context.stored(path)) is not None and not draft.left(stored):
         draft.notice_file(stored)
         there = [stored]
@@ -134,7 +134,7 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
 
 
 def write_text(draft: Draft, operation: Write, context: OperationContext) -> None:
-    path = existing(draft, operation.note, context)
+    path = find_existing(draft, operation.note, context)
     context.scope.check_write(path)
     file = draft.open(path, expected=operation.expected)
     _check_text(path, file.data)
@@ -143,7 +143,7 @@ def write_text(draft: Draft, operation: Write, context: OperationContext) -> Non
 
 
 def add_file(draft: Draft, operation: AddFile, context: OperationContext) -> None:
-    path = as_made(draft, new_vault_path(operation.path), context)
+    path = resolve_new_path(draft, new_vault_path(operation.path), context)
     context.scope.check_write(path, new=True)
     _check_free(draft, path, context)
     pin_older_links(draft, context.sources, path, context.settings.links)
@@ -169,7 +169,7 @@ def _check_free(draft: Draft, path: VaultPath, context: OperationContext) -> Non
 
 
 def _check_text(path: VaultPath, data: bytes) -> None:
-    if not holds_text(path, data):
+    if not is_text_file(path, data):
         raise EditRefused(
             f"{path} is not a text file: it holds bytes that are not UTF-8.",
             hint="Text replaces only text. Choose another name.",
@@ -229,7 +229,7 @@ def rename_target(
     """Rename a heading or a block id, and rewrite the links to it. `plan` finds the edits of all notes."""
     path = writable_note(draft, operation.note, context)
     file = draft.open(path, expected=operation.expected)
-    references = references_to(draft, context.sources, path)
+    references = find_references(draft, context.sources, path)
 
     def read(source: str) -> str:
         return draft.open(VaultPath(source)).text
@@ -243,14 +243,14 @@ def rename_target(
 
 
 def move_named(draft: Draft, operation: Move, context: OperationContext) -> None:
-    folder = as_folder(draft, operation.note, context)
+    folder = find_folder(draft, operation.note, context)
     if folder is not None:
         _move_folder(draft, folder, operation.to, context)
         return
-    source = existing(draft, operation.note, context)
+    source = find_existing(draft, operation.note, context)
     context.scope.check_write(source)
     to = _into_folder(draft, source, operation.to, context)
-    target = as_made(draft, _move_target(source, to), context)
+    target = resolve_new_path(draft, _move_target(source, to), context)
     context.scope.check_write(target, new=True)
     if operation.expected:
         draft.open(source, expected=operation.expected)
@@ -317,7 +317,7 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
         spelled = inside if not into or is_folder(draft, into, context) else into
     else:
         spelled = VaultPath(to) if "/" in to or not to else join(folder_of(source), to)
-    target = as_made(draft, new_vault_path(spelled), context)
+    target = resolve_new_path(draft, new_vault_path(spelled), context)
     context.scope.check_write(source)
     context.scope.check_write(target, new=True)
     if target == source:
@@ -330,7 +330,7 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
             f"{target} exists already; {source}/ was not moved.",
             hint=f"Choose another name, or write {target}/ to move into it.",
         )
-    files = files_under(draft, source, context)
+    files = list_files_under(draft, source, context)
     moves = {path: VaultPath(target + path[len(source) :]) for path in files}
     move(
         draft, context.sources, moves, context.settings.links, context.scope.visible, folder=(source, target)
@@ -338,16 +338,16 @@ def _move_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
 
 
 def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> None:
-    folder = as_folder(draft, operation.note, context)
+    folder = find_folder(draft, operation.note, context)
     option = context.settings.trash_option
     if folder is not None:
         context.scope.check_write(folder)
         on_disk = context.is_folder(folder) and not draft.left(folder)
-        files = files_under(draft, folder, context)
+        files = list_files_under(draft, folder, context)
         _note_links_left(draft, files, f"into {folder}/", context)
         draft.delete(files, root=folder, option=option, on_disk=on_disk)
         return
-    path = existing(draft, operation.note, context)
+    path = find_existing(draft, operation.note, context)
     context.scope.check_write(path)
     if operation.expected:
         draft.open(path, expected=operation.expected)
@@ -357,6 +357,6 @@ def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> 
 
 def _note_links_left(draft: Draft, files: list[VaultPath], where: str, context: OperationContext) -> None:
     """How many files will be left with links to those that are about to go."""
-    left = linking_to(draft, context.sources, files)
+    left = find_linking_files(draft, context.sources, files)
     if left:
         draft.notices.append(f"{len(left)} file(s) still link {where}.")

@@ -1,6 +1,6 @@
 """What a vault answers: the index's queries, as one scope may see them.
 
-Every question first waits for changes under way (`IndexSync.settle`). A hidden note does not exist in any
+Every question first waits until changes under way are indexed. A hidden note does not exist in any
 answer: it is not listed, found or counted. What the app's ignore filters name is left out of search, tag and
 graph views only.
 """
@@ -67,24 +67,24 @@ class Queries:
     must not break links in notes that its caller may not see."""
 
     def __init__(
-        self, root: Root, freshness: IndexSync, scope: Scope, settings: Callable[[], VaultSettings]
+        self, root: Root, index_sync: IndexSync, scope: Scope, settings: Callable[[], VaultSettings]
     ) -> None:
         self._root = root
-        self._freshness = freshness
+        self._sync = index_sync
         self._scope = scope
         self._settings = settings
         self._lookup: NameLookup | None = None
         self._links: _Links | None = None
 
     def _index(self) -> Index:
-        self._freshness.settle()
-        return self._freshness.index
+        self._sync.ensure_fresh()
+        return self._sync.index
 
     def _whole_index(self) -> Index:
         """The index with every note in it: waits for a first build. Raises TimedOut."""
-        self._freshness.settle()
-        self._freshness.wait_complete()
-        return self._freshness.index
+        self._sync.ensure_fresh()
+        self._sync.wait_complete()
+        return self._sync.index
 
     def _seen(self) -> Visible | None:
         """Whether a file exists for the caller; None when all do."""
@@ -125,9 +125,9 @@ class Queries:
 
     @property
     def status(self) -> IndexStatus:
-        return self._freshness.index.status()
+        return self._sync.index.status()
 
-    def status_to_ask(self) -> IndexStatus:
+    def fresh_status(self) -> IndexStatus:
         """What a question that is asked now has to go by. To be looked at before the question: an index may
         become complete right after it gave its answer."""
         return self._index().status()
@@ -136,7 +136,7 @@ class Queries:
         """All files, hidden ones too: for drafts, never for showing."""
         return self._index().table()
 
-    def seen_table(self) -> FileTable:
+    def visible_table(self) -> FileTable:
         """The files that exist for the caller."""
         table, exists = self.table(), self._seen()
         return table if exists is None else FileTable(filter(exists, table))
@@ -233,14 +233,14 @@ class Queries:
         self, path: VaultPath, depth: int, *, limit: int = NEIGHBOURHOOD_NOTES
     ) -> Neighbourhood:
         graph = self._graph(self._shown())
-        with self._freshness.index.reading() as db:
+        with self._sync.index.reading() as db:
             around = both_ways(graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True))
             return neighbourhood(path, around, depth, limit=limit)
 
     def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> Path | NoPath:
         """The shortest way by links; unless `directed`, a link may be walked against its direction."""
         graph = self._graph(self._shown())
-        with self._freshness.index.reading() as db:
+        with self._sync.index.reading() as db:
             out, back = graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True)
             if directed:
                 return shortest_path(start, goal, out, back)
@@ -326,7 +326,7 @@ class Queries:
             visible=self._seen(),
         )
 
-    def files_fitting(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
+    def find_files(self, pattern: str, fits: Visible, folder: str = "") -> list[IndexedFile]:
         from vaultbridge.index import overview
 
         return overview.find_files(self._index(), pattern, fits, folder, visible=self._seen())
@@ -417,7 +417,7 @@ class Queries:
     def paths_of_kind(self, kind: str) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
 
-        return lookups.list_paths_of_kind(self._freshness.index, kind)
+        return lookups.list_paths_of_kind(self._sync.index, kind)
 
     def notes_with_bases(self) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 
-class Periodic(Struct, frozen=True):
+class PeriodicNote(Struct, frozen=True):
     """`day` is the date that was asked for, any day of its period."""
 
     period: Period
@@ -31,17 +31,17 @@ class Periodic(Struct, frozen=True):
     exists: bool
 
 
-def periodic_note(engine: Engine, period: Period, when: str = "today") -> Periodic:
+def find_periodic_note(engine: Engine, period: Period, when: str = "today") -> PeriodicNote:
     """`when` is a date (`YYYY-MM-DD`), today, yesterday, tomorrow, or a number of periods from now (`-1`).
     Raises InvalidArgument, or InvalidPath for a format in the settings that gives no good name."""
     day = _day(period, when, engine.now().date())
     path = periodic_path(period, day, engine.settings)
-    return Periodic(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
+    return PeriodicNote(period, day, path, engine.scope.visible(path) and engine.root.exists(path))
 
 
-def adding(
+def plan_addition(
     engine: Engine,
-    note: Periodic,
+    note: PeriodicNote,
     content: str,
     *,
     heading: str = "",
@@ -64,7 +64,7 @@ def adding(
     return operations, notices
 
 
-def _new_text(engine: Engine, note: Periodic) -> tuple[str, tuple[str, ...]]:
+def _new_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]:
     """The app makes the note without its template when that is not there, and says so."""
     template = engine.settings.periodic_notes(note.period).template
     if not template:
@@ -132,7 +132,7 @@ def merge_template(
     return edits
 
 
-def template_path(engine: Engine, template: str) -> VaultPath:
+def find_template(engine: Engine, template: str) -> VaultPath:
     """As `Engine.expand` finds it: a bare name lies in the templates folder first."""
     folder = engine.settings.template_folder.strip("/")
     if folder:

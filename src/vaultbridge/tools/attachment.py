@@ -90,10 +90,10 @@ class AddAttachment(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: Attachment) -> Answer:
-    from vaultbridge.engine.files import size_of
+    from vaultbridge.engine.files import get_file_size
 
     path = context.engine.find(arguments.name)
-    size, kind = size_of(context.engine, path), guess_media_type(path)
+    size, kind = get_file_size(context.engine, path), guess_media_type(path)
     if arguments.action == "info":
         notes = wait_for_index(context)
         links = len({link.source for link in context.engine.ask.backlinks(path)})
@@ -124,14 +124,14 @@ def _read_text(context: VaultContext, path: VaultPath, arguments: Attachment) ->
 
 
 def run_add(context: VaultContext, arguments: AddAttachment) -> Answer:
-    from vaultbridge.engine.files import link_to, place_for
+    from vaultbridge.engine.files import choose_attachment_path, make_link
     from vaultbridge.engine.operations import AddFile
 
     data = _decode_base64(arguments.data)
     note = context.engine.find(arguments.note) if arguments.note else None
-    path = place_for(context.engine, arguments.name, note)
+    path = choose_attachment_path(context.engine, arguments.name, note)
     outcome = context.engine.apply([AddFile(path=path, data=data)], actor=context.tool_context.actor)
-    link = link_to(context.engine, path, note)
+    link = make_link(context.engine, path, note)
     described = describe_outcome(outcome, path)
     return answer_data({"path": path, "link": link, "bytes": len(data), **described})
 

@@ -32,7 +32,7 @@ class BaseQuery(Arguments, frozen=True, kw_only=True):
 
 def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     from vaultbridge.bases.parse import parse_base
-    from vaultbridge.engine.base_query import base_of, query
+    from vaultbridge.engine.base_query import load_base, run_base_query
 
     if bool(arguments.name) == bool(arguments.base):
         raise InvalidArgument("Give either name or base.", argument="name")
@@ -41,11 +41,11 @@ def run(context: VaultContext, arguments: BaseQuery) -> Answer:
     if arguments.base:
         base, text, where = parse_base(arguments.base), arguments.base, None
     else:
-        base, text, where = base_of(context.engine, _find_base(context, named.name), block=arguments.block)
+        base, text, where = load_base(context.engine, _find_base(context, named.name), block=arguments.block)
     this = context.engine.find(arguments.this) if arguments.this else where
     progress = context.tool_context.progress
     unfinished = wait_for_index(context)
-    result = query(
+    result = run_base_query(
         context.engine,
         base,
         text,

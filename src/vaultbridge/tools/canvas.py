@@ -82,9 +82,9 @@ def run_edit(context: VaultContext, arguments: EditCanvas) -> Answer:
 def run(context: VaultContext, arguments: Canvas) -> Answer:
     from vaultbridge.canvas.outline import render_outline
     from vaultbridge.canvas.parse import read_canvas
-    from vaultbridge.engine.files import canvas_view
+    from vaultbridge.engine.files import view_canvas
 
-    view = canvas_view(context.engine, arguments.name)
+    view = view_canvas(context.engine, arguments.name)
     canvas = read_canvas(view.text)
     problems = "".join(f"(problem, line {one.line}: {one.message})\n" for one in canvas.problems)
     text = cut_text(render_outline(canvas) + problems, start=arguments.start, max_chars=arguments.max_chars)

@@ -13,7 +13,7 @@ from vaultbridge.tools.base.schema import Arguments, CreateHeading, Heading, Max
 from vaultbridge.tools.base.tool import Tool, VaultContext
 
 if TYPE_CHECKING:
-    from vaultbridge.engine.templates import Periodic
+    from vaultbridge.engine.templates import PeriodicNote
 
 
 PeriodName = Annotated[
@@ -43,15 +43,15 @@ class WriteDailyNote(Arguments, frozen=True, kw_only=True):
 
 
 def run(context: VaultContext, arguments: DailyNote) -> Answer:
-    from vaultbridge.engine.templates import periodic_note
+    from vaultbridge.engine.templates import find_periodic_note
 
-    note = periodic_note(context.engine, arguments.period, arguments.date)
+    note = find_periodic_note(context.engine, arguments.period, arguments.date)
     if arguments.action == "path":
         return answer_text(f"{note.path}{'' if note.exists else '  (does not exist yet)'}")
     return _read(context, note, arguments)
 
 
-def _read(context: VaultContext, note: Periodic, arguments: DailyNote) -> Answer:
+def _read(context: VaultContext, note: PeriodicNote, arguments: DailyNote) -> Answer:
     from vaultbridge.engine.reading import Part
     from vaultbridge.tools.read_note import read_text
 
@@ -64,13 +64,13 @@ def _read(context: VaultContext, note: Periodic, arguments: DailyNote) -> Answer
 
 
 def run_write(context: VaultContext, arguments: WriteDailyNote) -> Answer:
-    from vaultbridge.engine.templates import adding, periodic_note
+    from vaultbridge.engine.templates import find_periodic_note, plan_addition
 
-    note = periodic_note(context.engine, arguments.period, arguments.date)
+    note = find_periodic_note(context.engine, arguments.period, arguments.date)
     creates = arguments.action == "create"
     if not creates and not arguments.content:
         raise InvalidArgument("content is missing.", argument="content", hint="Give the text to add.")
-    operations, notices = adding(
+    operations, notices = plan_addition(
         context.engine,
         note,
         arguments.content,

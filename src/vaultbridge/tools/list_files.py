@@ -87,7 +87,7 @@ def _choose_files(ask: Queries, folder: VaultPath, arguments: ListFiles) -> list
     if arguments.pattern:
         from vaultbridge.vault.scope import compile_file_pattern
 
-        files = ask.files_fitting(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
+        files = ask.find_files(arguments.pattern, compile_file_pattern(arguments.pattern), folder)
     else:
         kinds = {"any": ("",), "note": ("note",), "canvas": ("canvas",), "base": ("base",)}
         stored = kinds.get(arguments.kind, ("attachment", "other"))

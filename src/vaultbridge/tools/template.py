@@ -35,9 +35,9 @@ def run(context: VaultContext, arguments: Template) -> Answer:
     if arguments.title:
         text = context.engine.expand(arguments.template, arguments.title)
     else:
-        from vaultbridge.engine.templates import template_path
+        from vaultbridge.engine.templates import find_template
 
-        text = context.engine.view(template_path(context.engine, arguments.template)).text
+        text = context.engine.view(find_template(context.engine, arguments.template)).text
     return answer_text(cut_text(text, start=arguments.start, max_chars=arguments.max_chars))
 
 

@@ -79,12 +79,12 @@ def _list_section(ask: Queries, arguments: VaultInfo) -> tuple[list[str], int, s
 
 
 def _summarize(context: VaultContext) -> list[str]:
-    from vaultbridge.engine.health import PROPERTY_PROBLEMS, health
+    from vaultbridge.engine.health import PROPERTY_PROBLEMS, check_health
     from vaultbridge.vault.obsidian import is_obsidian_running
 
     engine = context.engine
     unfinished = wait_for_index(context)
-    counts, found = engine.ask.counts(), health(engine)
+    counts, found = engine.ask.counts(), check_health(engine)
     other = found.count_others(*PROPERTY_PROBLEMS, "placeholder", "duplicate-block-id")
     tasks = engine.ask.tasks(status="open", limit=1).total
     lines = [
@@ -103,8 +103,8 @@ def _summarize(context: VaultContext) -> list[str]:
         lines.append("Open read-only")
     if engine.cache_problem:
         lines.append(f"{engine.cache_problem} The index is temporary, and nothing can be changed")
-    if engine.freshness.problem:
-        lines.append(f"Changes are not being watched: {engine.freshness.problem}")
+    if engine.index_sync.problem:
+        lines.append(f"Changes are not being watched: {engine.index_sync.problem}")
     left_out, names = engine.ask.unusable_names()
     if left_out:
         shown = ", ".join(names[:NAMES_SHOWN]) + (", …" if left_out > NAMES_SHOWN else "")

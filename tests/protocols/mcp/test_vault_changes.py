@@ -50,7 +50,7 @@ async def followed(
         await wire.result("resources/list")
         engine = wire.engines["Notes"]
         loop, told = asyncio.get_running_loop(), asyncio.Event()
-        stop = engine.freshness.listen(lambda _: loop.call_soon_threadsafe(told.set))
+        stop = engine.index_sync.listen(lambda _: loop.call_soon_threadsafe(told.set))
         while not engine.ask.status.complete:
             await told.wait()
             told.clear()
@@ -185,8 +185,8 @@ async def test_a_server_that_stands_by_hears_of_changes_through_the_shared_index
         vault_wire(tmp_path, vault, settings=ProviderSettings(keep=True)) as second,
     ):
         await second.result("resources/subscribe", {"uri": A})
-        assert keeper.engines["Notes"].freshness.is_keeper
-        assert not second.engines["Notes"].freshness.is_keeper
+        assert keeper.engines["Notes"].index_sync.is_leader
+        assert not second.engines["Notes"].index_sync.is_leader
         (vault / "A.md").write_text("changed outside")
         os.utime(vault / "A.md", (1_700_000_000,) * 2)
         assert await second.notification(UPDATED) == {"uri": A}

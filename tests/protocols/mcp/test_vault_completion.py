@@ -84,10 +84,10 @@ def test_a_new_note_is_suggested_at_once(tmp_path: Path) -> None:
     vault = small_vault(tmp_path, {"one.md": ""})
     engines = engines_of(tmp_path, vault)
     completions = Completions(engines)
-    engines["Notes"].freshness.refresh()
+    engines["Notes"].index_sync.refresh()
     assert values(completions, "note", "") == ["one"]
     (vault / "two.md").write_text("")
-    engines["Notes"].freshness.refresh()
+    engines["Notes"].index_sync.refresh()
     assert set(values(completions, "note", "")) == {"one", "two"}
     engines.close()
 

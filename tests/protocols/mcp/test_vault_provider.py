@@ -319,7 +319,7 @@ async def test_a_vault_is_loaded_without_being_asked_and_kept_fresh(tmp_path: Pa
         await wire.result("resources/subscribe", {"uri": "obsidian://vault/Notes/A.md"})
         (tmp_path / "Notes" / "A.md").write_text("b")
         await wire.notification("notifications/resources/updated")
-        assert engine.freshness.is_keeper
+        assert engine.index_sync.is_leader
 
 
 async def test_closing_does_not_wait_for_a_stuck_thread(tmp_path: Path) -> None:

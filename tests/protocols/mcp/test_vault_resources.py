@@ -30,7 +30,7 @@ def test_every_visible_file_is_listed_once_by_path(tmp_path: Path, indexed: bool
     vault = sample_vault(tmp_path)
     engines = engines_of(tmp_path, vault, scope=Scope(deny=("Garden",)))
     if indexed:
-        engines["Sample Vault"].freshness.refresh()
+        engines["Sample Vault"].index_sync.refresh()
     assert engines["Sample Vault"].ask.status.complete is indexed
     there = sorted(
         place.relative_to(vault).as_posix()
@@ -48,7 +48,7 @@ def test_a_link_to_a_hidden_file_is_not_listed(tmp_path: Path, indexed: bool) ->
     (vault / "Fine.md").symlink_to(vault / "A.md")
     engines = engines_of(tmp_path, vault, scope=Scope(deny=("Private",)))
     if indexed:
-        engines["Notes"].freshness.refresh()
+        engines["Notes"].index_sync.refresh()
     assert [info.name for info in everything(engines)] == ["A.md", "Fine.md"]
     engines.close()
 

@@ -74,7 +74,7 @@ class VaultChanges:
         def heard(paths: frozenset[VaultPath] | None) -> None:
             self._in_loop(lambda: self._hear(name, paths))
 
-        self._stops.append(engine.freshness.listen(heard))
+        self._stops.append(engine.index_sync.listen(heard))
         self._in_loop(lambda: self._begin(name, engine))
 
     def _in_loop(self, action: Callable[[], None]) -> None:
@@ -197,7 +197,7 @@ class VaultChanges:
         """While another process keeps an index: notice by its counter that something was written."""
         while True:
             for name, engine in tuple(self._engines.items()):
-                if engine.freshness.is_keeper:
+                if engine.index_sync.is_leader:
                     continue
                 try:
                     now = await self._workers.run(lambda engine=engine: engine.ask.status.generation)  # type: ignore[misc]
@@ -215,7 +215,7 @@ def read_files_version(engine: Engine) -> int:
     """The index's counter of files that came and went."""
     from vaultbridge.index.store.database import read_meta
 
-    with engine.freshness.index.reading() as db:
+    with engine.index_sync.index.reading() as db:
         return read_meta(db, "files_version")
 
 

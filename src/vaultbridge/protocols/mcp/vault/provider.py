@@ -389,7 +389,7 @@ class VaultProvider:
             log.warning("%s: an interrupted change was put right: %s", name, left)
         self._changes.attach(name, engine)
         if self._settings.keep:
-            engine.freshness.keep()
+            engine.index_sync.start()
 
     def _tools_moved(self) -> None:
         """The list of tools may be another; from any thread."""

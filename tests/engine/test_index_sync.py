@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from vaultbridge.engine import Engine
-from vaultbridge.engine.index_sync import SILENT_SECONDS, IndexLeader
+from vaultbridge.engine.index_sync import STALLED_SECONDS, IndexLeader
 from vaultbridge.engine.operations import Append, Create, Delete, Move, Operation, RenameTag
 from vaultbridge.errors import EngineFailure, VaultbridgeError, VaultNotFound
 from vaultbridge.index.files import dump
@@ -37,7 +37,7 @@ BOUND = 20.0
 def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], bool]) -> None:
     """Make a change outside and wait, told by the engine, until `holds`."""
     told = threading.Event()
-    stop = engine.freshness.listen(lambda _: told.set())
+    stop = engine.index_sync.listen(lambda _: told.set())
     try:
         change()
         for _ in range(200):
@@ -55,26 +55,26 @@ def when_told(engine: Engine, change: Callable[[], object], holds: Callable[[], 
 def trust_told(engine: Engine) -> Iterator[queue.SimpleQueue[bool]]:
     """Whether the watch is to be trusted, each time that the engine's own threads say so."""
     told: queue.SimpleQueue[bool] = queue.SimpleQueue()
-    tell = engine.freshness._tell_watching
+    tell = engine.index_sync._set_watching
 
-    def tell_watching(*, watching: bool) -> None:
+    def mark_watching(*, watching: bool) -> None:
         tell(watching=watching)
         told.put(watching)
 
-    engine.freshness._tell_watching = tell_watching  # type: ignore[method-assign]
+    engine.index_sync._set_watching = mark_watching  # type: ignore[method-assign]
     try:
         yield told
     finally:
-        engine.freshness._tell_watching = tell  # type: ignore[method-assign]
+        engine.index_sync._set_watching = tell  # type: ignore[method-assign]
 
 
 def keeping(engine: Engine) -> Engine:
     """The engine as keeper, its first comparison done and told of, its watch trusted."""
     ready = threading.Event()
-    stop = engine.freshness.listen(lambda _: ready.set())
+    stop = engine.index_sync.listen(lambda _: ready.set())
     with trust_told(engine) as told:
-        engine.freshness.keep()
-        while not engine.freshness._watching:
+        engine.index_sync.start()
+        while not engine.index_sync._watching:
             told.get(timeout=BOUND)
     while not engine.ask.status.complete:
         assert ready.wait(BOUND)
@@ -107,7 +107,7 @@ def test_an_own_write_is_in_the_index_before_the_caller_is_answered(make_vault: 
     engine = make_vault({"A.md": "alpha", "B.md": "[[A]]"})
     engine.ask.search("alpha")
     engine.apply([Append(note="A", content="gamma")])
-    assert engine.freshness.index.status().generation
+    assert engine.index_sync.index.status().generation
     assert engine.ask.search("gamma").total == 1
     engine.apply([Move(note="A", to="Z")])
     assert engine.ask.backlinks(VaultPath("Z.md"))[0].source == "B.md"
@@ -118,8 +118,8 @@ def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_firs
 ) -> None:
     first = keeping(make_vault({"A.md": "alpha"}))
     second = make_vault()
-    second.freshness.keep()
-    assert first.freshness.is_keeper and not second.freshness.is_keeper
+    second.index_sync.start()
+    assert first.index_sync.is_leader and not second.index_sync.is_leader
     assert second.ask.search("alpha").total == 1
     first.close()
     note = second.root.folder / "A.md"
@@ -128,11 +128,11 @@ def test_a_second_process_neither_watches_nor_walks_and_takes_over_when_the_firs
 
 def _keeps_and_finds(engine: Engine, word: str) -> bool:
     """Not asked before it keeps: a question would make it take the keeper's place."""
-    return engine.freshness.is_keeper and engine.ask.search(word).total == 1
+    return engine.index_sync.is_leader and engine.ask.search(word).total == 1
 
 
 @contextlib.contextmanager
-def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
+def leader_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
     """Another process that keeps the index of the engine's vault, and has said that it watches."""
     program = (
         "import sys, pathlib, threading\n"
@@ -141,11 +141,11 @@ def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
         "vault, cache = map(pathlib.Path, sys.argv[1:])\n"
         "engine = Engine(vault, cache=cache, trash=Trash({}))\n"
         "ready = threading.Event()\n"
-        "tell = engine.freshness._tell_watching\n"
-        "engine.freshness._tell_watching = lambda **how: (tell(**how), ready.set())\n"
-        "engine.freshness.keep()\n"
+        "tell = engine.index_sync._set_watching\n"
+        "engine.index_sync._set_watching = lambda **how: (tell(**how), ready.set())\n"
+        "engine.index_sync.start()\n"
         "assert ready.wait(60)\n"
-        "print('keeping', engine.freshness.is_keeper, flush=True)\n"
+        "print('keeping', engine.index_sync.is_leader, flush=True)\n"
         "sys.stdin.read()\n"
     )
     with subprocess.Popen(
@@ -165,9 +165,9 @@ def keeper_process(engine: Engine) -> Iterator[subprocess.Popen[str]]:
 
 def test_a_killed_keeper_is_replaced(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": "alpha"})
-    with keeper_process(engine):
-        engine.freshness.keep()
-        assert not engine.freshness.is_keeper
+    with leader_process(engine):
+        engine.index_sync.start()
+        assert not engine.index_sync.is_leader
     note = engine.root.folder / "B.md"
     when_told(engine, lambda: note.write_text("epsilon"), lambda: _keeps_and_finds(engine, "epsilon"))
 
@@ -177,16 +177,16 @@ def test_after_any_outside_changes_the_index_equals_a_rebuilt_one(
     make_vault: MakeVault, tmp_path: Path, seed: int
 ) -> None:
     engine = make_vault({f"{n}.md": f"# {n}\n[[{(n * 7) % 11}]] #t{n % 3}\n" for n in range(11)})
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     folder = engine.root.folder
     chance = random.Random(seed)
     for _ in range(12):
         for _ in range(chance.randrange(1, 6)):
             _outside_change(folder, chance)
         if chance.random() < 0.5:
-            engine.freshness.refresh()
-    engine.freshness.refresh()
-    assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / "rebuilt")
+            engine.index_sync.refresh()
+    engine.index_sync.refresh()
+    assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / "rebuilt")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -220,8 +220,8 @@ def test_after_own_and_outside_changes_mixed_the_index_equals_a_rebuilt_one(
         if chance.random() < 0.3:
             _outside_change(folder, chance)
     for engine in engines:
-        engine.freshness.refresh()
-        assert dump(engine.freshness.index) == rebuilt(engine, tmp_path / f"rebuilt {id(engine)}")
+        engine.index_sync.refresh()
+        assert dump(engine.index_sync.index) == rebuilt(engine, tmp_path / f"rebuilt {id(engine)}")
 
 
 def _outside_change(folder: Path, chance: random.Random) -> None:
@@ -246,7 +246,7 @@ def _outside_change(folder: Path, chance: random.Random) -> None:
 def test_indexing_writes_nothing_into_the_vault(make_vault: MakeVault) -> None:
     engine = make_vault({"A.md": b"\xef\xbb\xbfalpha\r\n", "bad.md": b"\xff\xfe", "y.md": "---\na: [\n---\n"})
     before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")}
-    engine.freshness.refresh()
+    engine.index_sync.refresh()
     engine.ask.search("alpha")
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in engine.root.folder.rglob("*")} == before
 
@@ -259,7 +259,7 @@ def test_the_first_question_of_a_keeper_knows_what_changed_while_nobody_watched(
     engine.close()
     (engine.root.folder / "A.md").write_text("entirely new")
     again = make_vault()
-    again.freshness.keep()
+    again.index_sync.start()
     assert again.ask.search("entirely").total == 1
 
 
@@ -288,16 +288,16 @@ def test_a_question_waits_for_another_process_that_compares(make_vault: MakeVaul
 
 def test_while_the_watch_fails_questions_compare_with_the_disk(make_vault: MakeVault) -> None:
     engine = keeping(make_vault({"A.md": "old"}))
-    assert engine.freshness._watcher is not None
-    engine.freshness._watcher.stop()
-    engine.freshness._follow(VaultLost("the system allows no more watches"))
+    assert engine.index_sync._watcher is not None
+    engine.index_sync._watcher.stop()
+    engine.index_sync._follow(VaultLost("the system allows no more watches"))
     (engine.root.folder / "B.md").write_text("entirely new")
     assert engine.ask.search("entirely").total == 1
 
 
 def test_a_keeper_fills_an_index_that_somebody_met_damaged_and_threw_away(make_vault: MakeVault) -> None:
     engine = keeping(make_vault({"A.md": "alpha"}))
-    when_told(engine, engine.freshness.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
+    when_told(engine, engine.index_sync.index.rebuild, lambda: engine.ask.search("alpha").total == 1)
 
 
 def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
@@ -317,10 +317,10 @@ def test_an_old_temporary_file_of_ours_is_taken_away_and_a_young_one_is_not(
     displaced = folder / temporary_name()
     displaced.write_text("half a note")
     os.utime(displaced, (0, 0))
-    make_vault().freshness.refresh()
+    make_vault().index_sync.refresh()
     assert old.exists() and young.exists() and displaced.exists()
     with engine:
-        engine.freshness.refresh()
+        engine.index_sync.refresh()
         assert (old.exists(), young.exists(), notes.exists()) == (False, True, True)
         assert engine.ask.search("half").total == 0
 
@@ -331,7 +331,7 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
     """A disk that is unplugged leaves its mount point, an empty folder."""
     engine = keeping(make_vault({"A.md": "[[B]] alpha", "F/B.md": "beta"}))
     change = engine.apply([Append(note="A", content="more")])
-    rows = dump(engine.freshness.index)
+    rows = dump(engine.index_sync.index)
     folder, away = engine.root.folder, tmp_path / "away"
     with trust_told(engine) as told:
         folder.rename(away)
@@ -350,7 +350,7 @@ def test_a_vault_that_goes_and_comes_back_keeps_its_rows_and_says_so_meanwhile(
             with pytest.raises(VaultNotFound, match="an empty folder is in its place"):
                 ask()
         assert list(folder.iterdir()) == []
-        assert dump(engine.freshness.index) == rows
+        assert dump(engine.index_sync.index) == rows
         folder.rmdir()
         away.rename(folder)
         while not told.get(timeout=BOUND):
@@ -382,8 +382,8 @@ def test_a_cache_folder_deleted_while_serving_costs_history_and_nothing_else(
     other.undo(other.last_change())
     assert (engine.root.folder / "F/B.md").exists()
     if kept:
-        engine.freshness._tell_alive()
-        assert engine.freshness.is_keeper
+        engine.index_sync._renew_heartbeat()
+        assert engine.index_sync.is_leader
         change = engine.root.folder / "New.md"
         when_told(engine, lambda: change.write_text("gamma"), lambda: engine.ask.search("gamma").total == 1)
 
@@ -409,8 +409,8 @@ def test_a_change_that_could_not_be_followed_is_in_the_next_answer(
         assert engine.ask.search("beta").total == 1
         assert engine.ask.search("gamma").total == 1
         # The keeper makes up for it, now and not in ten seconds, and then its watch is trusted again.
-        engine.freshness._incomplete.set()
-        while engine.freshness._behind or not engine.freshness._watching:
+        engine.index_sync._incomplete.set()
+        while engine.index_sync._behind or not engine.index_sync._watching:
             told.get(timeout=BOUND)
 
 
@@ -421,8 +421,8 @@ def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
 
     engine = keeping(make_vault({"A.md": "alpha"}))
     failed = threading.Event()
-    fall_behind = engine.freshness._fall_behind
-    monkeypatch.setattr(engine.freshness, "_fall_behind", lambda: (fall_behind(), failed.set()))
+    fall_behind = engine.index_sync._fall_behind
+    monkeypatch.setattr(engine.index_sync, "_fall_behind", lambda: (fall_behind(), failed.set()))
 
     def fail(self: Synchroniser, changed: object) -> SyncReport:
         raise RuntimeError("nobody foresaw this")
@@ -440,14 +440,14 @@ def test_a_failure_that_nobody_foresaw_does_not_end_the_watch(
 def test_questions_do_not_trust_a_keeper_that_was_stopped(make_vault: MakeVault) -> None:
     """As by Ctrl-Z in the terminal where it serves: it holds the lock and follows nothing."""
     engine = make_vault({"A.md": "alpha"})
-    with keeper_process(engine) as child:
+    with leader_process(engine) as child:
         assert engine.ask.search("alpha").total == 1
         child.send_signal(signal.SIGSTOP)
         try:
             (engine.root.folder / "B.md").write_text("beta")
-            old = time.time() - SILENT_SECONDS
+            old = time.time() - STALLED_SECONDS
             os.utime(engine.cache / "keeper.watches", (old, old))
-            assert not engine.freshness.is_keeper
+            assert not engine.index_sync.is_leader
             assert engine.ask.search("beta").total == 1
             engine.apply([Move(note="B", to="C")])
         finally:
@@ -459,9 +459,9 @@ def test_an_index_made_anew_right_after_a_look_at_the_disk_is_filled_before_it_i
 ) -> None:
     engine = make_vault({"A.md": "[[B]]", "B.md": "beta"})
     assert engine.ask.search("beta").total == 1
-    engine.freshness.index.rebuild()
+    engine.index_sync.index.rebuild()
     assert engine.ask.search("beta").total == 1
-    engine.freshness.index.rebuild()
+    engine.index_sync.index.rebuild()
     engine.apply([Move(note="B", to="C")])
     assert (engine.root.folder / "A.md").read_text() == "[[C]]"
 
@@ -469,18 +469,18 @@ def test_an_index_made_anew_right_after_a_look_at_the_disk_is_filled_before_it_i
 def test_a_change_that_is_missed_while_everything_is_compared_is_not_taken_for_known(
     make_vault: MakeVault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    freshness = keeping(make_vault({"A.md": "alpha"})).freshness
-    compare_all = freshness._compare_all
+    sync = keeping(make_vault({"A.md": "alpha"})).index_sync
+    compare_all = sync._compare_all
 
     def meanwhile() -> bool:
         """A change of our own, right after its folder was looked at, that could not be indexed."""
         done = compare_all()
-        freshness._fall_behind()
+        sync._fall_behind()
         return done
 
     with monkeypatch.context() as during:
-        during.setattr(freshness, "_compare_all", meanwhile)
-        freshness._catch_up()
-    assert freshness._behind and not freshness._watching
-    freshness._catch_up()
-    assert freshness._watching and not freshness._behind
+        during.setattr(sync, "_compare_all", meanwhile)
+        sync._catch_up()
+    assert sync._behind and not sync._watching
+    sync._catch_up()
+    assert sync._watching and not sync._behind
