@@ -171,7 +171,7 @@ async def test_without_a_token_it_says_how_to_get_the_link(chromium: Chromium, s
         await page.until(CONNECTED)
 
 
-async def test_a_wrong_token_is_told_and_not_tried_again(chromium: Chromium, serving: Serving) -> None:
+async def test_a_wrong_token_is_reported_and_not_tried_again(chromium: Chromium, serving: Serving) -> None:
     async with chromium.page(serving.url + "/#token=wrong") as page:
         assert "token is missing or wrong" in await page.text("#notice")
         assert await page.run("document.getElementById('state').dataset.state") == "refused"
@@ -200,7 +200,7 @@ async def test_a_change_is_shown_with_its_words_and_accepted_as_proposed(
     assert (serving.vault / "Plan.md").read_text("utf-8") == PLAN
 
 
-async def test_a_rejected_change_is_told_to_the_assistant(page: Page, serving: Serving) -> None:
+async def test_a_rejection_is_reported_to_the_assistant(page: Page, serving: Serving) -> None:
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "New.md", "# New\n")
         assert "a new note" in await page.text(".change header")
@@ -241,7 +241,7 @@ async def test_an_edit_can_be_given_up(page: Page, serving: Serving) -> None:
         assert await decided(client, waiting) == ["FILE_SAVED", "proposed\n"]
 
 
-async def test_what_cannot_be_seen_is_named(page: Page, serving: Serving) -> None:
+async def test_invisible_characters_are_named(page: Page, serving: Serving) -> None:
     """Directions and zero-width characters can make a line read as what it is not."""
     async with serving.assistant() as client:
         sly = PLAN.replace("Call Ada.\n", "Call \u202eAda\u200b.\r\n").rstrip("\n")
@@ -283,7 +283,7 @@ async def test_a_huge_change_is_drawn_in_parts_that_all_can_be_reached(page: Pag
         assert (await decided(client, waiting))[0] == "DIFF_REJECTED"
 
 
-async def test_of_a_huge_change_only_the_lines_that_changed_are_shown_as_changed(page: Page) -> None:
+async def test_a_huge_change_shows_only_the_changed_lines_as_changed(page: Page) -> None:
     """5,000 lines of which every third is another: all of them were shown as removed and added again."""
     counted = await page.run("""import('/page/sides.js').then(({compareLines}) => {
       const text = (word) => Array.from({length: 5000}, (_, n) =>
@@ -295,7 +295,7 @@ async def test_of_a_huge_change_only_the_lines_that_changed_are_shown_as_changed
     assert counted == [5000, changed]
 
 
-async def test_what_is_held_on_to_is_equal_and_in_order_however_few_edits_are_looked_for(page: Page) -> None:
+async def test_matched_lines_are_equal_and_in_order_however_few_edits_are_allowed(page: Page) -> None:
     broken = await page.run("""import('/page/diff.js').then(({equalRuns}) => {
       let seed = 11;
       const below = (n) => (seed = (seed * 1103515245 + 12345) & 0x7fffffff, (seed >> 8) % n);
@@ -315,7 +315,7 @@ async def test_what_is_held_on_to_is_equal_and_in_order_however_few_edits_are_lo
     assert broken == ""
 
 
-async def test_a_change_decided_elsewhere_goes_and_an_unused_edit_is_told(
+async def test_a_change_decided_elsewhere_disappears_and_an_unused_edit_is_reported(
     page: Page, serving: Serving
 ) -> None:
     async with serving.assistant() as client:
@@ -338,9 +338,7 @@ def save(note: Path, data: bytes) -> None:
 WITHOUT_POLLING = "window.setInterval = () => 0"
 
 
-async def test_what_is_written_into_a_note_while_its_change_waits_is_kept(
-    page: Page, serving: Serving
-) -> None:
+async def test_text_written_into_a_note_while_its_change_waits_is_kept(page: Page, serving: Serving) -> None:
     """It was lost without a word: the assistant got the text it had proposed for the older note."""
     note = serving.vault / "Waiting.md"
     note.write_bytes(PLAN.encode())
@@ -355,9 +353,7 @@ async def test_what_is_written_into_a_note_while_its_change_waits_is_kept(
         assert await decided(client, waiting) == ["FILE_SAVED", both]
 
 
-async def test_a_change_that_was_not_seen_as_it_is_now_is_not_accepted_with_one_press(
-    page: Page, serving: Serving
-) -> None:
+async def test_a_rebased_change_cannot_be_accepted_before_it_was_seen(page: Page, serving: Serving) -> None:
     note = serving.vault / "Pressed.md"
     note.write_bytes(PLAN.encode())
     await page.ask("Page.addScriptToEvaluateOnNewDocument", source=WITHOUT_POLLING)
@@ -368,7 +364,7 @@ async def test_a_change_that_was_not_seen_as_it_is_now_is_not_accepted_with_one_
         await page.until("document.querySelector('.change')")
         save(note, PLAN.replace("Buy seeds.", "Buy trees.").encode())
         await page.click(".change .accept")
-        assert "would take away" in await page.text(".change .moved")
+        assert "would remove" in await page.text(".change .moved")
         assert await page.run("document.querySelector('.diff .minus del').textContent") == "trees"
         assert not waiting.done()
         await page.click(".change .accept")
@@ -508,7 +504,7 @@ HELD_READINGS = """
 """The page is given the whole text of a note late, as on a slow line."""
 
 
-async def test_a_look_at_the_note_that_takes_long_does_not_disturb_who_began_to_write(
+async def test_a_slow_check_of_the_note_does_not_disturb_a_person_who_began_to_edit(
     page: Page, serving: Serving
 ) -> None:
     note = serving.vault / "Slow.md"
@@ -556,7 +552,7 @@ OVERTAKEN_LIST = """
 """In the moment in which the bridge made its list, one change came and another was decided."""
 
 
-async def test_news_that_overtakes_the_list_of_what_waits_counts(page: Page) -> None:
+async def test_a_notification_that_overtakes_the_list_of_waiting_changes_counts(page: Page) -> None:
     await page.ask("Page.addScriptToEvaluateOnNewDocument", source=OVERTAKEN_LIST)
     await page.reload()
     await page.until(CONNECTED)
@@ -565,7 +561,7 @@ async def test_news_that_overtakes_the_list_of_what_waits_counts(page: Page) -> 
     await page.until(f"JSON.stringify({titles}) === '[\"new.md\"]'")
 
 
-async def test_headings_of_both_kinds_and_formulas_are_told_from_text_and_links(
+async def test_headings_of_both_kinds_and_formulas_are_not_taken_for_text_and_links(
     page: Page, serving: Serving
 ) -> None:
     headed = "Underlined\n---\n\nTwo\nlines\n---\n\nTop\n=\n\n- item\n  ## Within\n\n"
@@ -647,7 +643,7 @@ async def test_assistants_and_the_switch_are_live(page: Page, serving: Serving) 
         await page.until("document.getElementById('open').innerText.includes('Not shared')")
         await page.click("#share")
         await page.until("!document.getElementById('open').innerText.includes('Not shared')")
-    await page.until("document.getElementById('clients').innerText.includes('None is connected')")
+    await page.until("document.getElementById('clients').innerText.includes('None connected')")
 
 
 @pytest.fixture
@@ -656,7 +652,7 @@ def port() -> Iterator[int]:
         yield port
 
 
-async def test_it_comes_back_by_itself_when_the_server_does(
+async def test_the_page_reconnects_when_the_server_is_back(
     chromium: Chromium, tmp_path: Path, port: int
 ) -> None:
     serving = Serving(new_vault(tmp_path / "Back"), tmp_path, port)
@@ -685,7 +681,7 @@ KEPT_SOCKETS = (
 )
 
 
-async def test_what_is_selected_is_told_again_after_a_lost_connection(page: Page, serving: Serving) -> None:
+async def test_the_selection_is_reported_again_after_a_lost_connection(page: Page, serving: Serving) -> None:
     """A bridge that came back was told that nothing was selected, and nothing told it otherwise."""
     await page.ask("Page.addScriptToEvaluateOnNewDocument", source=KEPT_SOCKETS)
     await page.reload()

@@ -191,7 +191,7 @@ async def test_a_diff_is_accepted_and_another_rejected(stage: Stage) -> None:
         assert not rejected.exists()
 
 
-async def test_what_a_person_decides_in_the_terminal_is_told_as_that(stage: Stage) -> None:
+async def test_a_decision_in_the_terminal_is_reported_as_such(stage: Stage) -> None:
     terminal = stage.terminal
     async with stage.bridge() as bridge, bridge.editor(diffs=True) as page:
         terminal.start("--ide", "--permission-mode", "default")
@@ -220,7 +220,7 @@ async def test_what_a_person_decides_in_the_terminal_is_told_as_that(stage: Stag
         ("EDIT", "accepted", "first\n2nd\nwritten-outside\n"),
     ],
 )
-async def test_an_acceptance_after_an_outside_change_is_told_by_what_became_of_it(
+async def test_an_acceptance_after_an_outside_change_is_reported_by_its_outcome(
     stage: Stage, tool: str, outcome: str, text: str
 ) -> None:
     terminal = stage.terminal

@@ -86,8 +86,8 @@ const seen = {
   modal: () => app.modals[0]?.contentEl.textContent ?? '',
   focused: () => page.activeElement.textContent || page.activeElement.tagName,
   said: () => review()?.contentEl.querySelector('.vaultbridge-said').textContent ?? '',
-  state: () => plugin.line.state,
-  why: () => plugin.line.why,
+  state: () => plugin.connection.state,
+  why: () => plugin.connection.why,
   selected: (note) => {
     const editor = editorOf(note);
     return editor.getRange(editor.getCursor('from'), editor.getCursor('to'));

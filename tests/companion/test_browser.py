@@ -69,7 +69,7 @@ async def page(chromium: Chromium, files: str, server: Served) -> AsyncIterator[
         address = f"http://127.0.0.1:{server.port}"
         settings = {"automatic": False, "address": address, "token": server.token, "openReview": True}
         await page.run(f"start({json.dumps(settings)}, {json.dumps({'Note.md': TEXT})})")
-        await page.until("plugin.line.state === 'connected'")
+        await page.until("plugin.connection.state === 'connected'")
         yield page
         assert page.complaints() == []
 
@@ -109,7 +109,7 @@ async def test_a_change_is_decided_with_keys_alone(page: Page, server: Served, t
         assert await page.run("document.activeElement.textContent") == "No change is waiting."
 
 
-async def test_text_stays_text_and_what_is_for_listeners_is_not_seen(
+async def test_text_stays_text_and_screen_reader_text_is_not_visible(
     page: Page, server: Served, tmp_path: Path
 ) -> None:
     async with server.client() as client:
@@ -125,7 +125,7 @@ async def test_text_stays_text_and_what_is_for_listeners_is_not_seen(
         assert await page.run("document.documentElement.scrollWidth <= 360")
 
 
-async def test_the_form_takes_what_is_typed(page: Page, server: Served, tmp_path: Path) -> None:
+async def test_typed_text_goes_into_the_form(page: Page, server: Served, tmp_path: Path) -> None:
     async with server.client() as client:
         asked = await propose(client, tmp_path, page)
         await page.click(".vaultbridge-change footer button:nth-child(3)")

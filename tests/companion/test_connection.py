@@ -107,7 +107,7 @@ async def test_a_vault_that_is_served_beside_another_is_joined_by_its_own_name(
         assert await editors_at(server, other) == []
 
 
-async def test_another_vaults_bridge_is_not_ours(tmp_path: Path, vault: Path, other: Path) -> None:
+async def test_the_bridge_of_another_vault_is_not_used(tmp_path: Path, vault: Path, other: Path) -> None:
     async with served(tmp_path / "home", other) as server, obsidian(vault, server.environ) as app:
         await app.until("status", "it === 'Bridge: not connected'")
         assert await app.see("why") == NOT_RUNNING
@@ -133,7 +133,7 @@ async def test_a_port_that_another_vaults_bridge_has_taken_is_left_alone(
             assert await editors_at(server, other) == []
 
 
-async def test_the_token_is_for_nobody_who_took_a_dead_bridges_port(server: Served, vault: Path) -> None:
+async def test_a_program_on_a_dead_bridges_port_does_not_get_the_token(server: Served, vault: Path) -> None:
     callers = []
     await server.kill()
     taken = await asyncio.start_server(lambda *_: callers.append("somebody"), "127.0.0.1", server.port)
@@ -194,11 +194,11 @@ async def test_files_that_are_no_records_are_passed_over(
 # by hand
 
 
-async def test_a_phone_joins_with_what_was_typed(server: Served, vault: Path) -> None:
+async def test_a_phone_connects_with_the_typed_address_and_token(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ, mobile=True) as app:
         await app.until("notices", "it.length")
         assert await app.see("notices") == [
-            "vaultbridge: Say where the bridge is: its address is missing in the settings."
+            "vaultbridge: The address of the bridge is missing in the settings."
         ]
         await app.do("showSettings")
         assert "Find the bridge on this computer" not in await app.see("settings")
@@ -227,7 +227,7 @@ async def test_a_wrong_token_is_said_once_and_in_words(server: Served, vault: Pa
         await app.connected()
 
 
-async def test_a_bridge_that_serves_no_such_vault_is_not_joined(
+async def test_a_bridge_that_does_not_serve_the_vault_is_not_used(
     server: Served, other: Path, vault: Path
 ) -> None:
     async with obsidian(other, server.environ, stored=by_hand(server)) as app:
@@ -245,11 +245,14 @@ async def test_a_bridge_that_serves_no_such_vault_is_not_joined(
     [
         (
             "http://computer.example:3000",
-            "Use https:// for another machine: the token could be read on its way.",
+            "Use https:// for another machine: otherwise others could read the token.",
         ),
         ("http://localhost:x@computer.example", "Use https:// for another machine"),
-        ("file:///etc/passwd", "The address begins with https:// or, on this device, http://."),
-        ("not an address", "“not an address” is no address. One looks like https://computer:3000."),
+        ("file:///etc/passwd", "The address must begin with https:// or, on this device, http://."),
+        (
+            "not an address",
+            "“not an address” is not an address. An address looks like https://computer:3000.",
+        ),
     ],
 )
 async def test_an_address_that_cannot_be_right_is_refused(
@@ -262,7 +265,7 @@ async def test_an_address_that_cannot_be_right_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("typed", "door"),
+    ("typed", "url"),
     [
         ("computer:3000", "wss://computer:3000/editor"),
         ("https://computer/notes/", "wss://computer/notes/editor"),
@@ -272,15 +275,15 @@ async def test_an_address_that_cannot_be_right_is_refused(
         ("https://127.0.0.1:3000", "wss://127.0.0.1:3000/editor"),
     ],
 )
-async def test_where_an_address_leads(tmp_path: Path, vault: Path, typed: str, door: str) -> None:
+async def test_where_an_address_leads(tmp_path: Path, vault: Path, typed: str, url: str) -> None:
     async with obsidian(vault, Served(tmp_path / "home").environ) as app:
-        assert await app.do("parts", name="doorAt", args=[typed]) == door
+        assert await app.do("parts", name="editorUrl", args=[typed]) == url
 
 
 # staying
 
 
-async def test_it_comes_back_when_the_bridge_was_killed_and_started_again(
+async def test_the_companion_reconnects_after_the_bridge_was_killed_and_restarted(
     server: Served, vault: Path
 ) -> None:
     async with obsidian(vault, server.environ) as app:
@@ -308,7 +311,7 @@ async def test_a_bridge_that_ends_in_peace_is_missed_too(server: Served, vault: 
         await app.connected()
 
 
-async def test_what_the_person_had_begun_survives_a_reconnection(server: Served, vault: Path) -> None:
+async def test_an_unfinished_edit_survives_a_reconnection(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app, server.client() as client:
         await app.connected()
         place = str(vault / "Plain.md")
@@ -330,7 +333,9 @@ async def test_what_the_person_had_begun_survives_a_reconnection(server: Served,
         assert [block["text"] for block in result["content"]] == ["FILE_SAVED", "mine\n"]
 
 
-async def test_news_that_overtakes_the_list_of_what_waits_counts(tmp_path: Path, vault: Path) -> None:
+async def test_a_notification_that_overtakes_the_list_of_waiting_changes_counts(
+    tmp_path: Path, vault: Path
+) -> None:
     """Between the list and our dealing with it changes come and go: none is lost, none stays for ever."""
     old, new = (
         {"id": id_, "path": "Plain.md", "oldText": "one\n", "newText": f"{id_}\n", "assistant": "test"}
@@ -373,7 +378,7 @@ async def test_news_that_overtakes_the_list_of_what_waits_counts(tmp_path: Path,
         await runner.cleanup()
 
 
-async def test_a_line_that_was_cut_without_a_word_is_noticed_when_the_app_is_seen_again(
+async def test_a_silently_cut_connection_is_noticed_when_the_app_is_visible_again(
     server: Served, vault: Path
 ) -> None:
     async with obsidian(vault, server.environ) as app:
@@ -404,7 +409,7 @@ async def test_changes_that_the_bridge_forgot_go_away(server: Served, vault: Pat
         await app.until("status", "it === 'Bridge: not connected'")
         await app.do("press", note="Plain.md", button="Accept")
         await app.until("notices", "it.length")
-        assert await app.see("notices") == ["vaultbridge: The bridge is not connected just now."]
+        assert await app.see("notices") == ["vaultbridge: The bridge is not connected at the moment."]
         [card] = await app.see("cards")
         assert "Accept" in card["enabled"]
         await server.start(vault, port=server.port)

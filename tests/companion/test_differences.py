@@ -76,7 +76,7 @@ def test_all_hunks_together_make_the_new_text_and_none_the_old(parts: Parts, old
 
 @given(TEXTS, TEXTS, st.sets(st.integers(0, 9)))
 @settings(deadline=None)
-def test_what_is_left_out_stays_as_it_was(parts: Parts, old: str, new: str, leave: set[int]) -> None:
+def test_parts_that_are_left_out_stay_unchanged(parts: Parts, old: str, new: str, leave: set[int]) -> None:
     diff = {"id": "d1", "client": "c", "tabName": "t", "path": "A.md", "oldText": old, "newText": new}
     final, moved = parts.do("final", diff=diff, leave=sorted(leave))
     base = old.replace("\r\n", "\n")
@@ -105,7 +105,7 @@ def test_a_merge_without_a_clash_does_not_depend_on_who_came_first(
 
 @given(st.lists(st.booleans(), min_size=1, max_size=12), st.data())
 @settings(deadline=None)
-def test_changes_of_lines_apart_are_both_kept(parts: Parts, mine: list[bool], data: st.DataObject) -> None:
+def test_changes_to_distant_lines_are_both_kept(parts: Parts, mine: list[bool], data: st.DataObject) -> None:
     """Each block of three lines is changed in its middle line by one side at most."""
     theirs = [not changed and data.draw(st.booleans()) for changed in mine]
     blocks = range(len(mine))

@@ -92,7 +92,7 @@ async def test_the_selection_arrives_at_the_assistant(app: Obsidian, client: Cli
     }
 
 
-async def test_a_private_note_is_never_told(app: Obsidian, client: Client, vault: Path) -> None:
+async def test_a_private_note_is_never_reported(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Private/Diary.md")
     await app.do("select", note="Private/Diary.md", **{"from": [0, 0]}, to=[0, 4])
     await app.do("open", note="Plain.md")
@@ -131,7 +131,7 @@ async def tabs_of(client: Client) -> dict[str, dict[str, Any]]:
     return {tab["label"]: tab for tab in answer["tabs"]}
 
 
-async def test_open_notes_are_told_with_unsaved_ones_and_without_sidebars(
+async def test_open_notes_are_reported_with_unsaved_ones_and_without_sidebars(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     await app.do("open", note=NOTE)
@@ -189,9 +189,7 @@ async def test_a_note_that_is_open_gets_no_second_tab(app: Obsidian, client: Cli
     assert await app.see("selected", NOTE) == "beta"
 
 
-async def test_a_place_beyond_the_text_that_is_shown_is_the_end(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_a_position_beyond_the_text_means_its_end(app: Obsidian, client: Client, vault: Path) -> None:
     """The bridge counts in the file; the editor may hold a shorter text."""
     await app.do("open", note=NOTE)
     await app.do("write", note=NOTE, text="x")
@@ -304,9 +302,7 @@ async def test_an_edited_change_is_given_as_edited(app: Obsidian, client: Client
     assert await decision(client, asked) == ["FILE_SAVED", mine]
 
 
-async def test_accepting_from_the_form_gives_what_stands_in_it(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_accepting_from_the_form_sends_its_text(app: Obsidian, client: Client, vault: Path) -> None:
     asked = await propose(client, vault, "New.md", "a new note\n")
     [card] = await app.until("cards", "it.length")
     assert "a new note" in card["summary"] and "Open the note" not in card["buttons"]
@@ -329,9 +325,7 @@ async def test_an_edit_can_be_taken_back(app: Obsidian, client: Client, vault: P
     assert (await decision(client, asked))[1] == TEXT.replace("beta", "BETA")
 
 
-async def test_what_was_written_in_the_note_meanwhile_is_kept(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_text_written_in_the_note_meanwhile_is_kept(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note=NOTE)
     asked = await propose(client, vault, NOTE, TEXT.replace("alpha", "ALPHA"))
     await app.until("cards", "it.length")
@@ -345,7 +339,7 @@ async def test_what_was_written_in_the_note_meanwhile_is_kept(
     assert (vault / NOTE).read_text("utf-8") == TEXT + "eta\n"
 
 
-async def test_a_note_that_changed_unseen_is_not_accepted_at_the_first_press(
+async def test_a_change_to_a_note_that_changed_unseen_cannot_be_accepted_at_once(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     """Another program wrote, and the app has not noticed yet: what was seen is not what would happen."""
@@ -359,7 +353,7 @@ async def test_a_note_that_changed_unseen_is_not_accepted_at_the_first_press(
     assert await decision(client, asked) == ["FILE_SAVED", TEXT.replace("alpha", "ALPHA") + "eta\n"]
 
 
-async def test_both_changing_the_same_line_is_shown_for_what_it_is(
+async def test_a_conflict_in_the_same_line_is_shown_as_such(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     await app.do("open", note=NOTE)
@@ -375,9 +369,7 @@ async def test_both_changing_the_same_line_is_shown_for_what_it_is(
     assert await decision(client, asked) == ["FILE_SAVED", text]
 
 
-async def test_unsaved_text_is_no_part_of_what_is_taken_away(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_accepting_does_not_remove_unsaved_text(app: Obsidian, client: Client, vault: Path) -> None:
     """The assistant read the file; the person had typed already."""
     await app.do("open", note=NOTE)
     await app.do("write", note=NOTE, text=TEXT + "typed\n")
@@ -401,7 +393,7 @@ async def test_a_note_with_other_line_ends_does_not_look_changed(
     assert await decision(client, asked) == ["FILE_SAVED", "one\nTWO\n"]
 
 
-async def test_while_the_person_types_a_notice_comes_instead_of_the_review(
+async def test_while_the_person_types_a_notice_appears_instead_of_the_review(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     await app.do("open", note="Plain.md")
@@ -440,7 +432,7 @@ async def test_an_edit_that_was_decided_elsewhere_is_not_lost_silently(
     await app.until("notices", "it.some((one) => /^Your edit of .* was not used/.test(one))")
 
 
-async def test_characters_that_cannot_be_seen_are_shown(app: Obsidian, client: Client, vault: Path) -> None:
+async def test_invisible_characters_are_shown(app: Obsidian, client: Client, vault: Path) -> None:
     await propose(client, vault, "Plain.md", "one\ntwo 𝄞\u202e\nthree\n")
     [card] = await app.until("cards", "it.length")
     assert card["plus"] == ["two 𝄞U+202E"]
@@ -478,7 +470,7 @@ async def test_a_huge_change_is_drawn_in_parts(app: Obsidian, client: Client, va
 # status and settings
 
 
-async def test_the_status_says_who_is_there(app: Obsidian, client: Client) -> None:
+async def test_the_status_lists_the_connected_assistants(app: Obsidian, client: Client) -> None:
     await app.do("open", note="Plain.md")
     await client.next("selection_changed")
     await app.do("command", name="status")

@@ -9,7 +9,7 @@ import vaultbridge
 from companion.obsidian import FOLDER, MAIN
 
 
-def test_the_manifest_is_what_obsidian_demands() -> None:
+def test_the_manifest_is_what_obsidian_requires() -> None:
     manifest = json.loads((FOLDER / "manifest.json").read_text("utf-8"))
     texts = ("id", "name", "version", "minAppVersion", "description", "author")
     assert all(isinstance(manifest[name], str) and manifest[name] for name in texts)

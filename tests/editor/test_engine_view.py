@@ -35,7 +35,7 @@ async def test_text_is_read_without_bom_and_always_sendable(view: VaultView) -> 
     assert await view.read_text(vault_path("Bad.md")) == "caf\ufffd [[Gone]]\n"
 
 
-async def test_a_file_that_is_no_text_is_refused_and_not_shown_with_replaced_bytes(
+async def test_a_file_that_is_not_text_is_refused_and_not_shown_with_replaced_bytes(
     view: VaultView, vault: Path
 ) -> None:
     (vault / "whole.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
@@ -100,7 +100,7 @@ async def test_findings_of_one_note_and_of_the_vault(view: VaultView) -> None:
     assert await view.findings(vault_path("Missing.md")) == []
 
 
-async def test_a_place_is_found_also_for_what_is_not_there(view: VaultView, vault: Path) -> None:
+async def test_a_missing_file_is_located_too(view: VaultView, vault: Path) -> None:
     assert view.locate(vault_path("note.MD")) == vault / "Note.md"
     assert view.locate(vault_path("New/Note.md")) == vault / "New/Note.md"
     (vault / "out.md").symlink_to("/etc/hostname")

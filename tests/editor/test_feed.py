@@ -33,7 +33,7 @@ def test_the_ordinary_times_are_those_the_real_client_needs() -> None:
     assert 0.5 <= READY_SECONDS <= 1.0
 
 
-def test_nothing_is_told_before_the_client_is_ready() -> None:
+def test_nothing_is_sent_before_the_client_is_ready() -> None:
     feed = ClientFeed(debounce=0.15, debounce_limit=0.3, ready_after=0.6)
     feed.focus_changed(A, 0.0)
     feed.mention(Mention(A.path))
@@ -55,7 +55,7 @@ def test_a_second_greeting_begins_the_wait_again() -> None:
     assert feed.due(1.1) == (A,)
 
 
-def test_a_change_is_told_after_the_debounce_and_once() -> None:
+def test_a_change_is_sent_once_after_the_debounce() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
     assert feed.wake_at == 10.15
@@ -74,7 +74,7 @@ def test_further_changes_put_it_off_but_not_beyond_the_limit() -> None:
     assert feed.due(10.3) == (B,)
 
 
-def test_a_change_that_is_taken_back_is_not_told() -> None:
+def test_a_change_that_is_undone_is_not_sent() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
     assert feed.due(10.2) == (A,)
@@ -84,7 +84,7 @@ def test_a_change_that_is_taken_back_is_not_told() -> None:
     assert feed.due(12.0) == ()
 
 
-def test_the_same_place_from_another_source_is_no_change() -> None:
+def test_the_same_position_from_another_source_is_not_a_change() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
     feed.due(10.2)
@@ -102,7 +102,7 @@ def test_closing_the_file_clears_once() -> None:
     assert feed.due(12.2) == ()
 
 
-def test_nothing_is_cleared_that_was_never_told() -> None:
+def test_a_selection_that_was_never_sent_is_not_cleared() -> None:
     feed = ready_feed()
     feed.focus_changed(None, 10.0)
     assert feed.wake_at is None

@@ -45,7 +45,7 @@ def codes(text: str) -> list[str]:
         "![[picture.png#page=2]]",
     ],
 )
-def test_what_is_right_is_not_reported(text: str) -> None:
+def test_a_correct_note_has_no_findings(text: str) -> None:
     assert found(text) == ()
 
 
@@ -62,7 +62,7 @@ def test_what_is_right_is_not_reported(text: str) -> None:
         ("---\nup: '[[Missing]]'\n---\n", "broken-link", "[[Missing]]"),
     ],
 )
-def test_what_is_wrong_is_reported_where_it_stands(text: str, code: str, span: str) -> None:
+def test_each_problem_is_reported_at_its_position(text: str, code: str, span: str) -> None:
     (finding,) = found(text)
     assert finding.code == code
     assert span.strip("!") in text[finding.start : finding.end]
@@ -80,7 +80,7 @@ def test_a_private_target_does_not_exist() -> None:
     assert "Private" not in finding.message
 
 
-def test_they_come_in_the_order_of_the_text_and_are_bounded() -> None:
+def test_findings_are_in_the_order_of_the_text_and_limited() -> None:
     many = found("".join(f"[[Missing {n}]]\n" for n in range(FINDINGS_PER_NOTE + 50)))
     assert len(many) == FINDINGS_PER_NOTE
     assert [finding.start for finding in many] == sorted(finding.start for finding in many)

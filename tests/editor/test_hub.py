@@ -32,7 +32,7 @@ def desk_of(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> Edi
     return hub
 
 
-async def test_every_greeted_assistant_is_told() -> None:
+async def test_every_active_assistant_is_notified() -> None:
     hub = desk_of()
     one, two = Assistant(hub, "one"), Assistant(hub, "two")
     one.session.activate()
@@ -53,7 +53,7 @@ async def test_one_that_never_greets_hears_nothing_and_keeps_no_mention_from_oth
     assert mute.told.empty()
 
 
-async def test_one_that_left_is_told_no_more() -> None:
+async def test_an_assistant_that_left_is_not_notified() -> None:
     hub = desk_of()
     one = Assistant(hub)
     one.session.activate()
@@ -72,7 +72,7 @@ async def test_a_mention_of_a_private_note_is_refused() -> None:
         hub.mention(Mention(A))
 
 
-async def test_a_note_that_became_private_while_its_mention_waited_is_not_told() -> None:
+async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_sent() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     one = Assistant(hub)
@@ -84,7 +84,7 @@ async def test_a_note_that_became_private_while_its_mention_waited_is_not_told()
     assert one.told.empty()
 
 
-async def test_leaving_takes_back_what_was_asked() -> None:
+async def test_leaving_withdraws_pending_diffs() -> None:
     hub = desk_of()
     one = Assistant(hub)
     from vaultbridge.editor.proposals import FrontEnd, Rejected
@@ -100,7 +100,7 @@ async def test_leaving_takes_back_what_was_asked() -> None:
     assert await asyncio.wait_for(task, WAIT) == Rejected()
 
 
-async def test_a_note_that_became_private_is_not_told_again_after_a_prompt() -> None:
+async def test_a_note_that_became_private_is_not_sent_again_after_a_prompt() -> None:
     """Nobody reported anything since; the scope alone changed."""
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
@@ -116,7 +116,7 @@ async def test_a_note_that_became_private_is_not_told_again_after_a_prompt() -> 
     assert one.told.empty()
 
 
-async def test_a_note_that_became_private_before_it_was_told_is_never_told() -> None:
+async def test_a_note_that_became_private_before_it_was_sent_is_never_sent() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     hub.state.join("editor", "page")
@@ -130,7 +130,7 @@ async def test_a_note_that_became_private_before_it_was_told_is_never_told() -> 
     assert await one.next() == Focus(B, TOP_OF_NOTE, "editor")
 
 
-async def test_a_changed_scope_clears_what_was_shown() -> None:
+async def test_a_changed_scope_clears_the_selection() -> None:
     hidden: set[VaultPath] = set()
     hub = EditorHub(lambda path: path not in hidden, timing=QUICK)
     hub.state.join("editor", "page")
@@ -143,7 +143,7 @@ async def test_a_changed_scope_clears_what_was_shown() -> None:
     assert await one.next() is NO_FOCUS
 
 
-async def test_who_follows_hears_of_every_assistant_that_comes_or_goes() -> None:
+async def test_subscribers_learn_of_every_assistant_that_connects_or_leaves() -> None:
     hub = desk_of()
     counts: list[int] = []
     stop = hub.follow_assistants(lambda: counts.append(len(hub.assistants)))

@@ -93,7 +93,7 @@ async def test_a_note_that_cannot_be_read_leaves_nothing_behind() -> None:
     assert (screen.shown, screen.gone, diffs.close_all("c1")) == ([], [], 0)
 
 
-async def test_a_front_end_that_comes_while_the_note_is_read_is_told_once() -> None:
+async def test_a_front_end_that_joins_while_the_note_is_read_gets_the_diff_once() -> None:
     diffs, read = PendingDiffs(), asyncio.Event()
     Screen(diffs)
 
@@ -120,7 +120,7 @@ async def test_a_person_rejects() -> None:
     assert screen.gone == [(screen.shown[0].id, "rejected")]
 
 
-async def test_with_nobody_to_see_it_the_client_is_told_at_once() -> None:
+async def test_without_a_front_end_the_client_gets_an_error_at_once() -> None:
     diffs = PendingDiffs()
     with pytest.raises(ObsidianNotRunning):
         await diffs.ask("c1", "tab", NOTE, _old, "")
@@ -209,7 +209,7 @@ async def test_when_the_last_front_end_stays_away_the_client_gets_it_back() -> N
         await outcome(task)
 
 
-async def test_a_front_end_that_comes_back_in_time_sees_it_again() -> None:
+async def test_a_front_end_that_returns_in_time_gets_the_diff_again() -> None:
     diffs = PendingDiffs(grace_seconds=60)
     Screen(diffs)
     task = await asked(diffs)

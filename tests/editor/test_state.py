@@ -24,7 +24,7 @@ def state_with(*sources: tuple[str, str]) -> EditorState:
     return state
 
 
-def test_nobody_said_anything_so_nobody_is_anywhere() -> None:
+def test_without_a_report_there_is_no_focus() -> None:
     state = state_with(("editor-1", "page"))
     assert state.focus() is None
     assert state.open_files() == ()
@@ -39,7 +39,7 @@ def test_the_newest_report_decides() -> None:
     assert state.focus() == Focus(A, WORDS, "one")
 
 
-def test_a_repeated_report_is_no_news() -> None:
+def test_a_repeated_report_is_not_new() -> None:
     """A page that repeats itself must not take the focus from another."""
     state = state_with(("one", "page"), ("two", "page"))
     state.focus_on("one", A)
@@ -66,7 +66,7 @@ def test_closing_the_file_clears_the_focus() -> None:
     assert state.latest() == Focus(A, TOP_OF_NOTE, "one")
 
 
-def test_the_workspace_file_is_not_heard_while_obsidian_itself_speaks() -> None:
+def test_the_workspace_file_is_ignored_while_obsidian_itself_reports() -> None:
     """It is written a second later and knows no selection: it would wipe out what the companion said."""
     state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", OBSIDIAN))
     state.focus_on("editor-1", A, WORDS)
@@ -122,7 +122,7 @@ def test_a_removed_note_is_left() -> None:
 # privacy
 
 
-def test_nothing_of_a_private_note_comes_out() -> None:
+def test_nothing_about_a_private_note_gets_out() -> None:
     state = state_with(("one", "page"))
     state.files_open("one", [OpenFile(SECRET, dirty=True), OpenFile(A)])
     state.focus_on("one", SECRET, WORDS)
@@ -132,7 +132,7 @@ def test_nothing_of_a_private_note_comes_out() -> None:
     assert not state.is_dirty(SECRET)
 
 
-def test_the_older_note_is_not_told_while_the_person_is_in_a_private_one() -> None:
+def test_an_older_note_is_not_reported_while_the_person_is_in_a_private_one() -> None:
     state = state_with(("one", "page"), ("two", "page"))
     state.focus_on("one", A, WORDS)
     state.focus_on("two", SECRET, WORDS)
@@ -162,7 +162,7 @@ def test_the_switch_hides_everything() -> None:
 # caps and listeners
 
 
-def test_what_a_source_may_claim_is_bounded() -> None:
+def test_the_reports_of_a_source_are_limited() -> None:
     state = state_with(("one", "page"))
     state.files_open("one", [OpenFile(vault_path(f"{n}.md")) for n in range(OPEN_FILES_PER_SOURCE + 5)])
     assert len(state.open_files()) == OPEN_FILES_PER_SOURCE
@@ -197,7 +197,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_whatever_happens_no_private_path_is_told(steps: list[tuple[str, str, VaultPath | None]]) -> None:
+def test_whatever_happens_no_private_path_gets_out(steps: list[tuple[str, str, VaultPath | None]]) -> None:
     state = EditorState(not_private)
     joined: set[str] = set()
     for what, source, path in steps:

@@ -50,7 +50,7 @@ def app(tmp_path: Path) -> App:
     return App(tmp_path)
 
 
-def test_tabs_and_the_active_one_are_told(app: App) -> None:
+def test_tabs_and_the_active_one_are_reported(app: App) -> None:
     app.shows("A.md", "B.md", "A.md", front=1, pinned="B.md")
     assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, WORKSPACE)
     assert app.state.open_files() == (OpenFile(vault_path("A.md")), OpenFile(vault_path("B.md"), pinned=True))
@@ -91,7 +91,7 @@ def test_the_companion_outranks_it(app: App) -> None:
     assert app.state.focus() == Focus(vault_path("B.md"), TOP_OF_NOTE, "editor-1")
 
 
-def test_a_private_tab_is_not_told(app: App) -> None:
+def test_a_private_tab_is_not_reported(app: App) -> None:
     app.shows("Private/Diary.md", "A.md")
     assert app.state.focus() is None
     assert app.state.open_files() == (OpenFile(vault_path("A.md")),)

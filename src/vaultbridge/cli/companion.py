@@ -27,11 +27,11 @@ from vaultbridge.errors import EditRefused, EngineFailure, VaultbridgeError
 
 PARTS: Final = (
     "head",
-    "differences",
-    "places",
+    "text",
+    "discovery",
     "connection",
     "reports",
-    "errands",
+    "requests",
     "proposals",
     "review",
     "status",

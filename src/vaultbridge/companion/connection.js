@@ -1,49 +1,49 @@
 // The connection.
 
-/** The bridge said no, in its own words. */
+/** The bridge refused; the message is its own. */
 class Refusal extends Error {}
 
 const LOST = new Error('The connection to the bridge was lost.');
 
-/** One line to a bridge, kept up: finds it, says hello, and comes back by itself after a loss. */
-class Line {
+/** The connection to a bridge: finds it, says hello, and reconnects by itself after a loss. */
+class Connection {
   /** @type {WebSocket | null} */ #socket = null;
   /** @type {Map<number, Asked>} */ #asked = new Map();
   /** @type {number | undefined} */ #timer;
   #next = 1;
   #tries = 0;
-  /** Which attempt is the current one; an older one that wakes up late stops. */
+  /** The number of the current attempt; an older one that resumes late stops. */
   #round = 0;
-  /** @type {LineState} */ state = 'off';
+  /** @type {ConnectionState} */ state = 'off';
   why = '';
 
-  /** @param {() => Place[]} find @param {() => object} greeting @param {Listener} on */
+  /** @param {() => Endpoint[]} find @param {() => object} greeting @param {Listener} on */
   constructor(find, greeting, on) {
     this.find = find;
     this.greeting = greeting;
     this.on = on;
   }
 
-  /** Begin, or begin anew at once. */
+  /** Connect, or reconnect at once. */
   connect() {
-    this.#hangUp();
+    this.#disconnect();
     this.#tries = 0;
-    this.#become('connecting', '');
+    this.#setState('connecting', '');
     void this.#try();
   }
 
-  /** The app is seen or online again: do not wait any longer, and find out whether the line still stands. */
+  /** The app is visible or online again: stop waiting, and check whether the connection still works. */
   hurry() {
     if (this.#timer !== undefined) this.connect();
     else if (this.state === 'connected') void this.ask('ping').catch(() => null);
   }
 
   stop() {
-    this.#hangUp();
-    this.#become('off', '');
+    this.#disconnect();
+    this.#setState('off', '');
   }
 
-  #hangUp() {
+  #disconnect() {
     this.#round++;
     window.clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -53,14 +53,14 @@ class Line {
     this.#failAll();
   }
 
-  /** What it still says concerns nobody. @param {WebSocket} socket */
+  /** Close it and ignore what it still sends. @param {WebSocket} socket */
   #discard(socket) {
     socket.onopen = socket.onmessage = socket.onerror = socket.onclose = null;
     socket.close();
   }
 
-  /** @param {LineState} state @param {string} why */
-  #become(state, why) {
+  /** @param {ConnectionState} state @param {string} why */
+  #setState(state, why) {
     this.state = state;
     this.why = why;
     this.on.state(state, why);
@@ -69,18 +69,18 @@ class Line {
   async #try() {
     const round = ++this.#round;
     this.#timer = undefined;
-    let places;
+    let endpoints;
     try {
-      places = this.find();
+      endpoints = this.find();
     } catch (error) {
-      // The settings make no sense, and only a person can change that: no further try.
-      this.#become('refused', /** @type {Error} */ (error).message);
+      // The settings are wrong, and only a person can change that: no further attempt.
+      this.#setState('refused', /** @type {Error} */ (error).message);
       return;
     }
     let why = 'No bridge is running for this vault. “vaultbridge serve” starts one.';
     let refused = false;
-    for (const place of places) {
-      const problem = await this.#greet(place, round);
+    for (const endpoint of endpoints) {
+      const problem = await this.#greet(endpoint, round);
       if (round !== this.#round || problem === null) return;
       refused = problem instanceof Refusal;
       why = problem.message;
@@ -88,19 +88,19 @@ class Line {
     this.#wait(refused ? 'refused' : 'waiting', why);
   }
 
-  /** @param {LineState} state @param {string} why */
+  /** @param {ConnectionState} state @param {string} why */
   #wait(state, why) {
     const seconds = WAITS[Math.min(this.#tries++, WAITS.length - 1)];
-    // Not all editors at the same moment.
+    // The random part keeps editors from reconnecting all at the same moment.
     this.#timer = window.setTimeout(() => void this.#try(), seconds * 1000 * (0.8 + Math.random() * 0.4));
-    this.#become(state, why);
+    this.#setState(state, why);
   }
 
-  /** Null when we are in. @param {Place} place @param {number} round @returns {Promise<Error | null>} */
-  async #greet(place, round) {
+  /** Null on success. @param {Endpoint} endpoint @param {number} round @returns {Promise<Error | null>} */
+  async #greet(endpoint, round) {
     let socket;
     try {
-      socket = new WebSocket(place.url, SUBPROTOCOL);
+      socket = new WebSocket(endpoint.url, SUBPROTOCOL);
     } catch {
       return new Error('The app does not allow a connection to this address.');
     }
@@ -113,11 +113,11 @@ class Line {
       });
       socket.onerror = null;
       socket.onclose = (event) => this.#failAll(event.code === 1008 ? new Refusal('The token is missing or wrong.') : LOST);
-      const hello = await this.ask('hello', { protocol: 1, token: place.token, vault: place.vault, ...this.greeting() });
+      const hello = await this.ask('hello', { protocol: 1, token: endpoint.token, vault: endpoint.vault, ...this.greeting() });
       if (round !== this.#round) return null;
       this.#tries = 0;
       socket.onclose = () => this.#lost(socket);
-      this.#become('connected', '');
+      this.#setState('connected', '');
       this.on.greeted(hello);
       return null;
     } catch (error) {
@@ -148,11 +148,11 @@ class Line {
       const asked = this.#asked.get(message.id);
       if (message.error) asked?.fail(new Refusal(message.error.message));
       else asked?.done(message.result);
-    } else if (message.id === undefined) this.on.told(message.method, message.params ?? {});
+    } else if (message.id === undefined) this.on.notified(message.method, message.params ?? {});
     else {
       let done = false;
       try {
-        done = await this.on.asked(message.method, message.params ?? {});
+        done = await this.on.requested(message.method, message.params ?? {});
       } catch (error) {
         console.error('vaultbridge: %s failed', message.method, error);
       }
@@ -162,7 +162,7 @@ class Line {
 
   /** @param {object} message */
   #send(message) {
-    if (this.#socket?.readyState !== WebSocket.OPEN) throw new Error('The bridge is not connected just now.');
+    if (this.#socket?.readyState !== WebSocket.OPEN) throw new Error('The bridge is not connected at the moment.');
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
@@ -177,7 +177,7 @@ class Line {
     return this.#expect((id) => this.#send({ id, method, params }));
   }
 
-  /** Something that comes soon, or fails. @param {(id: number) => void} begin @returns {Promise<any>} */
+  /** Waits for an answer that comes soon, or fails. @param {(id: number) => void} begin @returns {Promise<any>} */
   #expect(begin) {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
@@ -188,7 +188,7 @@ class Line {
       };
       const late = window.setTimeout(() => {
         end(() => reject(new Error('The bridge did not answer in time.')));
-        // A line that is cut without a word looks whole from here.
+        // A connection that was cut silently looks fine from here.
         if (this.state === 'connected') this.connect();
       }, ASK_MS);
       this.#asked.set(id, { done: (value) => end(() => resolve(value)), fail: (error) => end(() => reject(error)) });

@@ -5,16 +5,16 @@ class Companion extends obsidian.Plugin {
   /** @type {Map<string, import('obsidian').Notice>} */ #notices = new Map();
   shares = true;
   assistants = 0;
-  /** The last refusal that the person was told of. */ #complained = '';
-  /** What came of changes while the list of those that wait was dealt with. @type {[string, any][] | null} */ #later = null;
+  /** The last refusal that was shown to the person. */ #lastRefusal = '';
+  /** Notifications about diffs that arrived while the list of waiting ones was being processed. @type {[string, any][] | null} */ #later = null;
   #unloaded = false;
-  line = new Line(() => this.#places(), () => ({ app: 'obsidian', abilities: ABILITIES }), {
+  connection = new Connection(() => this.#endpoints(), () => ({ app: 'obsidian', abilities: ABILITIES }), {
     state: (word, why) => this.#stateChanged(word, why),
     greeted: (hello) => void this.#greeted(hello),
-    told: (method, params) => this.#told(method, params),
-    asked: (method, params) => this.#asked(method, params),
+    notified: (method, params) => this.#notified(method, params),
+    requested: (method, params) => this.#requested(method, params),
   });
-  reports = new Reports(this.app, (method, params) => this.line.tell(method, params), () => void this.#lookAgain());
+  reports = new Reports(this.app, (method, params) => this.connection.tell(method, params), () => void this.#lookAgain());
   /** @type {Settings} */ settings = { automatic: true, address: '', token: '', vault: '', openReview: true };
 
   async onload() {
@@ -28,7 +28,7 @@ class Companion extends obsidian.Plugin {
 
   onunload() {
     this.#unloaded = true;
-    this.line.stop();
+    this.connection.stop();
     this.reports.stop();
     this.#notices.forEach((notice) => notice.hide());
     this.#notices.clear();
@@ -39,24 +39,24 @@ class Companion extends obsidian.Plugin {
     return obsidian.Platform.isDesktopApp && this.settings.automatic;
   }
 
-  /** Remember for this device. @param {Partial<Settings>} change */
+  /** Save settings on this device. @param {Partial<Settings>} change */
   keep(change) {
     this.settings = { ...this.settings, ...change };
     this.app.saveLocalStorage(STORED_AS, this.settings);
   }
 
-  /** @returns {Place[]} */
-  #places() {
+  /** @returns {Endpoint[]} */
+  #endpoints() {
     const { adapter } = this.app.vault;
     if (this.automatic)
       return adapter instanceof obsidian.FileSystemAdapter ? bridgesOnThisMachine(adapter.getBasePath()) : [];
     const { address, token, vault } = this.settings;
-    // By name, always: a bridge may serve several vaults, and the first one need not be this one.
-    return [{ url: doorAt(address), token, vault: vault || this.app.vault.getName() }];
+    // Always by name: a bridge may serve several vaults, and the first need not be this one.
+    return [{ url: editorUrl(address), token, vault: vault || this.app.vault.getName() }];
   }
 
   #begin() {
-    // The app may have been slow, and the person quick to switch us off.
+    // The app may have been slow, and the person may have disabled the plugin already.
     if (this.#unloaded) return;
     const { workspace, vault } = this.app;
     const soon = () => this.reports.soon();
@@ -75,36 +75,36 @@ class Companion extends obsidian.Plugin {
     this.registerEvent(workspace.on('file-menu', (menu, file) => {
       if (file instanceof obsidian.TFile) this.#addToMenu(menu, () => this.#mention({ note: file.path }), 'Mention to Claude');
     }));
-    // The app has no event for a moved cursor; its editors do, in every window.
+    // The app has no event for a moved cursor, but its editors do, in every window.
     this.registerEditorExtension(EditorView.updateListener.of((update) => {
       if (update.selectionSet || update.focusChanged) soon();
     }));
-    this.registerDomEvent(window, 'online', () => this.line.hurry());
+    this.registerDomEvent(window, 'online', () => this.connection.hurry());
     this.registerDomEvent(document, 'visibilitychange', () => {
-      if (!document.hidden) this.line.hurry();
+      if (!document.hidden) this.connection.hurry();
     });
-    this.line.connect();
+    this.connection.connect();
   }
 
   #addCommands() {
     this.addCommand({
       id: 'mention',
       name: 'Send selection to Claude as mention',
-      // Claude Code's editors share these keys.
+      // The keys that Claude Code's other editors use.
       hotkeys: [{ modifiers: ['Mod', 'Alt'], key: 'k' }],
       checkCallback: (checking) => {
-        const possible = this.line.state === 'connected' && this.app.workspace.getActiveFile() !== null;
+        const possible = this.connection.state === 'connected' && this.app.workspace.getActiveFile() !== null;
         if (possible && !checking) void this.#mentionActive();
         return possible;
       },
     });
     this.addCommand({ id: 'review', name: 'Review proposed changes', callback: () => void this.showReview() });
     this.addCommand({ id: 'status', name: 'Show status', callback: () => new StatusModal(this).open() });
-    this.addCommand({ id: 'reconnect', name: 'Reconnect', callback: () => this.line.connect() });
+    this.addCommand({ id: 'reconnect', name: 'Reconnect', callback: () => this.connection.connect() });
   }
 
   #addStatusBar() {
-    // The mobile app has none.
+    // The mobile app has no status bar.
     if (obsidian.Platform.isMobile) return;
     this.statusBar = this.addStatusBarItem();
     this.statusBar.classList.add('mod-clickable');
@@ -120,18 +120,18 @@ class Companion extends obsidian.Plugin {
 
   #drawStatusBar() {
     if (!this.statusBar) return;
-    const [count, state] = [this.proposals.size, this.line.state];
+    const [count, state] = [this.proposals.size, this.connection.state];
     const there = this.assistants ? `connected, ${counted(this.assistants, 'assistant')}` : 'connected';
     const word = state !== 'connected' ? STATE_WORDS[state] : count ? counted(count, 'change') : there;
     this.statusBar.textContent = `Bridge: ${word}`;
-    this.statusBar.setAttribute('aria-label', count ? 'Review the proposed changes' : this.line.why || 'Show the bridge’s status');
+    this.statusBar.setAttribute('aria-label', count ? 'Review the proposed changes' : this.connection.why || 'Show the bridge’s status');
   }
 
-  /** @param {LineState} word @param {string} why */
+  /** @param {ConnectionState} word @param {string} why */
   #stateChanged(word, why) {
-    // Said once, not with every further try.
-    if (word === 'refused' && why !== this.#complained) new obsidian.Notice(`vaultbridge: ${why}`);
-    this.#complained = word === 'refused' ? why : word === 'connected' ? '' : this.#complained;
+    // Shown once, not with every further attempt.
+    if (word === 'refused' && why !== this.#lastRefusal) new obsidian.Notice(`vaultbridge: ${why}`);
+    this.#lastRefusal = word === 'refused' ? why : word === 'connected' ? '' : this.#lastRefusal;
     this.#drawStatusBar();
     this.#reviews().forEach((view) => view.count());
   }
@@ -141,23 +141,23 @@ class Companion extends obsidian.Plugin {
     this.shares = hello.shareSelection;
     this.assistants = hello.assistants;
     this.#drawStatusBar();
-    this.reports.anew();
+    this.reports.resend();
     /** @type {[string, any][]} */ const later = [];
     this.#later = later;
-    const { diffs } = await this.line.ask('diffs').catch(() => ({ diffs: null }));
+    const { diffs } = await this.connection.ask('diffs').catch(() => ({ diffs: null }));
     if (diffs !== null) {
-      // Whatever was decided or withdrawn while we were away is over.
+      // Close what was decided or withdrawn while we were disconnected.
       const waiting = new Set(diffs.map((/** @type {Diff} */ diff) => diff.id));
       for (const id of this.proposals.keys()) if (!waiting.has(id)) this.#over(id, 'withdrawn');
       for (const diff of diffs) await this.#proposed(diff);
     }
     if (this.#unloaded) return;
     if (this.#later === later) this.#later = null;
-    for (const [method, params] of later) this.#told(method, params);
+    for (const [method, params] of later) this.#notified(method, params);
   }
 
   /** @param {string} method @param {any} params */
-  #told(method, params) {
+  #notified(method, params) {
     if (this.#later && method.startsWith('diff')) this.#later.push([method, params]);
     else if (method === 'diffOpened') void this.#proposed(params);
     else if (method === 'diffClosed') this.#over(params.id, params.reason, params.text);
@@ -168,7 +168,7 @@ class Companion extends obsidian.Plugin {
   }
 
   /** @param {string} method @param {any} params */
-  async #asked(method, params) {
+  async #requested(method, params) {
     if (method === 'openFile') return openNote(this.app, params);
     if (method === 'saveFile') {
       const done = await saveNote(this.app, params.path);
@@ -194,7 +194,7 @@ class Companion extends obsidian.Plugin {
     const proposal = new Proposal(diff);
     this.proposals.set(diff.id, proposal);
     proposal.rebase(await currentText(this.app, diff.path));
-    // It may be over by now.
+    // It may have been closed by now.
     if (this.proposals.get(diff.id) !== proposal) return;
     this.#drawStatusBar();
     this.#reviews().forEach((view) => {
@@ -249,21 +249,21 @@ class Companion extends obsidian.Plugin {
     const { id, path, newText } = proposal.diff;
     if (proposal.deciding) return;
     if (proposal.rebase(await currentText(this.app, path))) {
-      // What the person saw is not what would happen: they decide again.
+      // The person has not seen what would happen now: let them decide again.
       this.#reviews().forEach((view) => view.show(proposal));
       return;
     }
     const { final } = proposal;
     await this.#decide(proposal, async () => {
-      // The assistant writes the file. What waits in the editor must be there before, or one of the two is lost.
+      // The assistant writes the file. Unsaved text must be saved first, or one of the two is lost.
       if (await isUnsaved(this.app, path)) await saveNote(this.app, path);
-      await this.line.ask('acceptDiff', final === newText ? { id } : { id, text: final });
+      await this.connection.ask('acceptDiff', final === newText ? { id } : { id, text: final });
     });
   }
 
   /** @param {Proposal} proposal */
   async reject(proposal) {
-    await this.#decide(proposal, () => this.line.ask('rejectDiff', { id: proposal.diff.id }));
+    await this.#decide(proposal, () => this.connection.ask('rejectDiff', { id: proposal.diff.id }));
   }
 
   /** @param {Proposal} proposal @param {() => Promise<void>} act */
@@ -280,7 +280,7 @@ class Companion extends obsidian.Plugin {
     }
   }
 
-  /** A proposal is shown against the note as it is. */
+  /** Rebase every proposal onto the current note. */
   async #lookAgain() {
     for (const proposal of [...this.proposals.values()])
       if (!proposal.deciding && proposal.rebase(await currentText(this.app, proposal.diff.path)))
@@ -291,7 +291,7 @@ class Companion extends obsidian.Plugin {
 
   /** @param {import('obsidian').Menu} menu @param {() => void} act @param {string} title */
   #addToMenu(menu, act, title) {
-    if (this.line.state === 'connected') menu.addItem((item) => item.setTitle(title).setIcon('at-sign').onClick(act));
+    if (this.connection.state === 'connected') menu.addItem((item) => item.setTitle(title).setIcon('at-sign').onClick(act));
   }
 
   /** The selected lines of the active note, or the whole note. */
@@ -301,7 +301,7 @@ class Companion extends obsidian.Plugin {
     if (!file) return;
     const range = info?.editor ? selectionOf(info.editor) : null;
     if (!range?.text) return this.#mention({ note: file.path });
-    // A selection that ends before the first character of a line does not mean that line.
+    // A selection that ends before the first character of a line does not include that line.
     const last = range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
     return this.#mention({ note: file.path, lineStart: range.start.line, lineEnd: last });
   }
@@ -309,8 +309,8 @@ class Companion extends obsidian.Plugin {
   /** @param {{note: string, lineStart?: number, lineEnd?: number}} wanted */
   async #mention(wanted) {
     try {
-      const { path, assistants } = await this.line.ask('mention', wanted);
-      new obsidian.Notice(assistants ? `${path} was mentioned.` : `No assistant is connected. One that connects within 10 seconds hears of ${path}.`);
+      const { path, assistants } = await this.connection.ask('mention', wanted);
+      new obsidian.Notice(assistants ? `${path} was mentioned.` : `No assistant is connected. One that connects within 10 seconds will get the mention of ${path}.`);
     } catch (error) {
       new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
     }
@@ -319,7 +319,7 @@ class Companion extends obsidian.Plugin {
   /** @param {boolean} share */
   async share(share) {
     try {
-      await this.line.ask('shareSelection', { share });
+      await this.connection.ask('shareSelection', { share });
       this.shares = share;
     } catch (error) {
       new obsidian.Notice(`vaultbridge: ${/** @type {Error} */ (error).message}`);
@@ -328,5 +328,5 @@ class Companion extends obsidian.Plugin {
 }
 
 module.exports = Companion;
-/** For the tests of vaultbridge; the app takes no notice of it. */
-module.exports.parts = { applied, bridgeFolders, compareWords, doorAt, hunksOf, linesOf, merged, Proposal };
+/** For the tests of vaultbridge; the app ignores it. */
+module.exports.parts = { applied, bridgeFolders, compareWords, editorUrl, hunksOf, linesOf, merged, Proposal };

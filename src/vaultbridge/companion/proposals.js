@@ -1,11 +1,11 @@
 // Proposals: changes that wait for a decision.
 
-/** A proposed change on a person's table: what is taken of it, and what they made of it. No app, no page. */
+/** A proposed change: which of its hunks the person takes, and how they edit it. Knows no app and no document. */
 class Proposal {
   /** @type {Hunk[]} */ hunks = [];
   /** @type {Set<Hunk>} */ taken = new Set();
-  /** The text in the form while the person writes, else null. @type {string | null} */ draft = null;
-  /** What became of it because the note changed meanwhile. @type {'' | 'kept' | 'clash'} */ moved = '';
+  /** The text in the form while the person edits it, else null. @type {string | null} */ draft = null;
+  /** How it was rebased when the note changed meanwhile. @type {'' | 'kept' | 'clash'} */ moved = '';
   deciding = false;
   linesDrawn = LINES_DRAWN;
 
@@ -23,7 +23,7 @@ class Proposal {
     this.taken = new Set(this.hunks);
   }
 
-  /** The whole text that an acceptance gives to the assistant. */
+  /** The whole text that the assistant gets on acceptance. */
   get final() {
     return this.draft ?? applied(linesOf(this.base), this.hunks.filter((hunk) => this.taken.has(hunk)));
   }
@@ -52,7 +52,7 @@ class Proposal {
     this.#propose(merged(plain(this.diff.oldText), this.base, this.diff.newText).text);
   }
 
-  /** The note is now `current`. What the person wrote in it meanwhile is kept; true when anything is another now.
+  /** The note is now `current`. Keeps what was written in it meanwhile; true when the proposal has changed.
    * @param {string} current */
   rebase(current) {
     if (current === this.base) return false;

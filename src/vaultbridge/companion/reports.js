@@ -1,14 +1,14 @@
 // Reports: what is open, where the person is, what is selected.
 
-/** What the app has open, told to the bridge when it changed. Reads the workspace; changes nothing in it. */
+/** Reports to the bridge what the app has open, whenever that changes. Only reads the workspace. */
 class Reports {
   /** @type {number | undefined} */ #timer;
-  /** @type {Map<string, string>} */ #told = new Map();
-  /** Paths whose editor has changed and may be ahead of the file. @type {Set<string>} */ #suspects = new Set();
+  /** @type {Map<string, string>} */ #sent = new Map();
+  /** Paths whose editor has changed, so that its text may not be saved yet. @type {Set<string>} */ #suspects = new Set();
   #written = false;
   /** @type {{path: string | null, selection?: Range}} */ #focus = { path: null };
 
-  /** `noteChanged` is called, no more often than reports go out, when a note's text may be another.
+  /** `noteChanged` is called when a note's text may have changed, no more often than reports are sent.
    * @param {import('obsidian').App} app @param {(method: string, params: object) => void} tell
    * @param {() => void} noteChanged */
   constructor(app, tell, noteChanged) {
@@ -25,21 +25,21 @@ class Reports {
     }, REPORT_MS);
   }
 
-  /** Somebody wrote in an editor. @param {string} path */
+  /** A person typed in an editor. @param {string} path */
   edited(path) {
     this.#suspects.add(path);
     this.written();
   }
 
-  /** A file of the vault is another. */
+  /** A file of the vault has changed. */
   written() {
     this.#written = true;
     this.soon();
   }
 
-  /** The bridge knows nothing (any more). */
-  anew() {
-    this.#told.clear();
+  /** The bridge is new or has forgotten everything: report again. */
+  resend() {
+    this.#sent.clear();
     this.soon();
   }
 
@@ -59,8 +59,8 @@ class Reports {
   /** @param {string} method @param {object} params */
   #say(method, params) {
     const written = JSON.stringify(params);
-    if (this.#told.get(method) === written) return;
-    this.#told.set(method, written);
+    if (this.#sent.get(method) === written) return;
+    this.#sent.set(method, written);
     this.tell(method, params);
   }
 
@@ -73,7 +73,7 @@ class Reports {
     const { workspace } = this.app;
     const info = workspace.activeEditor;
     const path = (info?.file ?? workspace.getActiveFile())?.path ?? null;
-    // In the review or a sidebar there is no editor: the note that was last worked in keeps its selection.
+    // The review and sidebars have no editor: the last active note keeps its selection.
     if (info === null && path === this.#focus.path) return this.#focus;
     const editor = info instanceof obsidian.MarkdownView && info.getMode() === 'preview' ? undefined : info?.editor;
     this.#focus = path === null || !editor ? { path } : { path, selection: selectionOf(editor) };
@@ -91,7 +91,7 @@ function selectionOf(editor) {
   };
 }
 
-/** The leaves of the main area and of other windows. Sidebars show things about a note, not the note.
+/** The leaves of the main area and of other windows. Sidebars show facts about a note, not the note.
  * @param {import('obsidian').App} app */
 function mainLeaves(app) {
   /** @type {import('obsidian').WorkspaceLeaf[]} */
@@ -104,7 +104,7 @@ function mainLeaves(app) {
   return leaves;
 }
 
-/** The path a leaf shows, also of one that the app has not loaded yet.
+/** The path that a leaf shows, even if the app has not loaded it yet.
  * @param {import('obsidian').WorkspaceLeaf} leaf @returns {string | null} */
 function pathIn(leaf) {
   if (leaf.view instanceof obsidian.FileView) return leaf.view.file?.path ?? null;
@@ -138,8 +138,8 @@ function textViewOf(app, path) {
   return null;
 }
 
-/** Whether the app shows another text than the file has. The app saves a little after the last keystroke and does not
- * say what waits, so both are compared. @param {import('obsidian').App} app @param {string} path */
+/** Whether the app's text differs from the file's. The app saves a little after the last keystroke and does not say
+ * what is unsaved, so the two are compared. @param {import('obsidian').App} app @param {string} path */
 async function isUnsaved(app, path) {
   const view = textViewOf(app, path);
   if (!view?.file) return false;

@@ -1,13 +1,13 @@
-// The review, in which a person decides.
+// The review, where a person decides.
 
-/** Control, direction and zero-width characters: they change what a line means and look like nothing. */
+/** Control, direction and zero-width characters: they change what a line means and cannot be seen. */
 const UNSEEN =
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
-/** What is said of a line's end that is not the usual one. @type {Record<string, string>} */
+/** The labels of unusual line ends. @type {Record<string, string>} */
 const LINE_ENDS = { '': 'no line end', '\r': 'CR', '\r\n': 'CR LF' };
 
-/** Makes elements of one document (the app has one for each window). Text only ever becomes text.
+/** Creates elements in one document (the app has one for each window). Text never becomes markup.
  * @param {Document} page */
 const maker = (page) => {
   /** @param {string} tag @param {Record<string, string>} [attributes] @param {(Node | string)[]} children */
@@ -29,7 +29,7 @@ const maker = (page) => {
 /** @param {number} count @param {string} word */
 const counted = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** The tab in which a person decides. It shows the plugin's proposals and keeps none itself. */
+/** The tab where a person decides. It shows the plugin's proposals and stores none itself. */
 class ReviewView extends obsidian.ItemView {
   /** @type {Map<string, HTMLElement>} */ #cards = new Map();
 
@@ -67,14 +67,14 @@ class ReviewView extends obsidian.ItemView {
     this.#cards.clear();
   }
 
-  /** Tells also a person who listens instead of looking. @param {string} text */
+  /** Announce something to screen readers. @param {string} text */
   say(text) {
     if (this.said) this.said.textContent = text;
   }
 
   count() {
     if (!this.empty) return;
-    const connected = this.companion.line.state === 'connected';
+    const connected = this.companion.connection.state === 'connected';
     this.empty.textContent = connected ? 'No change is waiting.' : 'No change is waiting. The bridge is not connected.';
     this.empty.hidden = this.companion.proposals.size > 0;
   }
@@ -170,7 +170,7 @@ class ReviewView extends obsidian.ItemView {
     if (!proposal.moved) return [];
     const text = proposal.moved === 'kept'
       ? 'The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.'
-      : 'The note has changed since this was proposed, in the same lines. Below you see what an acceptance would do to the '
+      : 'The note has changed in the same lines since this was proposed. Below you see what accepting would do to the '
         + 'note as it is now: leave out what you want to keep, or edit it.';
     return [this.#tools().el('p', { class: 'vaultbridge-warning', role: 'alert' }, text)];
   }

@@ -21,9 +21,9 @@ class StatusModal extends obsidian.Modal {
     const { companion } = this;
     const rows = el('dl', { class: 'vaultbridge-status' });
     const row = (/** @type {string} */ name, /** @type {string} */ value) => rows.append(el('dt', {}, name), el('dd', {}, value));
-    row('Bridge', `${STATE_WORDS[companion.line.state]}. ${companion.line.why}`.replace(/\. $/, ''));
+    row('Bridge', `${STATE_WORDS[companion.connection.state]}. ${companion.connection.why}`.replace(/\. $/, ''));
     const again = button('Reconnect', () => {
-      companion.line.connect();
+      companion.connection.connect();
       this.close();
     });
     const review = button('Review proposed changes', () => {
@@ -31,8 +31,8 @@ class StatusModal extends obsidian.Modal {
       void companion.showReview();
     });
     this.contentEl.append(rows, el('footer', { class: 'vaultbridge-buttons' }, again, review));
-    if (companion.line.state !== 'connected') return;
-    const status = await companion.line.ask('status').catch(() => null);
+    if (companion.connection.state !== 'connected') return;
+    const status = await companion.connection.ask('status').catch(() => null);
     if (status === null) return;
     row('Vault', status.vault);
     const other = status.version === companion.manifest.version ? ''
@@ -64,25 +64,25 @@ class SettingsTab extends obsidian.PluginSettingTab {
   }
 
   hide() {
-    if (this.#changed) this.companion.line.connect();
+    if (this.#changed) this.companion.connection.connect();
     this.#changed = false;
   }
 
   display() {
     const { containerEl, companion } = this;
-    const { settings, line } = companion;
+    const { settings, connection } = companion;
     containerEl.replaceChildren();
     new obsidian.Setting(containerEl)
       .setName('Bridge')
-      .setDesc(`${STATE_WORDS[line.state]}. ${line.why}`.replace(/\. $/, ''))
+      .setDesc(`${STATE_WORDS[connection.state]}. ${connection.why}`.replace(/\. $/, ''))
       .addButton((button) => button.setButtonText('Reconnect').onClick(() => {
         this.#changed = false;
-        line.connect();
+        connection.connect();
       }));
     if (obsidian.Platform.isDesktopApp)
       new obsidian.Setting(containerEl)
         .setName('Find the bridge on this computer')
-        .setDesc('Address and token are read from the files of “vaultbridge serve”. Switch it off to type them.')
+        .setDesc('Reads the address and token from the files of “vaultbridge serve”. Switch this off to type them.')
         .addToggle((toggle) => toggle.setValue(settings.automatic).onChange((automatic) => {
           this.#set({ automatic });
           this.display();
@@ -90,13 +90,13 @@ class SettingsTab extends obsidian.PluginSettingTab {
     if (!companion.automatic) this.#byHand(containerEl);
     new obsidian.Setting(containerEl)
       .setName('Open the review when a change is proposed')
-      .setDesc('While you type in a note, a notice comes instead.')
+      .setDesc('While you type in a note, a notice appears instead.')
       .addToggle((toggle) => toggle.setValue(settings.openReview).onChange((openReview) => companion.keep({ openReview })));
     new obsidian.Setting(containerEl)
       .setName('Share what I have open')
-      .setDesc('Assistants are told the active note, the selection and the open notes. Mentions are sent in any case. '
-        + 'This is the bridge’s switch: it counts for all editors, until the bridge is restarted.')
-      .addToggle((toggle) => toggle.setValue(companion.shares).setDisabled(line.state !== 'connected')
+      .setDesc('Assistants see the active note, the selection and the open notes. Mentions are always sent. '
+        + 'This is the bridge’s switch: it applies to all editors, until the bridge is restarted.')
+      .addToggle((toggle) => toggle.setValue(companion.shares).setDisabled(connection.state !== 'connected')
         .onChange((share) => void companion.share(share)));
   }
 
@@ -105,7 +105,7 @@ class SettingsTab extends obsidian.PluginSettingTab {
     const { settings } = this.companion;
     new obsidian.Setting(containerEl)
       .setName('Address')
-      .setDesc('Such as https://computer:3000, or the link that “vaultbridge page” prints.')
+      .setDesc('For example https://computer:3000, or the link that “vaultbridge page” prints.')
       .addText((text) => text.setPlaceholder('https://computer:3000').setValue(settings.address).onChange((typed) => {
         const [address, token] = typed.trim().split(/#token=/);
         this.#set(token ? { address, token } : { address });
@@ -113,7 +113,7 @@ class SettingsTab extends obsidian.PluginSettingTab {
       }));
     new obsidian.Setting(containerEl)
       .setName('Token')
-      .setDesc('Kept on this device only, never in the vault.')
+      .setDesc('Stored on this device only, never in the vault.')
       .addText((text) => {
         text.inputEl.type = 'password';
         text.inputEl.autocomplete = 'off';
@@ -121,7 +121,7 @@ class SettingsTab extends obsidian.PluginSettingTab {
       });
     new obsidian.Setting(containerEl)
       .setName('Vault')
-      .setDesc('Its name on that computer, when it is another one than here.')
+      .setDesc('Its name on that computer, if it differs from the name here.')
       .addText((text) => text.setPlaceholder(this.app.vault.getName()).setValue(settings.vault)
         .onChange((vault) => this.#set({ vault: vault.trim() })));
   }

@@ -135,7 +135,7 @@ async def test_every_answer_is_json_with_the_documents_cors_headers() -> None:
         ("PATCH", "/openapi.json", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_told_which_are_allowed(method: str, path: str, allow: str) -> None:
+async def test_a_wrong_method_is_answered_with_the_allowed_ones(method: str, path: str, allow: str) -> None:
     async with running() as bridge, bridge.http.request(method, bridge.at(path)) as response:
         assert response.status == 405
         assert response.headers["Allow"] == allow
@@ -214,7 +214,7 @@ async def test_a_needless_encoding_of_an_address_changes_nothing() -> None:
         assert answer.startswith(b"HTTP/1.1 404 ")
 
 
-async def test_an_unknown_tool_is_told_from_an_unknown_address() -> None:
+async def test_an_unknown_tool_is_distinguished_from_an_unknown_address() -> None:
     async with (
         running() as bridge,
         bridge.http.post(bridge.at("/tools/x/call"), json={"arguments": {}}) as response,
@@ -279,7 +279,7 @@ async def test_a_refused_body_is_answered_and_the_connection_closed_cleanly() ->
             assert response.status == 200
 
 
-async def test_a_caller_that_asks_before_it_sends_is_told_to_go_on_only_when_its_body_is_wanted() -> None:
+async def test_expect_continue_is_granted_only_when_the_body_is_wanted() -> None:
     """RFC 9110 10.1.1: the refusal comes instead of the leave, and then nothing more is to be sent."""
     call = "/bridge/v1/tools/read_note/call"
     async with running() as bridge:
@@ -350,7 +350,7 @@ async def test_a_body_that_never_ends_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("more", ["", "Expect: 100-continue\r\n"])
-async def test_a_caller_that_hangs_up_before_its_body_is_whole_is_no_failure_of_ours(
+async def test_a_caller_that_disconnects_before_its_body_is_complete_is_not_our_failure(
     more: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     serving: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
@@ -412,7 +412,7 @@ async def test_two_hundred_callers_at_once_are_all_answered() -> None:
         assert texts == [f"# {number}" for number in range(200)]
 
 
-async def test_a_stuck_tool_holds_up_nobody() -> None:
+async def test_a_stuck_tool_blocks_no_other_caller() -> None:
     async with running() as bridge:
         stuck = asyncio.ensure_future(
             bridge.http.post(bridge.at("/tools/stuck/call"), json={"arguments": {}})
@@ -454,7 +454,7 @@ async def test_a_change_of_the_tools_moves_hash_and_etag() -> None:
 
 
 @needs_node
-async def test_a_javascript_client_makes_the_same_hash_of_what_is_served() -> None:
+async def test_a_javascript_client_computes_the_same_hash() -> None:
     """Not of our values but of the bytes on the wire, with what is written differently here and there."""
     odd = {
         "type": "object",

@@ -47,7 +47,7 @@ async def test_tools_are_listed_by_their_bare_names_with_a_hash_of_the_list() ->
     assert listing.etag == f'"{listing.hash}"'
 
 
-async def test_the_list_is_made_once_for_each_set_of_tools() -> None:
+async def test_the_list_is_built_once_for_each_set_of_tools() -> None:
     provider = SampleProvider()
     bridge = BridgeV1(server_of(provider))
     first = await bridge.listing()
@@ -59,7 +59,7 @@ async def test_the_list_is_made_once_for_each_set_of_tools() -> None:
     assert "odd name/é" not in second.names
 
 
-async def test_of_two_tools_with_one_bare_name_the_first_is_shown() -> None:
+async def test_the_first_of_two_tools_with_the_same_bare_name_is_listed() -> None:
     provider = SampleProvider()
     provider.tools.append(ToolInfo(name="read_note", description="other", input_schema={"type": "object"}))
     bridge = BridgeV1(server_of(provider))
@@ -125,7 +125,7 @@ async def test_an_unknown_tool_is_not_found() -> None:
 
 
 @pytest.mark.parametrize("name", ["obsidian_read_note", "READ_NOTE", "readnote", "read-note"])
-async def test_a_name_that_is_nearly_right_is_told_the_right_one(name: str) -> None:
+async def test_a_misspelled_name_is_answered_with_the_right_one(name: str) -> None:
     """MCP calls it otherwise, and people type."""
     bridge = BridgeV1(server_of(SampleProvider()))
     with pytest.raises(HttpFailure) as caught:

@@ -67,13 +67,13 @@ async def test_a_call_passes_content_through() -> None:
         assert (await client.call("odd name/é", {})).content[0]["text"] == "odd name/é"
 
 
-async def test_a_tool_that_is_not_there_is_told_apart() -> None:
+async def test_an_unknown_tool_is_distinguished_from_other_failures() -> None:
     async with running() as bridge:
         with pytest.raises(NoteNotFound):
             await BridgeClient(bridge.url).call("nothing", {})
 
 
-async def test_arguments_beyond_the_servers_limit_are_told_clearly() -> None:
+async def test_arguments_beyond_the_servers_limit_get_a_clear_error() -> None:
     async with running() as bridge:
         with pytest.raises(EngineFailure, match="answered 413: Request body too large"):
             await BridgeClient(bridge.url).call("read_note", {"path": "x" * 1_100_000})
@@ -125,7 +125,7 @@ async def test_every_failure_is_a_clear_error(
     ("status", "hint"),
     [(404, "another program"), (413, "less"), (500, "its own log"), (204, "its own log")],
 )
-async def test_a_server_that_answers_is_not_said_to_be_away(status: int, hint: str) -> None:
+async def test_a_server_that_answers_is_not_reported_as_away(status: int, hint: str) -> None:
     async with other_server(answer(status, "")) as url:
         with pytest.raises(EngineFailure) as caught:
             await BridgeClient(url).call("x", {})

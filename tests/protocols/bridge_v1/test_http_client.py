@@ -75,12 +75,14 @@ async def fetch(
         (b"HTTP/1.1 204\r\n\r\n", 204, b""),
     ],
 )  # fmt: skip
-async def test_answers_are_read_however_their_length_is_told(answer: bytes, status: int, body: bytes) -> None:
+async def test_answers_are_read_whichever_way_their_length_is_given(
+    answer: bytes, status: int, body: bytes
+) -> None:
     async with listening(answering(answer)) as port:
         assert await fetch(port) == (status, body)
 
 
-async def test_a_request_says_who_is_called_and_closes() -> None:
+async def test_a_request_names_the_host_and_closes() -> None:
     seen: list[bytes] = []
     async with listening(answering(b"HTTP/1.1 204 No\r\n\r\n", seen)) as port:
         await fetch(port, "POST", b"abc")
@@ -122,7 +124,7 @@ async def test_header_names_are_lower_case() -> None:
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffffffff\r\n", "more than"),
     ],
 )
-async def test_what_is_no_answer_is_told_as_such(answer: bytes, says: str) -> None:
+async def test_an_answer_that_is_not_http_is_reported_as_such(answer: bytes, says: str) -> None:
     async with listening(answering(answer)) as port:
         with pytest.raises(EngineFailure, match=says):
             await fetch(port)
@@ -140,7 +142,7 @@ ANSWERS = st.lists(PIECES | st.binary(max_size=8), max_size=8).map(b"".join)
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(ANSWERS, min_size=10, max_size=10))
-def test_whatever_comes_is_an_answer_or_a_failure_that_is_told(answers: list[bytes]) -> None:
+def test_any_bytes_are_an_answer_or_a_reported_failure(answers: list[bytes]) -> None:
     async def all_of_them() -> None:
         left = list(answers)
 
@@ -155,7 +157,7 @@ def test_whatever_comes_is_an_answer_or_a_failure_that_is_told(answers: list[byt
     asyncio.run(all_of_them())
 
 
-async def test_nobody_listening_is_told_with_the_address() -> None:
+async def test_a_refused_connection_is_reported_with_the_address() -> None:
     with (
         held_port() as port,
         pytest.raises(
@@ -166,12 +168,12 @@ async def test_nobody_listening_is_told_with_the_address() -> None:
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64])
-async def test_a_name_that_nobody_knows_is_told_as_such(host: str) -> None:
+async def test_an_unknown_host_name_is_reported_as_such(host: str) -> None:
     with pytest.raises(EngineFailure, match="cannot be reached: that host name is unknown"):
         await send_request(parse_address(f"http://{host}:1"), "GET", "/", headers={}, seconds=BOUND)
 
 
-async def test_a_server_without_tls_is_told_as_such() -> None:
+async def test_a_server_without_tls_is_reported_as_such() -> None:
     async def complain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -187,7 +189,7 @@ async def test_a_server_without_tls_is_told_as_such() -> None:
             )
 
 
-async def test_whether_a_lost_request_was_done_is_not_known() -> None:
+async def test_a_lost_answer_leaves_open_whether_the_request_was_done() -> None:
     """Somebody who appends to a note must not simply ask again; somebody who only reads may."""
     async with listening(answering(b"HTTP/1.1 200 OK\r\n")) as port:
         with pytest.raises(EngineFailure, match="broke off") as lost:
@@ -227,7 +229,7 @@ async def test_an_answer_that_comes_before_the_body_is_read_is_seen() -> None:
         assert await fetch(port, "POST", b"x" * 4_000_000) == (413, b"no")
 
 
-async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> None:
+async def test_an_untrusted_certificate_is_refused(tmp_path: Path) -> None:
     done = await asyncio.to_thread(
         subprocess.run,
         ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
@@ -269,7 +271,7 @@ async def test_a_certificate_nobody_vouches_for_is_refused(tmp_path: Path) -> No
         "http://bücher.example",
     ],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_address(url)
 

@@ -79,13 +79,13 @@ async def test_the_other_sides_tools_are_ours() -> None:
         assert failed["content"][0]["text"] == "Error: No note named 'Notes/Missing.md'."
 
 
-async def test_names_that_clients_do_not_take_are_made_fit_and_still_work() -> None:
+async def test_names_that_clients_refuse_are_changed_and_still_work() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
         assert "odd_name" in await names(wire)
         assert (await call(wire, "odd_name"))["content"][0]["text"] == "odd name/é"
 
 
-async def test_a_change_on_the_other_side_is_told() -> None:
+async def test_a_change_of_the_servers_tools_is_announced() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
         assert "picture" in await names(wire)
         bridge.provider.tools = bridge.provider.tools[:1]
@@ -94,7 +94,7 @@ async def test_a_change_on_the_other_side_is_told() -> None:
         assert await names(wire) == ["read_note"]
 
 
-async def test_before_the_other_side_is_there_one_tool_says_why_and_then_the_tools_come(port: int) -> None:
+async def test_until_the_server_is_reached_one_tool_says_why_and_then_its_tools_appear(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         told = await call(wire, STATUS_TOOL)
@@ -115,7 +115,7 @@ async def test_the_status_tool_looks_again_when_it_is_asked(port: int) -> None:
             assert "is there with 6 tools" in told["content"][0]["text"]
 
 
-async def test_while_the_other_side_is_away_tools_stay_listed_and_say_what_is_wrong(port: int) -> None:
+async def test_while_the_server_is_away_its_tools_stay_listed_and_say_what_is_wrong(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         async with running(port=port):
@@ -133,7 +133,7 @@ async def test_while_the_other_side_is_away_tools_stay_listed_and_say_what_is_wr
             assert await names(wire) == before
 
 
-async def test_a_call_that_the_other_side_drops_is_an_error_and_is_not_repeated(port: int) -> None:
+async def test_a_call_that_the_server_drops_is_an_error_and_is_not_repeated(port: int) -> None:
     provider = SampleProvider()
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
@@ -161,7 +161,7 @@ async def test_an_old_client_gets_the_failure_as_an_error_of_the_protocol(port: 
         assert error["data"]["errorCode"] == "SERVER_ERROR"
 
 
-async def test_a_refused_key_is_told_and_not_tried_without() -> None:
+async def test_a_rejected_key_is_reported_and_no_request_is_sent_without_it() -> None:
     from aiohttp import web
 
     from vaultbridge.protocols.mcp.http.endpoint import Grant
@@ -179,7 +179,7 @@ async def test_a_refused_key_is_told_and_not_tried_without() -> None:
         assert set(seen) == {"Bearer old"}
 
 
-async def test_a_tool_that_went_away_is_told_and_the_list_follows() -> None:
+async def test_a_removed_tool_is_reported_and_the_list_follows() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
         await names(wire)
         bridge.provider.tools = bridge.provider.tools[:1]
@@ -198,7 +198,7 @@ async def test_a_tool_that_went_away_is_told_and_the_list_follows() -> None:
         (["x" * 100], ["x" * 60]),
     ],
 )
-def test_names_become_such_as_models_accept(given: list[str], made: list[str]) -> None:
+def test_names_become_acceptable_to_models(given: list[str], made: list[str]) -> None:
     found = mcp_names(given)
     assert sorted(found) == sorted(made)
     assert sorted(found.values()) == sorted(given)

@@ -206,7 +206,7 @@ async def test_workspace_info_has_the_seeds_shape(client: Client, vault: Path) -
     }
 
 
-async def test_open_files_and_the_current_one_are_told(client: Client, bridge: Bridge) -> None:
+async def test_open_files_and_the_current_one_are_returned(client: Client, bridge: Bridge) -> None:
     assert await client.request("getOpenFiles") == []
     assert await client.request("getCurrentFile") is None
     bridge.hub.state.files_open("here", [OpenFile(NOTE), OpenFile(SPACED)])
@@ -215,7 +215,7 @@ async def test_open_files_and_the_current_one_are_told(client: Client, bridge: B
     assert await client.request("getCurrentFile") == "My Folder/A Note.md"
 
 
-async def test_the_selection_and_the_cursor_are_told(client: Client, bridge: Bridge, vault: Path) -> None:
+async def test_the_selection_and_the_cursor_are_returned(client: Client, bridge: Bridge, vault: Path) -> None:
     """Seed 000, workspace/selection."""
     bridge.hub.state.focus_on("here", NOTE, Selection(Point(3, 0), Point(3, 5), "First"))
     assert await client.request("workspace/selection") == {
@@ -259,7 +259,7 @@ async def test_resources_are_listed_and_empty(client: Client) -> None:
         ('{"jsonrpc":"2.0","method":"listFiles","params":{"pattern":7},"id":1}', -32602),
     ],
 )
-async def test_what_is_wrong_is_answered_with_the_seeds_code(client: Client, sent: str, code: int) -> None:
+async def test_errors_have_the_seeds_code(client: Client, sent: str, code: int) -> None:
     """Seeds 000 and 001, error codes; the connection survives each of them."""
     await client.socket.send(sent)
     answer = await asyncio.wait_for(client.came.get() if '"id":1' not in sent else _any(client), WAIT)
@@ -289,7 +289,7 @@ async def test_our_own_failure_is_an_internal_error_that_tells_nothing(
 # notifications to the client
 
 
-async def test_a_selection_is_told_in_the_seeds_shape_with_an_absolute_path(
+async def test_a_selection_is_sent_in_the_seeds_shape_with_an_absolute_path(
     client: Client, bridge: Bridge, vault: Path
 ) -> None:
     bridge.hub.state.focus_on("here", NOTE, Selection(Point(1, 2), Point(3, 5), "Title\n\nFirst"))
@@ -319,7 +319,7 @@ async def test_an_empty_selection_has_empty_text_and_says_so(client: Client, bri
     assert params["selection"]["isEmpty"] is True
 
 
-async def test_several_changes_are_told_as_one(bridge: Bridge, vault: Path) -> None:
+async def test_several_changes_are_sent_as_one(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
         for line in range(1, 30):
             bridge.hub.state.focus_on("here", NOTE, Selection(Point(line, 0), Point(line, 1), "x"))
@@ -329,13 +329,13 @@ async def test_several_changes_are_told_as_one(bridge: Bridge, vault: Path) -> N
         assert client.came.empty()
 
 
-async def test_what_was_selected_before_is_told_to_a_client_that_comes_later(bridge: Bridge) -> None:
+async def test_an_earlier_selection_is_sent_to_a_client_that_connects_later(bridge: Bridge) -> None:
     bridge.hub.state.focus_on("here", NOTE)
     async with bridge.client() as client:
         assert (await client.next("selection_changed"))["filePath"].endswith("Note.md")
 
 
-async def test_nothing_is_told_before_the_client_said_it_is_there(bridge: Bridge) -> None:
+async def test_nothing_is_sent_before_the_client_has_announced_itself(bridge: Bridge) -> None:
     bridge.hub.state.focus_on("here", NOTE)
     async with bridge.client(greet=False) as client, bridge.client() as other:
         await client.request("initialize")
@@ -346,7 +346,7 @@ async def test_nothing_is_told_before_the_client_said_it_is_there(bridge: Bridge
         assert await client.next("selection_changed")
 
 
-async def test_it_is_told_again_after_every_prompt(client: Client, bridge: Bridge) -> None:
+async def test_the_selection_is_sent_again_after_every_prompt(client: Client, bridge: Bridge) -> None:
     """The client forgets it; `closeAllDiffTabs` is its sign."""
     bridge.hub.state.focus_on("here", NOTE)
     first = await client.next("selection_changed")
@@ -382,7 +382,7 @@ async def test_a_mention_of_a_whole_note_has_no_lines(client: Client, bridge: Br
     assert await client.next("at_mentioned") == {"filePath": str(vault / NOTE)}
 
 
-async def test_every_client_is_told(bridge: Bridge) -> None:
+async def test_every_client_is_notified(bridge: Bridge) -> None:
     async with bridge.client() as one, bridge.client() as two:
         await one.request("ping")
         await two.request("ping")
@@ -476,14 +476,14 @@ async def test_nothing_of_a_private_note_ever_leaves(bridge: Bridge, vault: Path
     assert SECRET_TEXT not in everything
 
 
-async def test_going_to_a_private_note_clears_what_was_shown(client: Client, bridge: Bridge) -> None:
+async def test_going_to_a_private_note_clears_the_selection(client: Client, bridge: Bridge) -> None:
     bridge.hub.state.focus_on("here", NOTE)
     await client.next("selection_changed")
     bridge.hub.state.focus_on("here", SECRET)
     assert (await client.next("selection_changed"))["filePath"] == ""
 
 
-async def test_with_the_switch_off_nothing_is_told_but_mentions(vault: Path) -> None:
+async def test_with_sharing_off_only_mentions_are_sent(vault: Path) -> None:
     async with running(vault, share_selection=False) as bridge, bridge.client() as client:
         bridge.hub.state.join("here", "test")
         bridge.hub.state.focus_on("here", NOTE, Selection(Point(1, 0), Point(1, 3), "abc"))
@@ -654,7 +654,7 @@ async def test_a_tab_closed_by_the_client_was_accepted_there_or_withdrawn(
 
 
 @pytest.mark.parametrize("writes", ["new text", "new text\nwritten by somebody else\n", ""])
-async def test_an_acceptance_of_a_changed_note_is_told_by_what_the_client_does_with_it(
+async def test_an_acceptance_of_a_changed_note_is_reported_by_what_the_client_writes(
     bridge: Bridge, vault: Path, writes: str
 ) -> None:
     """The real client refuses to write ("File content has changed since it was last read"), or carries an
@@ -778,7 +778,7 @@ async def test_a_client_is_served_the_closest_vault_it_runs_in(tmp_path: Path) -
             view.close()
 
 
-async def test_a_client_moves_to_its_vault_before_it_is_told_anything(vault: Path, tmp_path: Path) -> None:
+async def test_a_client_moves_to_its_vault_before_anything_is_sent(vault: Path, tmp_path: Path) -> None:
     """A mention that waits at one vault must not go to a client of another."""
     second = tmp_path / "b" / "Second"
     second.mkdir(parents=True)

@@ -62,7 +62,7 @@ async def test_a_sound_bridge_has_nothing_to_complain_about(patient: Patient) ->
     assert len(checks) == 10
 
 
-async def test_no_token_is_told(patient: Patient) -> None:
+async def test_no_finding_contains_a_token(patient: Patient) -> None:
     patient.change(authToken="another-secret")
     told = repr(await patient.examined())
     assert TOKEN not in told
@@ -85,7 +85,7 @@ async def test_a_second_lock_in_another_place_that_the_client_scans(patient: Pat
     assert "twice" in (await patient.complaint("lock file in the folder")).found
 
 
-async def test_a_lock_that_is_no_json(patient: Patient) -> None:
+async def test_a_lock_that_is_not_json(patient: Patient) -> None:
     patient.lock.write_text("{")
     assert "JSON" in (await patient.complaint("lock file in the folder")).found
 
@@ -113,7 +113,7 @@ async def test_a_lock_that_others_can_read(patient: Patient) -> None:
     assert "chmod" in (await patient.complaint("privacy")).advice
 
 
-async def test_nobody_listens(patient: Patient) -> None:
+async def test_a_port_without_a_listener(patient: Patient) -> None:
     with held_port() as port:
         assert str(port) in (await patient.complaint("listening", port=port)).found
         assert (await patient.complaint("handshake", port=port)).status == "bad"

@@ -115,7 +115,7 @@ def test_the_xdg_folder_is_used_when_its_claude_folder_exists(home: Path, tmp_pa
     assert lock_folders({}, home)[1] == home / ".config" / "claude" / "ide"
 
 
-def test_an_absent_xdg_folder_is_not_made(home: Path, tmp_path: Path) -> None:
+def test_an_absent_xdg_folder_is_not_created(home: Path, tmp_path: Path) -> None:
     assert len(lock_folders({"XDG_CONFIG_HOME": str(tmp_path / "xdg")}, home)) == 1
 
 

@@ -42,7 +42,7 @@ def test_a_symlink_to_the_vault_leads_into_it(paths: IdePaths, vault: Path, tmp_
 @pytest.mark.parametrize(
     "text", ["/etc/passwd", "{vault}x/Note.md", "{vault}/../other.md", "{vault}", "", "/"]
 )
-def test_what_is_not_in_the_vault_is_refused(paths: IdePaths, vault: Path, text: str) -> None:
+def test_a_path_outside_the_vault_is_refused(paths: IdePaths, vault: Path, text: str) -> None:
     with pytest.raises(InvalidPath):
         paths.parse(text.format(vault=vault))
 
@@ -63,7 +63,7 @@ def test_a_percent_sign_in_a_name_stays(paths: IdePaths, vault: Path) -> None:
     assert paths.from_uri(f"file://{vault}/50%20.md") == "50%20.md"
 
 
-def test_paths_are_told_absolute_as_they_are_stored(paths: IdePaths, vault: Path) -> None:
+def test_paths_are_sent_absolute_and_as_stored(paths: IdePaths, vault: Path) -> None:
     stored = unicodedata.normalize("NFD", "Äpfel.md")
     (vault / stored).write_text("x")
     assert paths.absolute(vault_path("Äpfel.md")) == str(vault / stored)

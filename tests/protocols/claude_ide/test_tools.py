@@ -204,7 +204,7 @@ async def test_opening_in_the_background_answers_with_facts(
         ({"startText": "First", "endText": "absent"}, {"line": 2, "character": 5}, "First"),
     ],
 )
-async def test_what_to_select_is_found_by_its_text(
+async def test_the_selection_is_found_by_its_text(
     bridge: Bridge, client: Client, vault: Path, arguments: dict[str, Any], end: dict[str, int], text: str
 ) -> None:
     async with bridge.editor(open=True) as page:
@@ -247,7 +247,7 @@ async def test_lines_to_select_are_found_in_a_note_with_other_line_ends(
         ("checkDocumentDirty", {"filePath": "/etc/passwd"}),
     ],
 )
-async def test_wrong_arguments_are_told(client: Client, tool: str, arguments: dict[str, Any]) -> None:
+async def test_wrong_arguments_are_reported(client: Client, tool: str, arguments: dict[str, Any]) -> None:
     assert await refused(client, tool, **arguments)
 
 
@@ -281,7 +281,7 @@ async def test_a_sound_note_has_an_empty_list(client: Client, vault: Path) -> No
     assert await answer(client, "getDiagnostics", uri=uri) == [{"uri": uri, "diagnostics": []}]
 
 
-async def test_without_a_uri_the_vault_is_told(client: Client, vault: Path) -> None:
+async def test_without_a_uri_the_whole_vault_is_diagnosed(client: Client, vault: Path) -> None:
     (entry,) = await answer(client, "getDiagnostics")
     assert entry["uri"] == f"file://{vault / 'Broken 50%.md'}"
 

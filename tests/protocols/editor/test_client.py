@@ -136,7 +136,7 @@ async def test_a_bridge_with_another_token_refuses(vault: Path, tmp_path: Path) 
             await call(cache, "status")
 
 
-async def test_a_bridge_that_ends_is_noticed_by_who_watches(vault: Path) -> None:
+async def test_a_waiting_client_notices_that_the_bridge_ended(vault: Path) -> None:
     async with running(vault) as bridge:
         where = Endpoint(port=bridge.port, token=TOKEN, pid=os.getpid())
         async with connect(where, diffs=True) as terminal:

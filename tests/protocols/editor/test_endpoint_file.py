@@ -26,7 +26,7 @@ from vaultbridge.protocols.editor.endpoint_file import (
 KNOWN = Endpoint(port=3000, token=str(uuid.UUID(int=7)), pid=12, vault="/vault")
 
 
-def test_what_is_remembered_is_recalled(tmp_path: Path) -> None:
+def test_a_saved_endpoint_is_loaded_again(tmp_path: Path) -> None:
     save_endpoint(tmp_path, KNOWN)
     assert load_endpoint(tmp_path) == KNOWN
 

@@ -72,7 +72,7 @@ async def raw(bridge: Bridge, **options: Any) -> Client:
 # entering
 
 
-async def test_hello_tells_who_one_talks_to(bridge: Bridge) -> None:
+async def test_hello_returns_the_vault_and_the_version(bridge: Bridge) -> None:
     client = await raw(bridge)
     answer = await client.request("hello", app="page", token=TOKEN)
     assert answer["protocol"] == 1
@@ -82,7 +82,7 @@ async def test_hello_tells_who_one_talks_to(bridge: Bridge) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x"])
-async def test_a_wrong_token_is_told_and_the_connection_ended(bridge: Bridge, token: str) -> None:
+async def test_a_wrong_token_is_reported_and_the_connection_closed(bridge: Bridge, token: str) -> None:
     client = await raw(bridge)
     with pytest.raises(Failed, match="token"):
         await client.request("hello", app="page", token=token)
@@ -101,14 +101,14 @@ async def test_nothing_is_answered_before_hello(bridge: Bridge) -> None:
     await client.close()
 
 
-async def test_who_says_nothing_is_turned_away(vault: Path) -> None:
+async def test_a_connection_without_hello_is_closed(vault: Path) -> None:
     async with running(vault, hello_seconds=0.02) as bridge:
         client = await raw(bridge)
         await asyncio.wait_for(client.socket.wait_closed(), WAIT)
         assert client.socket.close_code == 1008
 
 
-async def test_the_token_may_come_with_the_upgrade(bridge: Bridge) -> None:
+async def test_the_upgrade_request_may_carry_the_token(bridge: Bridge) -> None:
     """Browsers cannot set headers; the entry is not echoed."""
     offer = [websockets.Subprotocol(EDITOR_PROTOCOL), websockets.Subprotocol(f"vaultbridge.token.{TOKEN}")]
     client = await raw(bridge, subprotocols=offer)
@@ -135,7 +135,7 @@ async def test_a_foreign_page_gets_403(bridge: Bridge, origin: str) -> None:
 
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:{port}", "app://obsidian.md"])
-async def test_our_page_and_obsidian_may_come(bridge: Bridge, origin: str) -> None:
+async def test_our_page_and_obsidian_may_connect(bridge: Bridge, origin: str) -> None:
     client = await raw(bridge, additional_headers={"Origin": origin.format(port=bridge.port)})
     await client.request("hello", app="page", token=TOKEN)
     await client.close()

@@ -1,15 +1,15 @@
-// The page: takes the token from its link, connects, and shows what the bridge tells.
+// The page: takes the token from its link, connects, and shows what the bridge sends.
 
 import { Bridge } from './connection.js';
 import { $, el, notice } from './dom.js';
 import { Notes } from './notes.js';
 import { Changes } from './review.js';
 
-const LOOK_MS = 2000; // how often assistants and the open note are asked for while somebody looks
+const LOOK_MS = 2000; // time between two requests for the status while the page is visible
 const MESSAGES = 6; // of each assistant
-const LINK = 'Open the link that `vaultbridge serve` printed, or let `vaultbridge page VAULT` print it again.';
+const LINK = 'Open the link that `vaultbridge serve` printed, or run `vaultbridge page VAULT` to print it again.';
 
-/** The token goes from the link into this tab's memory: not into history, bookmarks or what is shared. */
+/** Moves the token from the link into this tab's memory, so that it is not in history, bookmarks or shared links. */
 function token() {
   const given = new URLSearchParams(location.hash.slice(1)).get('token');
   if (given) {
@@ -20,14 +20,14 @@ function token() {
 }
 
 function state(word, why = '') {
-  const words = { connected: 'Connected', lost: 'Not connected.', refused: 'Not let in.', starting: 'Connecting…' };
+  const words = { connected: 'Connected', lost: 'Not connected.', refused: 'Access denied.', starting: 'Connecting…' };
   $('state').textContent = `${words[word]} ${why}`.trim();
   $('state').dataset.state = word;
   $('share').disabled = word !== 'connected';
   if (word === 'refused') notice(`${why} ${LINK}`);
 }
 
-/** Done when the list of what waits has been dealt with; what is told meanwhile counts after it. */
+/** Resolves when the list of waiting changes has been processed; notifications are handled after it. */
 let listed = Promise.resolve();
 
 const handlers = {
@@ -53,9 +53,9 @@ async function look() {
   $('share').checked = status.shareSelection;
   const lines = status.selection ? [status.selection.start.line + 1, status.selection.end.line + 1] : [];
   const range = !status.selection?.text ? '' : lines[0] === lines[1] ? `line ${lines[0]}` : `lines ${lines.join('–')}`;
-  const where = status.focus ?? (status.shareSelection ? 'No note.' : 'Not shared: assistants are not told what you have open.');
+  const where = status.focus ?? (status.shareSelection ? 'No note.' : 'Not shared: assistants do not see what you have open.');
   $('open').replaceChildren(el('p', {}, where), el('p', { class: 'quiet' }, range && `Selected: ${range}`));
-  const none = el('p', {}, 'None is connected. In Claude Code, type /ide.');
+  const none = el('p', {}, 'None connected. In Claude Code, type /ide.');
   $('clients').replaceChildren(...(status.clients.length ? status.clients.map(client) : [none]));
 }
 

@@ -1,6 +1,6 @@
 // The page's connection to the bridge: `/editor` (docs/editor-protocol.md) and the tools of Bridge v1.
 
-const WAITS = [250, 500, 1000, 2000, 4000, 8000, 15000]; // ms before the next try; the last one repeats
+const WAITS = [250, 500, 1000, 2000, 4000, 8000, 15000]; // ms before the next attempt; the last one repeats
 const ASK_MS = 15000; // a bridge on this machine answers at once; a silent one is gone
 
 class Bridge {
@@ -41,7 +41,7 @@ class Bridge {
       this.on.greeted(hello);
     } catch (error) {
       if (error.refused) {
-        this.#socket = null; // trying again with the same token would not help
+        this.#socket = null; // another attempt with the same token would not help
         this.on.state('refused', error.message);
       }
       socket.close();
@@ -76,7 +76,7 @@ class Bridge {
   }
 
   #send(message) {
-    if (this.#socket?.readyState !== WebSocket.OPEN) throw new Error('The bridge is not connected just now.');
+    if (this.#socket?.readyState !== WebSocket.OPEN) throw new Error('The bridge is not connected at the moment.');
     this.#socket.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
   }
 
@@ -120,7 +120,7 @@ class Bridge {
     try {
       response = await fetch(`/bridge/v1/${path}`, { method: body ? 'POST' : 'GET', headers, body });
     } catch {
-      throw new Error('The bridge cannot be reached just now.');
+      throw new Error('The bridge cannot be reached at the moment.');
     }
     const answer = await response.json().catch(() => ({}));
     if (!response.ok) throw new Error(answer.message ?? `The bridge answered ${response.status}.`);

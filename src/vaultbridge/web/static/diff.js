@@ -1,9 +1,9 @@
-// What differs between two texts, by lines and by words, and two changes of one text in one. Pure: no page, no network.
+// Compares two texts by lines and by words, and merges two changes of one text. Pure: no page, no network.
 // The Obsidian companion uses it too.
 
-const MOST_EDITS = 1500; // lines apart; beyond, time and memory grow with the square: lines that stand once are held on to
-const MOST_WORDS = 600; // tokens of one line that are compared; a longer line is shown as changed in whole
-const ALIKE = 0.35; // the part of a line that must stay for word marks to help rather than confuse
+const MOST_EDITS = 1500; // time and memory grow with the square of the edits: beyond this, unique lines are anchors
+const MOST_WORDS = 600; // the most tokens of a line that are compared; a longer line is shown as changed as a whole
+const ALIKE = 0.35; // the part of a line that must be unchanged for marked words to help rather than confuse
 
 /** The lines of a text, each with its own line end. @param {string} text @returns {string[]} */
 const linesOf = (text) => text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
@@ -34,7 +34,7 @@ function equalRuns(a, b, most = MOST_EDITS) {
 function equalPairs(a, b, most) {
   const near = fewestEdits(a, b, most);
   if (near) return near;
-  // Too far apart to look for the shortest way: between lines that stand once in both, the rest is near again.
+  // Too far apart for the shortest path: split at lines that occur once in both, and compare what lies between.
   /** @type {[number, number][]} */
   const pairs = [];
   let [x, y] = [0, 0];
@@ -47,7 +47,7 @@ function equalPairs(a, b, most) {
   return pairs;
 }
 
-/** The most pairs of lines that stand exactly once in each list and in the same order in both (patience sorting).
+/** The longest sequence of lines that occur exactly once in each list and in the same order in both (patience sorting).
  * @param {string[]} a @param {string[]} b @returns {[number, number][]} */
 function onceInBoth(a, b) {
   /** @param {string[]} lines */
@@ -59,7 +59,7 @@ function onceInBoth(a, b) {
   };
   const others = once(b);
   /** @type {{at: [number, number], before: any}[]} */
-  const piles = []; // the last pair of the best way of each length
+  const piles = []; // the last pair of the best sequence of each length
   for (const [line, x] of once(a)) {
     const y = others.get(line) ?? -1;
     if (x < 0 || y < 0) continue;
@@ -76,7 +76,7 @@ function onceInBoth(a, b) {
   return way.reverse();
 }
 
-/** The equal pairs on the shortest way from one to the other, null when it is longer than `most`.
+/** The equal pairs on the shortest path from one to the other, null when it has more than `most` edits.
  * @param {string[]} a @param {string[]} b @param {number} most @returns {[number, number][] | null} */
 function fewestEdits(a, b, most) {
   if (!a.length || !b.length) return [];
@@ -142,7 +142,7 @@ function compareWords(oldText, newText) {
   return [pieces(a, 0), pieces(b, 1)];
 }
 
-/** What turns one text into the other, in order; at least one equal line lies between two hunks.
+/** The hunks that turn one text into the other, in order; at least one equal line lies between two of them.
  * @param {string} oldText @param {string} newText @returns {Hunk[]} */
 function hunksOf(oldText, newText) {
   const [a, b] = [linesOf(oldText), linesOf(newText)];
@@ -168,8 +168,8 @@ function applied(lines, hunks, start = 0, end = lines.length) {
 }
 
 /**
- * Both changes of `base` in one text. Where they touch the same or neighbouring lines, `theirs` stands and `clash` says
- * so: compared with `mine` it is then a visible change, which a person may leave out.
+ * Both changes of `base` in one text. Where they touch the same or neighbouring lines, `theirs` wins and `clash` is
+ * true: compared with `mine` it is then a visible change, which a person may leave out.
  * @param {string} base @param {string} mine @param {string} theirs @returns {{text: string, clash: boolean}}
  */
 function merged(base, mine, theirs) {

@@ -1,4 +1,4 @@
-// Makes elements. Text only ever becomes text: there is no way from here to markup.
+// Creates elements. Text never becomes markup here.
 
 const $ = (id) => document.getElementById(id);
 
@@ -16,7 +16,7 @@ function el(tag, props = {}, ...children) {
 
 const button = (text, onclick, props = {}) => el('button', { type: 'button', onclick, ...props }, text);
 
-/** Tells a person what happened, also one who listens instead of looking. */
+/** Announces something to screen readers. */
 function say(text) {
   $('said').textContent = text;
 }

@@ -1,14 +1,14 @@
-// Obsidian's Markdown as elements, each with the lines it came from. HTML in a note stays text; nothing is loaded.
+// Renders Obsidian's Markdown as elements, each with the lines it came from. HTML in a note stays text; nothing is loaded.
 
 import { el } from './dom.js';
 
-const DEPTH = 10; // quotes and lists within each other; deeper ones are shown as text
+const DEPTH = 10; // of nested quotes and lists; deeper ones are shown as text
 const LINE = 10000; // the longest line that is searched for marks; a longer one is shown as text
 const ITEM = /^(\s*)(?:[-*+]|(\d+)[.)])\s+(?:\[(.)\]\s+)?(.*)$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const FENCE = /^\s*(`{3,}|~{3,}|\$\$)(.*)$/;
 const COLUMNS = /^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$/;
-const UNDERLINE = /^ {0,3}(=+|-+)$/; // makes a heading of one line; below several the app takes it for a rule or text
+const UNDERLINE = /^ {0,3}(=+|-+)$/; // makes one line a heading; below several lines the app takes it for a rule or text
 const STARTS = [/^\s*$/, /^ {0,3}#{1,6}\s/, /^\s*>/, ITEM, RULE, FENCE];
 const INLINE = new RegExp([
   /(?<ticks>`+)(?<code>.+?)\k<ticks>(?!`)/, /(?<math>\$(?![\s$])(?:[^$\\]|\\.)*?(?<![\s\\])\$(?!\d))/, /\\(?<plain>[!-/:-@[-`{-~])/, /(?<raw>!?\[\[(?<target>[^[\]|]+)(?:\|(?<alias>[^[\]]*))?\]\])/,
@@ -17,7 +17,7 @@ const INLINE = new RegExp([
   /(?<em>[*_])(?=\S)(?<leaning>[^*_]+?)(?<=\S)\k<em>(?![\p{L}\p{N}])/, /(?<![^\s(])(?<tag>#[\p{L}\p{N}_/-]*[\p{L}_/-][\p{L}\p{N}_/-]*)/,
 ].map((part) => part.source).join('|'), 'gu');
 
-/** `shown.link(raw, target, text)` makes an element for a link to a note or a file of the vault. */
+/** `shown.link(raw, target, text)` creates the element for a link to a note or a file of the vault. */
 function render(lines, shown) {
   const rows = lines.map((text, index) => ({ text, line: index + 1 }));
   const end = rows[0]?.text.trimEnd() === '---' ? rows.findIndex((row, i) => i && row.text.trimEnd() === '---') : -1;
@@ -117,7 +117,7 @@ function mark(all, g, shown, depth) {
   return g.leaning !== undefined ? deeper('em', g.leaning) : el('span', { class: 'tag' }, g.tag);
 }
 
-/** Web links open elsewhere and say where; other schemes stay text; everything else is a file of the vault. */
+/** Web links open in a new tab and show their address; other schemes stay text; all else is a file of the vault. */
 function link(all, url, text, shown) {
   if (/^(https?:\/\/|mailto:)/i.test(url) && URL.canParse(url))
     return el('a', { href: url, target: '_blank', rel: 'noopener noreferrer', title: url }, text || url);

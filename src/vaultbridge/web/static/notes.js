@@ -1,4 +1,4 @@
-// Finding and reading notes, and pointing an assistant to one.
+// Finding and reading notes, and mentioning them to an assistant.
 
 import { $, button, el, notice } from './dom.js';
 import { render } from './markdown.js';
@@ -40,13 +40,13 @@ class Notes {
       notes.set(path, [...(notes.get(path) ?? []), ...(number ? [[Number(number), text]] : [])]);
     }
     const counted = `${total} note${total === '1' ? '' : 's'}${notes.size < Number(total) ? `, the first ${notes.size} shown` : ''}.`;
-    $('found').textContent = [total === 'none' ? 'No note fits.' : counted, ...lines.slice(end + 1)].join(' ');
+    $('found').textContent = [total === 'none' ? 'No note matches.' : counted, ...lines.slice(end + 1)].join(' ');
     $('hits').replaceChildren(...[...notes].map(([path, hits]) => el('li', {},
       button(path, () => this.read(path), { class: 'link' }),
       ...hits.map(([line, text]) => button(text.trim(), () => this.read(path, line), { class: 'snippet', 'data-no': line })))));
   }
 
-  /** Tell a bridge that has just come what is open and selected here. */
+  /** Report to a newly connected bridge what is open and selected here. */
   again() {
     const { path, lines } = this.#note ?? {};
     if (!path) return;
@@ -75,7 +75,7 @@ class Notes {
     }
   }
 
-  /** Where each link of the note leads, by the vault's own rules; null for nowhere. */
+  /** Where each link of the note leads, by the vault's own rules; null for a link to nothing. */
   async #links(path) {
     const found = new Map();
     const [{ text }] = await this.bridge.tool('links', { kind: 'outgoing', name: path, limit: 500 }).catch(() => [{ text: '' }]);
@@ -140,7 +140,7 @@ class Notes {
     this.bridge.tell('focus', { path: this.#note.path, selection: this.#selection() });
   }
 
-  /** The selected lines as an editor tells them, null when none are. */
+  /** The selected lines as an editor reports them; null when none are selected. */
   #selection() {
     const { selected, lines } = this.#note;
     if (!selected) return null;
@@ -154,8 +154,8 @@ class Notes {
     try {
       const where = lines ? { lineStart: lines[0] - 1, lineEnd: lines[1] - 1 } : {};
       const { path, assistants } = await this.bridge.ask('mention', { note: this.#note.path, ...where });
-      const told = `${path}${lines ? `, lines ${lines.join('–')},` : ''} was mentioned to ${assistants} assistant${assistants === 1 ? '' : 's'}.`;
-      notice(assistants ? told : `No assistant is connected. One that connects within ten seconds is told of ${path}.`, 'good');
+      const done = `${path}${lines ? `, lines ${lines.join('–')},` : ''} was mentioned to ${assistants} assistant${assistants === 1 ? '' : 's'}.`;
+      notice(assistants ? done : `No assistant is connected. One that connects within ten seconds will get the mention of ${path}.`, 'good');
     } catch (error) {
       notice(error.message);
     }

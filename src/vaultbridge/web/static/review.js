@@ -1,4 +1,4 @@
-// Proposed changes, and a person's decision on each. Every difference is shown, also one that cannot be seen.
+// Proposed changes, and a person's decision on each. Every difference is shown, even of invisible characters.
 
 import { bare, compareWords, linesOf, merged } from './diff.js';
 import { hashOf, readWhole } from './reading.js';
@@ -6,15 +6,15 @@ import { compareLines, withLineEnds } from './sides.js';
 import { $, button, el, notice, say } from './dom.js';
 
 const AROUND = 3; // unchanged lines shown around each change
-const ROWS = 1500; // rows drawn at once; more are drawn on request, so that a huge change does not stop the page
+const ROWS = 1500; // rows drawn at once; more on request, so that a huge change does not freeze the page
 const STRETCH = 200; // rows of one change drawn together: in one column, the old lines before the new ones
 const ROOM = 760; // px that two texts side by side need
 const MOVED = {
   kept: 'The note has changed since this was proposed. What was written meanwhile is kept: look again before you accept.',
-  clash: 'The note has changed in the same lines since this was proposed. Accepting would take away what is marked as removed: edit first to keep it.',
+  clash: 'The note has changed in the same lines since this was proposed. Accepting would remove what is marked as removed: edit first to keep it.',
 };
 const ENDS = { '\r\n': 'CR LF', '\r': 'CR', '\n': 'LF', '': 'no line end' };
-// Control, direction and zero-width characters: they change what a line means and look like nothing.
+// Control, direction and zero-width characters: they change what a line means and cannot be seen.
 const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]|\u200d(?!\p{Extended_Pictographic})/gu;
 
 function visible(text) {
@@ -47,7 +47,7 @@ class Changes {
     const known = this.#cards.get(diff.id);
     if (known && known.diff.newText === diff.newText && known.diff.oldText === diff.oldText) return;
     if (known) this.#drop(known);
-    // `base` is the note as it was last seen, `proposal` the assistant's text for that, `final` what a person made of it.
+    // `base` is the note as last read, `proposal` the assistant's text for it, `final` that text as the person edited it.
     const card = { diff, base: diff.oldText, proposal: diff.newText, final: diff.newText, moved: '', hash: '', editing: false, rows: ROWS, whole: new Set() };
     card.node = el('article', { class: 'change', 'aria-labelledby': `t-${diff.id}`, 'data-id': diff.id });
     this.#cards.set(diff.id, card);
@@ -68,7 +68,7 @@ class Changes {
     say(`The change to ${card.diff.path} was ${text}.`);
   }
 
-  /** After a reconnection: what no longer waits goes, and what a person had begun to edit stays. */
+  /** After a reconnection: close what no longer waits, and keep what the person has begun to edit. */
   onlyThese(diffs) {
     const waiting = new Set(diffs.map((diff) => diff.id));
     for (const [id, card] of this.#cards) if (!waiting.has(id)) this.closed({ id, reason: 'withdrawn' });
@@ -98,15 +98,15 @@ class Changes {
     for (const card of this.#cards.values()) if (!card.editing) this.#draw(card);
   }
 
-  /** Every change as one of the note as it is now. One that is being edited waits until that is done. */
+  /** Rebase every change onto the current note, except one that is being edited. */
   look() {
     for (const card of this.#cards.values()) if (!card.editing && !card.mine) this.#rebase(card);
   }
 
-  /** When the note has changed since it was last looked at, the card shows the change of the new one. */
+  /** If the note has changed since it was last read, show the change to the new text. */
   async #rebase(card) {
     const seen = await this.#current(card);
-    // Who has begun to write or has decided meanwhile is not disturbed: the next look finds the same.
+    // A person who has begun to edit or has decided meanwhile is not disturbed: the next check finds the same.
     if (seen === null || card.editing || card.mine || this.#cards.get(card.diff.id) !== card) return;
     card.hash = seen.hash;
     const now = seen.lines.join('\n');
@@ -120,7 +120,7 @@ class Changes {
     say(MOVED[card.moved]);
   }
 
-  /** The note as it is, null when it was seen like that before or cannot be told: a new note has none. */
+  /** The current note; null when it has not changed or cannot be read, as for a new note. */
   async #current(card) {
     try {
       const hash = await hashOf(this.bridge, card.diff.path);
@@ -154,12 +154,12 @@ class Changes {
     const { base, editing } = card;
     card.editing = false;
     await this.#rebase(card);
-    if (card.base !== base) return card.node.querySelector('h3').focus(); // what it does now has not been seen
+    if (card.base !== base) return card.node.querySelector('h3').focus(); // the person has not seen what it would do now
     card.editing = editing;
     return this.#decide(card, 'acceptDiff', card.final === card.diff.newText ? {} : { text: card.final });
   }
 
-  /** Takes over what stands in the form, which turns every line end into \n. */
+  /** Takes over the text in the form, which turns every line end into \n. */
   #keep(card) {
     const area = card.node.querySelector('textarea');
     if (area && area.value !== card.begun) card.final = withLineEnds(area.value, card.final);
@@ -230,7 +230,7 @@ class Changes {
   }
 }
 
-/** Stretches of rows to draw: changed ones, the lines around them, and how many are hidden between. */
+/** The parts to draw: changed rows, the lines around them, and how many are hidden in between. */
 function* parts(rows, whole) {
   for (let at = 0; at < rows.length; ) {
     let end = at;

@@ -1,4 +1,4 @@
-// Two texts side by side, and an edited one with the line ends it had. Pure: no page, no network.
+// Two texts as rows side by side, and an edited text with its original line ends. Pure: no page, no network.
 
 import { bare, equalRuns, linesOf } from './diff.js';
 
@@ -19,7 +19,7 @@ function compareLines(oldText, newText) {
   return rows;
 }
 
-/** A text from a form, which knows only \n, with the line ends that `original` has in the lines that stayed. */
+/** A text from a form, which has only \n, with the line ends that `original` has in the unchanged lines. */
 function withLineEnds(edited, original) {
   const ends = linesOf(original);
   const usual = ends.filter((line) => line.endsWith('\r\n')).length * 2 > ends.length ? '\r\n' : '\n';

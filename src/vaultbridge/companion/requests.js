@@ -1,6 +1,6 @@
-// Errands: what the bridge asks the app to do.
+// Requests: what the bridge asks the app to do.
 
-/** Show a note, and select what is asked. @param {import('obsidian').App} app
+/** Show a note, and select the requested range. @param {import('obsidian').App} app
  * @param {{path: string, selection?: Range, preview?: boolean, front?: boolean}} wanted */
 async function openNote(app, { path, selection, preview = false, front = true }) {
   const file = app.vault.getFileByPath(path);
@@ -8,7 +8,7 @@ async function openNote(app, { path, selection, preview = false, front = true })
   let leaf = mainLeaves(app).find((one) => pathIn(one) === path);
   if (leaf) await leaf.loadIfDeferred();
   else {
-    // In a tab of its own, so that it does not take the place of what the person has in front of them.
+    // In a new tab, so that it does not replace what the person is looking at.
     leaf = app.workspace.getLeaf(preview ? false : 'tab');
     await leaf.openFile(file, { active: front });
   }
@@ -19,7 +19,7 @@ async function openNote(app, { path, selection, preview = false, front = true })
   if (selection && leaf.view instanceof obsidian.MarkdownView) {
     const { editor } = leaf.view;
     const [from, to] = [selection.start, selection.end].map(({ line, character }) => {
-      // The bridge counts in the file; the editor may hold another text.
+      // The bridge counts in the file; the editor's text may differ.
       const row = Math.min(line, editor.lastLine());
       const end = editor.getLine(row).length;
       return { line: row, ch: row < line ? end : Math.min(character, end) };
@@ -30,7 +30,7 @@ async function openNote(app, { path, selection, preview = false, front = true })
   return true;
 }
 
-/** Write what waits in an open note to its file, as the app itself would in a moment.
+/** Write the unsaved text of an open note to its file, as the app itself would in a moment.
  * @param {import('obsidian').App} app @param {string} path */
 async function saveNote(app, path) {
   const view = textViewOf(app, path);
@@ -39,7 +39,7 @@ async function saveNote(app, path) {
   return !(await isUnsaved(app, path));
 }
 
-/** A note as the person sees it: what is in its editor, else what is in its file; '' for one that is not there.
+/** A note as the person sees it: the text in its editor, else in its file; '' for one that does not exist.
  * @param {import('obsidian').App} app @param {string} path */
 async function currentText(app, path) {
   const view = textViewOf(app, path);

@@ -1,7 +1,7 @@
-// Finding the bridge.
+// Discovery: finding the bridge.
 
-/** Where bridges leave word, as vaultbridge itself decides it; more than one place, because an app in a sandbox
- * is told other ones. @param {NodeJS.ProcessEnv} env @param {string} platform @param {string} home */
+/** The folders where bridges save their endpoints, as vaultbridge itself chooses them; more than one, because a
+ * sandboxed app sees other variables. @param {NodeJS.ProcessEnv} env @param {string} platform @param {string} home */
 function bridgeFolders(env, platform, home) {
   const path = require('path');
   const folders = [env.VAULTBRIDGE_CACHE ?? ''];
@@ -14,9 +14,9 @@ function bridgeFolders(env, platform, home) {
   return [...new Set(folders.filter(Boolean))];
 }
 
-/** The bridges that serve this vault, by what they have written down: in their cache folders, and in the lock files
- * for Claude Code, which lie at a known place even when the caches were moved. Desktop only.
- * @param {string} vaultFolder @returns {Place[]} */
+/** The bridges that serve this vault, by the endpoint files in their cache folders and by the lock files for Claude
+ * Code, whose folder is known even when the caches have been moved. Desktop only.
+ * @param {string} vaultFolder @returns {Endpoint[]} */
 function bridgesOnThisMachine(vaultFolder) {
   const [fs, os, path] = [require('fs'), require('os'), require('path')];
   const names = (/** @type {string} */ folder) => {
@@ -36,19 +36,19 @@ function bridgesOnThisMachine(vaultFolder) {
   const same = (/** @type {unknown} */ folder) => {
     if (typeof folder !== 'string' || !folder) return false;
     try {
-      // By identity: case, accents and links are written in more than one way.
+      // By identity: case, accents and links can be spelled in more than one way.
       const [one, other] = [folder, vaultFolder].map((each) => fs.statSync(each, { bigint: true }));
       return one.dev === other.dev && one.ino === other.ino;
     } catch {
       return false;
     }
   };
-  /** @type {Map<number, Place>} */
+  /** @type {Map<number, Endpoint>} */
   const found = new Map();
   const consider = (/** @type {any} */ said, /** @type {unknown} */ folder, /** @type {unknown} */ token) => {
     const { port, pid, host = '127.0.0.1', certificate = '', name = '' } = said;
     if (!same(folder) || !Number.isInteger(port) || port < 1 || port > 65535 || typeof token !== 'string') return;
-    // The app compares a certificate with the name that people call the server by, and judges it itself.
+    // The app itself checks a certificate against the name that people call the server.
     const address = String((certificate && name) || host);
     if (found.has(port) || !isAlive(pid) || !/^[\w.:-]+$/.test(address)) return;
     const dialled = address.includes(':') ? `[${address}]` : address;
@@ -71,11 +71,11 @@ function bridgesOnThisMachine(vaultFolder) {
   return [...found.values()];
 }
 
-/** Whether the process that wrote a file still runs; the token is for nobody else who may have its port now.
+/** Whether the process that wrote a file still runs; another program that has its port now must not get the token.
  * @param {unknown} pid */
 function isAlive(pid) {
   if (typeof pid !== 'number' || pid <= 0) return false;
-  // In this sandbox no process outside can be seen.
+  // Processes outside this sandbox cannot be seen.
   if (process.env.FLATPAK_ID) return true;
   try {
     process.kill(pid, 0);
@@ -85,15 +85,15 @@ function isAlive(pid) {
   }
 }
 
-/** Where the editors' door is at an address that a person typed. @param {string} text */
-function doorAt(text) {
+/** The URL of the editor protocol at an address that a person typed. @param {string} text */
+function editorUrl(text) {
   const given = text.trim();
-  if (!given) throw new Error('Say where the bridge is: its address is missing in the settings.');
+  if (!given) throw new Error('The address of the bridge is missing in the settings.');
   const read = (/** @type {string} */ written) => {
     try {
       return new URL(written);
     } catch {
-      throw new Error(`“${given}” is no address. One looks like https://computer:3000.`);
+      throw new Error(`“${given}” is not an address. An address looks like https://computer:3000.`);
     }
   };
   const local = (/** @type {URL} */ url) => ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
@@ -101,7 +101,7 @@ function doorAt(text) {
   const url = read(named ? given : `https://${given}`);
   const secure = named ? /^(https|wss):$/.test(url.protocol) : !local(url);
   if (!secure && !/^(https?|ws):$/.test(url.protocol))
-    throw new Error('The address begins with https:// or, on this device, http://.');
-  if (!secure && !local(url)) throw new Error('Use https:// for another machine: the token could be read on its way.');
+    throw new Error('The address must begin with https:// or, on this device, http://.');
+  if (!secure && !local(url)) throw new Error('Use https:// for another machine: otherwise others could read the token.');
   return `${secure ? 'wss' : 'ws'}://${url.host}${url.pathname.replace(/\/$/, '')}/editor`;
 }
