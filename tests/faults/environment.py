@@ -3,6 +3,7 @@ files."""
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -109,6 +110,11 @@ def break_cache(folder: Path, count: int) -> Result:
 DISK_BYTES = 512 * 1024
 
 
+def _free_bytes(folder: Path) -> int:
+    status = os.statvfs(folder)
+    return status.f_bavail * status.f_frsize
+
+
 def fill_disk(folder: Path, count: int) -> Result:
     """The vault's disk is full in the middle of a batch. Needs the right to mount a file system."""
     vault = folder / "vault"
@@ -131,7 +137,7 @@ def _write_to_full_disk(vault: Path, home: Path, count: int) -> Result:
     with Assistant(vault, home) as assistant:
         for number in range(count):
             before = note.read_bytes()
-            ballast.write_bytes(bytes(DISK_BYTES - 8192 * chance.randrange(8, 16)))
+            ballast.write_bytes(bytes(_free_bytes(vault) - 4096 * chance.randrange(1, 20)))
             succeeded, said = assistant.call(
                 "edit_note", name="Note", op="append", content="x" * chance.randrange(100_000, 200_000)
             )

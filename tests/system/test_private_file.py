@@ -10,7 +10,7 @@ import pytest
 from vaultbridge.system import PRIVATE_FILE_BYTES, make_private_folder, read_private, write_private
 
 
-def test_what_is_written_is_read_and_private_even_over_a_wide_file(tmp_path: Path) -> None:
+def test_a_private_file_stays_private_even_when_it_replaces_an_open_one(tmp_path: Path) -> None:
     file = tmp_path / "secret"
     file.write_bytes(b"old")
     file.chmod(0o644)
@@ -28,12 +28,12 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_what_is_missing_or_far_too_large_is_none(tmp_path: Path) -> None:
+def test_a_missing_or_far_too_large_file_is_none(tmp_path: Path) -> None:
     assert read_private(tmp_path / "missing") is None
     (tmp_path / "large").write_bytes(b"x" * (PRIVATE_FILE_BYTES + 1))
     assert read_private(tmp_path / "large") is None
 
 
-def test_a_folder_is_made_with_its_parents_and_closed(tmp_path: Path) -> None:
+def test_a_private_folder_is_made_with_its_parents_and_closed_to_others(tmp_path: Path) -> None:
     make_private_folder(tmp_path / "a" / "b")
     assert stat.S_IMODE((tmp_path / "a" / "b").stat().st_mode) == 0o700

@@ -42,7 +42,9 @@ def short(text: str) -> str:
         ),
     ],
 )
-def test_a_path_below_the_vault_is_one_of_the_vault(given: dict[str, Any], taken: dict[str, Any]) -> None:
+def test_an_absolute_path_in_the_vault_becomes_a_vault_path(
+    given: dict[str, Any], taken: dict[str, Any]
+) -> None:
     assert has_absolute_path(given)
     assert make_relative(given, short) == taken
 

@@ -38,13 +38,13 @@ def taken(text: str, root: Root, scope: Scope | None = None) -> str:
         ("/f/../A.md", "f/../A.md"),
     ],
 )
-def test_a_path_below_the_vault_is_one_of_the_vault(root: Root, rest: str, path: str) -> None:
+def test_an_absolute_path_in_the_vault_becomes_a_vault_path(root: Root, rest: str, path: str) -> None:
     text = f"{root.folder}{rest}"
     assert taken(text, root) == path
     assert taken(unicodedata.normalize("NFD", text), root) == path
 
 
-def test_the_vaults_folder_may_be_reached_by_a_link(root: Root, tmp_path: Path) -> None:
+def test_the_vaults_folder_can_be_reached_through_a_link(root: Root, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(root.folder)
     (root.folder / "inner.md").symlink_to("f/A.md")
     assert taken(f"{tmp_path}/way/f/A.md", root) == "f/A.md"
@@ -56,19 +56,19 @@ def test_the_vaults_folder_may_be_reached_by_a_link(root: Root, tmp_path: Path) 
 @pytest.mark.parametrize(
     "text", ["A.md", "/A.md", "/f/A.md", "/home/A.md", "/Nowhere-at-all/A.md", "/tmp", "f/A", "~A", "Q: why?"]
 )
-def test_what_may_start_at_the_vaults_top_stays_as_it_is(root: Root, text: str) -> None:
+def test_a_path_that_can_start_at_the_vaults_top_stays_as_it_is(root: Root, text: str) -> None:
     assert taken(text, root) == text
 
 
 @pytest.mark.parametrize(
     "text", ["/tmp/x.md", "/etc/passwd", "/Users/me/Notes/A.md", "//tmp/x.md", "~/A.md", "/usr/../tmp/x.md"]
 )
-def test_a_place_on_the_machine_outside_is_refused(root: Root, text: str) -> None:
+def test_a_path_on_the_machine_outside_the_vault_is_refused(root: Root, text: str) -> None:
     with pytest.raises(InvalidPath, match="outside the vault"):
         taken(text, root)
 
 
-def test_a_neighbour_that_begins_like_the_vault_is_outside(root: Root) -> None:
+def test_a_sibling_folder_whose_name_begins_like_the_vaults_is_outside(root: Root) -> None:
     text = f"{root.folder}s/A.md"
     assert relative_to_vault(text, root.folder) is None
     with pytest.raises(InvalidPath):
@@ -86,11 +86,11 @@ def test_a_hidden_folder_of_the_vault_makes_no_difference(root: Root) -> None:
     assert str(hidden.value) == str(missing.value)
 
 
-def test_what_is_allowed_deeper_down_is_found_from_the_top(root: Root) -> None:
+def test_an_allowed_subfolder_is_found_from_the_top(root: Root) -> None:
     assert taken("/home/mine/x.md", root, Scope(allow=("home/mine/",))) == "/home/mine/x.md"
 
 
-def test_of_several_vaults_the_innermost_holds_a_path(tmp_path: Path) -> None:
+def test_the_innermost_of_nested_vaults_contains_a_path(tmp_path: Path) -> None:
     folders = [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "ab"]
     for folder in folders:
         folder.mkdir()

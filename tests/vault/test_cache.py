@@ -28,7 +28,7 @@ def test_the_base_is_the_override_or_the_systems_place(
     assert cache_base(environ, platform=platform) == Path(expected)
 
 
-def test_a_vaults_folder_is_readable_private_and_tells_whose_it_is(folder: Path, tmp_path: Path) -> None:
+def test_a_vaults_cache_folder_is_private_and_names_its_vault(folder: Path, tmp_path: Path) -> None:
     made = vault_cache(folder, tmp_path / "base")
     assert made.parent == tmp_path / "base"
     assert made.name.startswith("vault-")
@@ -37,7 +37,7 @@ def test_a_vaults_folder_is_readable_private_and_tells_whose_it_is(folder: Path,
     assert vault_cache(folder, tmp_path / "base") == made
 
 
-def test_two_vaults_never_share_and_two_ways_to_one_vault_do(tmp_path: Path) -> None:
+def test_two_vaults_never_share_a_cache_but_two_paths_to_one_vault_do(tmp_path: Path) -> None:
     for name in ("a/Notes", "b/Notes"):
         (tmp_path / name).mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "a" / "Notes")
@@ -59,7 +59,7 @@ def test_a_cache_inside_the_vault_is_refused(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_cache_that_cannot_be_made_is_told_without_a_machine_path(folder: Path, tmp_path: Path) -> None:
+def test_the_error_for_an_unusable_cache_names_no_machine_path(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "base").write_text("a file in the way")
     with pytest.raises(EngineFailure) as caught:
         vault_cache(folder, tmp_path / "base")

@@ -23,7 +23,7 @@ from vaultbridge.vault.paths import VaultPath
         (".x.icloud", "x"),
     ],
 )
-def test_icloud_stand_ins_name_their_original(name: str, original: str | None) -> None:
+def test_icloud_placeholders_name_their_original(name: str, original: str | None) -> None:
     assert icloud_original_name(name) == original
 
 

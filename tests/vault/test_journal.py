@@ -61,7 +61,7 @@ def labels(transactor: Transactor, path: str) -> list[str]:
     return [entry.label for entry in transactor.journal.history(P(path))]
 
 
-def test_an_entry_tells_who_when_what_and_how_it_ended(timed: Transactor, clock: Clock) -> None:
+def test_an_entry_records_who_when_what_and_how_it_ended(timed: Transactor, clock: Clock) -> None:
     number = do(timed, WriteFile(P("A/n.md"), b"x"), label="Create A/n.md")
     entry = timed.journal.entry(number)
     assert (entry.at, entry.actor, entry.label, entry.state) == (
@@ -78,7 +78,7 @@ def test_an_entry_tells_who_when_what_and_how_it_ended(timed: Transactor, clock:
     assert timed.journal.entry(undoing).label == "Undo: Create A/n.md"
 
 
-def test_history_is_newest_first_and_goes_on_from_an_id(timed: Transactor) -> None:
+def test_history_is_newest_first_and_continues_from_an_id(timed: Transactor) -> None:
     for number in range(5):
         do(timed, WriteFile(P("n.md"), str(number).encode()), label=f"edit {number}")
     assert [entry.label for entry in timed.journal.history(limit=2)] == ["edit 4", "edit 3"]
@@ -139,7 +139,7 @@ def test_an_unknown_entry_is_refused(timed: Transactor) -> None:
         timed.journal.entry(7)
 
 
-def test_content_is_held_once_and_compressed(timed: Transactor, cache: Path) -> None:
+def test_content_is_stored_once_and_compressed(timed: Transactor, cache: Path) -> None:
     text = b"the same words again and again " * 1000
     for number in range(20):
         do(timed, WriteFile(P(f"{number}.md"), text))
@@ -150,7 +150,7 @@ def test_content_is_held_once_and_compressed(timed: Transactor, cache: Path) -> 
     assert stored < len(text) / 20
 
 
-def test_changes_older_than_the_bound_are_forgotten(timed: Transactor, clock: Clock, cache: Path) -> None:
+def test_changes_older_than_the_limit_are_deleted(timed: Transactor, clock: Clock, cache: Path) -> None:
     do(timed, WriteFile(P("n.md"), b"old"), label="old")
     weeks = int(journal_module.JOURNAL_SECONDS // journal_module.GAP_SECONDS)
     for week in range(weeks):
@@ -168,7 +168,7 @@ def test_changes_older_than_the_bound_are_forgotten(timed: Transactor, clock: Cl
 
 
 @pytest.mark.parametrize("days", [400, 40_000, -400])
-def test_a_clock_that_was_set_wrong_forgets_nothing(timed: Transactor, clock: Clock, days: int) -> None:
+def test_a_wrong_clock_deletes_no_history(timed: Transactor, clock: Clock, days: int) -> None:
     do(timed, WriteFile(P("n.md"), b"before"), label="before")
     right = clock.now
     clock.now += days * DAY
@@ -181,7 +181,7 @@ def test_a_clock_that_was_set_wrong_forgets_nothing(timed: Transactor, clock: Cl
     assert told == ["after", *["wrong"] * (journal_module.PRUNE_EVERY + 1), "before"]
 
 
-def test_the_number_of_changes_is_bounded(
+def test_the_number_of_changes_is_limited(
     timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "JOURNAL_ENTRIES", 5)
@@ -191,7 +191,7 @@ def test_the_number_of_changes_is_bounded(
     assert [entry.label for entry in timed.journal.history()] == ["8", "7", "6", "5", "4"]
 
 
-def test_the_size_is_bounded_and_the_newest_change_is_always_kept(
+def test_the_size_is_limited_but_the_newest_change_always_stays(
     timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "JOURNAL_BYTES", 200_000)
@@ -205,7 +205,7 @@ def test_the_size_is_bounded_and_the_newest_change_is_always_kept(
     assert timed.journal.versions(kept[0])[0].after == noise[-1]
 
 
-def test_the_bounds_are_enforced_without_being_asked(
+def test_the_limits_are_enforced_automatically(
     timed: Transactor, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "JOURNAL_ENTRIES", 5)
@@ -214,7 +214,7 @@ def test_the_bounds_are_enforced_without_being_asked(
     assert len(timed.journal.history(limit=1000)) <= 5 + journal_module.PRUNE_EVERY
 
 
-def test_a_transaction_under_way_is_never_forgotten(cache: Path) -> None:
+def test_a_transaction_under_way_is_never_deleted(cache: Path) -> None:
     journal = Journal(cache)
     image = make_image(b"x")
     act: Act = Written(P("n.md"), "/v/n.md", None, image, None, "/v/.t")
@@ -232,7 +232,7 @@ def test_a_transaction_under_way_is_never_forgotten(cache: Path) -> None:
     journal.close()
 
 
-def test_acts_of_every_kind_are_held_exactly(cache: Path) -> None:
+def test_acts_of_every_kind_are_stored_exactly(cache: Path) -> None:
     journal = Journal(cache)
     trashed = Trashed(
         P("t.md"), "/v/t.md", "system", "/t/t.md", "/t/i", "info", folder=False, image=None, mode=0o644
@@ -242,7 +242,7 @@ def test_acts_of_every_kind_are_held_exactly(cache: Path) -> None:
     journal.close()
 
 
-def test_damaged_content_is_told_not_given(cache: Path) -> None:
+def test_damaged_content_is_an_error_and_never_returned(cache: Path) -> None:
     journal = Journal(cache)
     with pytest.raises(EngineFailure):
         journal.content(make_image(b"never held"))
@@ -322,7 +322,7 @@ def test_a_journal_cut_or_spoilt_anywhere_costs_history_and_nothing_else(
             again.close()
 
 
-def test_a_change_stays_done_when_old_ones_cannot_be_forgotten(
+def test_a_change_stays_done_when_old_ones_cannot_be_deleted(
     transactor: Transactor, folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def refuse(_: object, *, now: float) -> None:

@@ -61,14 +61,14 @@ def test_a_file_that_is_no_journal_is_put_aside_with_a_warning(
     assert (tmp_path / "journal.damaged-2.sqlite").exists()
 
 
-def test_a_journal_that_cannot_be_opened_is_told_without_a_machine_path(tmp_path: Path) -> None:
+def test_the_error_for_an_unusable_journal_names_no_machine_path(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EngineFailure) as caught:
         open_journal(tmp_path / "file" / "journal.sqlite")
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_a_folder_in_the_journals_place_is_named_and_using_it_goes_on_once_it_is_gone(tmp_path: Path) -> None:
+def test_a_folder_in_the_journals_place_is_an_error_until_it_is_moved_away(tmp_path: Path) -> None:
     place = tmp_path / "journal.sqlite"
     place.mkdir()
     file = JournalFile(place)
@@ -96,7 +96,7 @@ def note_down(file: JournalFile, label: str) -> None:
         )
 
 
-def test_a_journal_that_is_deleted_while_it_is_open_is_made_anew(tmp_path: Path) -> None:
+def test_a_journal_that_is_deleted_while_it_is_open_is_created_again(tmp_path: Path) -> None:
     """What is written to a file that has lost its name is seen by nobody, and gone with the process."""
     file = JournalFile(tmp_path / "cache" / "journal.sqlite")
     note_down(file, "one")
@@ -109,7 +109,7 @@ def test_a_journal_that_is_deleted_while_it_is_open_is_made_anew(tmp_path: Path)
     file.close()
 
 
-def test_a_journal_found_damaged_while_it_is_open_is_put_aside_by_one_for_all(
+def test_only_one_process_puts_a_damaged_journal_aside(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "journal.sqlite"

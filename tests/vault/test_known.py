@@ -39,13 +39,11 @@ def config(home: Path) -> Path:
         ({"USERPROFILE": "/u"}, "win32", "/u/AppData/Roaming/obsidian"),
     ],
 )
-def test_the_app_keeps_its_list_where_the_system_wants(
-    environ: dict[str, str], platform: str, expected: str
-) -> None:
+def test_the_apps_folder_depends_on_the_system(environ: dict[str, str], platform: str, expected: str) -> None:
     assert Path(expected) in list_app_folders(environ, platform=platform)
 
 
-def test_vaults_are_told_last_opened_first_also_from_flatpak(
+def test_vaults_are_listed_last_opened_first_including_those_of_flatpak(
     environ: dict[str, str], config: Path, home: Path
 ) -> None:
     register(config, {"1": {"path": "/v/Old", "ts": 1000}, "2": {"path": "/v/New", "ts": 9000, "open": True}})
@@ -79,7 +77,7 @@ def test_a_folder_needs_no_registration(environ: dict[str, str], folder: Path) -
     assert find_vault(str(folder), environ=environ, platform="linux") == folder
 
 
-def test_what_is_told_of_a_missing_folder_names_none_above_it(
+def test_the_error_for_a_missing_folder_names_no_folder_above_it(
     environ: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / "File").write_text("")
@@ -113,7 +111,7 @@ def test_a_missing_vault_lists_the_known_ones_by_name(
         find_vault("", environ=environ, platform="linux")
 
 
-def test_two_vaults_of_one_name_are_told_apart_by_id(
+def test_two_vaults_of_one_name_are_distinguished_by_id(
     environ: dict[str, str], config: Path, tmp_path: Path
 ) -> None:
     for place in ("a/Notes", "b/Notes"):

@@ -69,7 +69,7 @@ def test_a_lock_whose_file_was_deleted_is_held_by_nobody(tmp_path: Path) -> None
     one.release()
 
 
-def test_a_lock_that_cannot_be_made_is_told_without_a_machine_path(tmp_path: Path) -> None:
+def test_the_error_for_an_unusable_lock_names_no_machine_path(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EngineFailure, match="lock file l cannot be used: Not a directory") as caught:
         FileLock(tmp_path / "file" / "l").try_acquire()

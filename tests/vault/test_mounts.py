@@ -36,15 +36,13 @@ a line that means nothing
         ("/", True),
     ],
 )
-def test_the_innermost_mount_that_was_made_last_decides(
-    tmp_path: Path, folder: str, *, expected: bool
-) -> None:
+def test_the_innermost_and_latest_mount_decides(tmp_path: Path, folder: str, *, expected: bool) -> None:
     table = tmp_path / "mountinfo"
     table.write_text(TABLE, "utf-8")
     assert is_local_filesystem(Path(folder), mounts=table) is expected
 
 
-def test_where_the_system_does_not_tell_the_answer_is_no(tmp_path: Path) -> None:
+def test_an_unknown_file_system_is_not_local(tmp_path: Path) -> None:
     assert not is_local_filesystem(tmp_path, mounts=tmp_path / "none")
     (tmp_path / "empty").write_bytes(b"")
     assert not is_local_filesystem(tmp_path, mounts=tmp_path / "empty")

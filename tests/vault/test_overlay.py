@@ -26,13 +26,13 @@ def test_untouched_paths_are_as_on_disk_in_any_spelling(overlay: Overlay, folder
     assert overlay.at(P("none/x.md")).kind == "none"
 
 
-def test_what_is_vacated_is_gone_with_all_beneath(overlay: Overlay) -> None:
+def test_a_vacated_path_is_gone_with_everything_under_it(overlay: Overlay) -> None:
     overlay.vacate(P("A"))
     assert overlay.at(P("A")).kind == overlay.at(P("a/in/m.md")).kind == "none"
     assert overlay.at(P("b.md")).kind == "file"
 
 
-def test_what_is_beneath_a_moved_folder_is_found_at_its_new_path(overlay: Overlay, folder: Path) -> None:
+def test_a_file_in_a_moved_folder_is_found_at_its_new_path(overlay: Overlay, folder: Path) -> None:
     overlay.move(P("A"), P("Z"), folder / "Z")
     moved = overlay.at(P("z/IN/m.md"))
     assert (moved.kind, moved.place, moved.disk) == ("file", folder / "Z/in/m.md", folder / "A/in/m.md")

@@ -43,7 +43,7 @@ NFD = unicodedata.normalize("NFD", NFC)
         ("A/B/", "A/B"),
     ],
 )
-def test_what_people_write_is_tidied_to_one_form(written: str, meant: str) -> None:
+def test_every_way_to_write_a_path_gives_one_form(written: str, meant: str) -> None:
     assert vault_path(written) == meant
 
 
@@ -93,7 +93,7 @@ def test_the_refusal_shows_no_control_character_and_not_all_of_a_long_path() -> 
 
 
 @pytest.mark.parametrize("char", list('*"\\<>:|?#^[]'))
-def test_a_new_name_may_not_hold_what_obsidian_refuses(char: str) -> None:
+def test_a_new_name_may_not_contain_what_obsidian_refuses(char: str) -> None:
     """docs/obsidian.md 1: the characters refused in new names. An existing note may have them."""
     with pytest.raises(InvalidPath):
         new_vault_path(f"A/be{char}fore.md")
@@ -117,7 +117,7 @@ def test_names_that_only_look_reserved_are_fine(written: str) -> None:
 
 
 @given(st.text(max_size=60))
-def test_only_invalid_path_comes_out_and_a_good_path_is_stable(text: str) -> None:
+def test_any_text_is_a_stable_path_or_raises_invalid_path(text: str) -> None:
     try:
         path = vault_path(text)
     except InvalidPath:
@@ -140,14 +140,14 @@ def test_the_parts_of_a_path() -> None:
     assert is_under("A/B", "A") and is_under("A", "") and not is_under("AB", "A") and not is_under("A", "A")
 
 
-def test_a_stored_name_is_shown_as_nfc_unless_no_path_can_hold_it() -> None:
+def test_a_stored_name_becomes_nfc_unless_no_path_can_contain_it() -> None:
     assert normalize_name(NFD) == NFC
     assert normalize_name("no\u00a0break.md") == "no\u00a0break.md"
     assert normalize_name("Icon\r") is None
     assert normalize_name("bad\udcff.md") is None
 
 
-def test_a_missing_vault_and_a_file_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_vault_and_a_file_give_different_errors(tmp_path: Path) -> None:
     with pytest.raises(VaultNotFound, match="no such folder"):
         Root(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
@@ -239,7 +239,7 @@ def test_a_link_to_a_hidden_folder_of_the_vault_leads_out_of_it(tmp_path: Path) 
                 root.place(vault_path(path))
 
 
-def test_what_lies_beneath_an_outside_link_cannot_be_learned_by_asking(tmp_path: Path) -> None:
+def test_nobody_can_find_out_what_is_behind_a_link_out_of_the_vault(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "there.md").write_text("")
@@ -255,7 +255,7 @@ def test_what_lies_beneath_an_outside_link_cannot_be_learned_by_asking(tmp_path:
     assert len(answers) == 1
 
 
-def test_a_folder_link_back_into_the_vault_is_no_folder_of_it(tmp_path: Path) -> None:
+def test_a_link_to_a_folder_of_the_vault_is_not_a_folder_of_it(tmp_path: Path) -> None:
     """docs/obsidian.md 1: loops are ignored; so a scope on the folder cannot be walked around."""
     (tmp_path / "Private").mkdir()
     (tmp_path / "Private" / "n.md").write_text("")
@@ -270,7 +270,9 @@ def test_a_folder_link_back_into_the_vault_is_no_folder_of_it(tmp_path: Path) ->
     assert root.real_path(root.locate(vault_path("same.md"))) == "Private/n.md"
 
 
-def test_a_vault_is_absent_when_its_folder_is_gone_a_file_or_an_empty_other_one(tmp_path: Path) -> None:
+def test_a_vault_is_absent_when_its_folder_is_gone_or_replaced_by_a_file_or_empty_folder(
+    tmp_path: Path,
+) -> None:
     folder, away = tmp_path / "Notes", tmp_path / "away"
     folder.mkdir()
     root = Root(folder)
@@ -298,7 +300,7 @@ def test_a_vault_is_absent_when_its_folder_is_gone_a_file_or_an_empty_other_one(
 
 
 @pytest.mark.parametrize("first", ["a.md", ".obsidian"])
-def test_another_folder_in_the_vaults_place_is_the_vault_once_it_holds_something(
+def test_another_folder_in_the_vaults_place_is_the_vault_once_it_has_content(
     tmp_path: Path, first: str
 ) -> None:
     """As when the vault was restored from a copy. From then on it may be emptied, too."""

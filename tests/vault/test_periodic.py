@@ -47,6 +47,6 @@ def test_folder_and_format_make_the_path(folder: str, fmt: str, path: str) -> No
 
 
 @pytest.mark.parametrize("fmt", ["HH:mm", "[..]/YYYY", "YYYY#MM", "[.hidden]"])
-def test_a_format_that_gives_no_name_a_note_may_have_is_refused(fmt: str) -> None:
+def test_a_format_that_gives_an_invalid_name_is_refused(fmt: str) -> None:
     with pytest.raises(InvalidPath):
         periodic_path("daily", DAY, daily("", fmt))

@@ -51,7 +51,7 @@ def test_planning_changes_nothing(
     assert [type(act) for act in plan.acts] == [Written, FolderMade, Moved, Trashed]
 
 
-def test_contents_before_and_after_are_held_by_their_digest(plan: Plan, folder: Path) -> None:
+def test_contents_before_and_after_are_stored_by_digest(plan: Plan, folder: Path) -> None:
     (folder / "a.md").write_bytes(b"before")
     plan.add([WriteFile(P("a.md"), b"after")])
     [act] = plan.acts
@@ -87,7 +87,7 @@ def test_content_is_staged_in_a_folder_that_stays(plan: Plan, folder: Path) -> N
     }
 
 
-def test_a_moved_file_is_known_again_by_number_and_hash(plan: Plan, folder: Path) -> None:
+def test_a_moved_file_is_identified_by_inode_and_hash(plan: Plan, folder: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
     plan.add([MoveFile(P("a.md"), P("b.md")), WriteFile(P("c.md"), b"c"), MoveFile(P("c.md"), P("d.md"))])
     first, _, second = plan.acts
@@ -102,7 +102,7 @@ def test_too_many_steps_are_refused(plan: Plan, monkeypatch: pytest.MonkeyPatch)
         plan.add([MakeFolder(P(f"f{number}")) for number in range(4)])
 
 
-def test_another_trash_than_asked_for_is_noticed(root: Root, folder: Path, home: Path) -> None:
+def test_a_notice_says_when_another_trash_is_used(root: Root, folder: Path, home: Path) -> None:
     (folder / "a.md").write_bytes(b"a")
     plan = Plan(root, Trash({"HOME": str(home)}, platform="win32"), datetime(2024, 5, 6), nothing_held)
     plan.add([TrashFile(P("a.md"), "system")])

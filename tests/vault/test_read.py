@@ -22,7 +22,7 @@ def test_the_hash_is_sixteen_digits_of_blake2b() -> None:
     assert len(content_hash(b"")) == 16
 
 
-def test_a_file_is_read_with_its_signature_and_mode(root: Root, folder: Path) -> None:
+def test_a_file_is_read_with_its_stat_and_mode(root: Root, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"\xef\xbb\xbfa\r\n\xff")
     (folder / "n.md").chmod(0o640)
     content = read_file(root, vault_path("N.md"))
@@ -38,7 +38,7 @@ def test_an_empty_file_is_an_empty_text(root: Root, folder: Path) -> None:
     assert read_file(root, vault_path("n.md")).data == b""
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(root: Root, folder: Path) -> None:
+def test_a_missing_file_and_a_folder_give_different_errors(root: Root, folder: Path) -> None:
     (folder / "A").mkdir()
     with pytest.raises(NoteNotFound):
         read_file(root, vault_path("none.md"))
@@ -53,7 +53,7 @@ def test_no_more_than_the_limit_is_read(root: Root, folder: Path) -> None:
         read_file(root, vault_path("n.md"), limit=10)
 
 
-def test_a_pipe_cannot_hold_a_reader(root: Root, folder: Path) -> None:
+def test_a_pipe_does_not_block_a_reader(root: Root, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
     outcome: list[BaseException] = []
 
@@ -97,7 +97,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     assert len(turns) == 2
 
 
-def test_a_file_that_never_holds_still_is_given_up(
+def test_reading_a_file_that_keeps_changing_fails(
     root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = folder / "n.md"

@@ -56,13 +56,13 @@ def test_a_file_from_the_future_gets_no_stamp(root: Root, place: Path) -> None:
     assert ReadCache[str, str](root, clock=later).stat(NOTE) is None
 
 
-def test_the_same_length_written_in_place_shows(root: Root, place: Path) -> None:
+def test_a_rewrite_in_place_of_equal_length_is_noticed(root: Root, place: Path) -> None:
     files, stamp = stamped(root)
     past_the_tick(place, lambda: place.write_bytes(b"other"))
     assert not files.is_unchanged(NOTE, stamp)
 
 
-def test_a_time_that_was_set_back_shows(root: Root, place: Path) -> None:
+def test_a_timestamp_that_was_set_back_is_noticed(root: Root, place: Path) -> None:
     times = place.stat()
     files, stamp = stamped(root)
 
@@ -75,7 +75,7 @@ def test_a_time_that_was_set_back_shows(root: Root, place: Path) -> None:
     assert not files.is_unchanged(NOTE, stamp)
 
 
-def test_a_replaced_a_removed_and_a_restored_file_show(root: Root, place: Path) -> None:
+def test_a_replaced_removed_or_restored_file_is_noticed(root: Root, place: Path) -> None:
     files, stamp = stamped(root)
     beside = place.with_name("new")
     beside.write_bytes(b"first")
@@ -87,7 +87,7 @@ def test_a_replaced_a_removed_and_a_restored_file_show(root: Root, place: Path) 
 
 
 @pytest.mark.parametrize("part", ["Folder", "Folder/n.md"])
-def test_a_link_in_place_of_the_file_or_its_folder_shows(root: Root, place: Path, part: str) -> None:
+def test_a_link_in_place_of_the_file_or_its_folder_is_noticed(root: Root, place: Path, part: str) -> None:
     """Even one that leads to the very same file: where it leads may be another's to say."""
     files, stamp = stamped(root)
     moved = root.folder / "elsewhere"

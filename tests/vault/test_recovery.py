@@ -106,7 +106,7 @@ def course(
     return ran.output.splitlines(), world.files()
 
 
-def test_a_batch_killed_at_any_point_is_rolled_back_whole_at_the_next_start(
+def test_a_batch_killed_at_any_point_is_rolled_back_completely_at_the_next_start(
     which: str, course: tuple[list[str], dict[str, bytes | None]], tmp_path: Path, writers: Writers
 ) -> None:
     points, new = course
@@ -149,7 +149,7 @@ def test_a_recovery_killed_at_any_point_is_finished_by_the_next(
         transactor.close()
 
 
-def test_an_undoing_killed_at_any_point_is_rolled_back_whole_too(tmp_path: Path, writers: Writers) -> None:
+def test_an_undo_killed_at_any_point_is_rolled_back_completely(tmp_path: Path, writers: Writers) -> None:
     told = World(tmp_path / "told", writers)
     assert told.run("", "batch").returncode == 0
     points = told.run("tell", "undo").output.splitlines()
@@ -202,7 +202,7 @@ def test_the_next_transaction_recovers_first(tmp_path: Path, writers: Writers) -
     transactor.close()
 
 
-def test_recovery_keeps_what_somebody_changed_meanwhile_and_says_so(tmp_path: Path, writers: Writers) -> None:
+def test_recovery_leaves_later_changes_alone_and_reports_them(tmp_path: Path, writers: Writers) -> None:
     world = World(tmp_path / "world", writers)
     assert world.run("durable").returncode == -signal.SIGKILL
     (world.vault / "a.md").write_bytes(b"mine now")
@@ -235,7 +235,7 @@ def test_a_file_that_was_deleted_meanwhile_does_not_stop_recovery(tmp_path: Path
     transactor.close()
 
 
-def test_a_vault_path_is_all_that_recovery_tells(tmp_path: Path, writers: Writers) -> None:
+def test_recovery_reports_vault_paths_only(tmp_path: Path, writers: Writers) -> None:
     world = World(tmp_path / "world", writers)
     assert world.run("done 0").returncode == -signal.SIGKILL
     (world.vault / "a.md").write_bytes(b"mine")

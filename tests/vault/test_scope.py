@@ -66,7 +66,7 @@ from vaultbridge.vault.scope import Scope
         ("{Work}/", ["{Work}/a.md", "Work/a.md"], ["w/a.md"]),
     ],
 )
-def test_a_pattern_names_what_it_seems_to(pattern: str, inside: list[str], outside: list[str]) -> None:
+def test_a_pattern_matches_what_it_seems_to_name(pattern: str, inside: list[str], outside: list[str]) -> None:
     deny, allow = Scope(deny=(pattern,)), Scope(allow=(pattern,))
     for path in inside:
         assert not deny.visible(path), path
@@ -88,7 +88,7 @@ def test_hidden_paths_are_never_visible() -> None:
     assert not Scope(allow=("/",)).visible("A/.git/config")
 
 
-def test_a_denied_note_gives_the_very_error_of_a_missing_one() -> None:
+def test_a_denied_note_gives_exactly_the_error_for_a_missing_one() -> None:
     path = VaultPath("Private/a.md")
     with pytest.raises(NoteNotFound) as caught:
         Scope(deny=("Private",)).check_read(path)
@@ -119,7 +119,7 @@ def test_a_note_above_the_maximum_size_is_refused() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "  ", "A/../B", "A\\..\\B", "x" * 501, "*a" * 17])
-def test_a_pattern_that_cannot_be_meant_is_refused(pattern: str) -> None:
+def test_a_pattern_that_makes_no_sense_is_refused(pattern: str) -> None:
     with pytest.raises(InvalidArgument):
         Scope(deny=(pattern,))
 
@@ -142,7 +142,7 @@ def test_too_many_patterns_are_refused() -> None:
     st.text(alphabet="aB/*?[]{},!-.\\", min_size=1, max_size=24),
     st.text(alphabet="ab/.-", min_size=1, max_size=24),
 )
-def test_any_pattern_is_refused_clearly_or_answers(pattern: str, path: str) -> None:
+def test_every_pattern_either_works_or_is_refused_clearly(pattern: str, path: str) -> None:
     try:
         scope = Scope(deny=(pattern,))
     except InvalidArgument:

@@ -29,7 +29,7 @@ def test_attachments_go_where_the_setting_says(setting: str, folder: str) -> Non
     assert settings.attachment_folder_for(vault_path("A/B/n.md")) == folder
 
 
-def test_beside_a_note_at_the_top_attachments_lie_at_the_top() -> None:
+def test_attachments_beside_a_note_at_the_top_go_to_the_top() -> None:
     assert VaultSettings(attachment_folder="./").attachment_folder_for(vault_path("n.md")) == ""
     assert VaultSettings(attachment_folder="./x").attachment_folder_for(vault_path("n.md")) == "x"
 
@@ -58,6 +58,6 @@ def test_the_defaults_are_obsidians() -> None:
     assert not settings.is_ignored("any.md")
 
 
-def test_ignored_asks_the_filters() -> None:
+def test_is_ignored_uses_the_filters() -> None:
     settings = VaultSettings(ignore_filters=IgnoreFilters(("Archive/",)))
     assert settings.is_ignored("Archive/n.md") and not settings.is_ignored("n.md")

@@ -158,7 +158,7 @@ def test_broken_settings_are_reported_and_mean_the_defaults(
     assert settings.periodic_notes("daily").format == "YYYY-MM-DD"
 
 
-def test_bookmarks_are_told_flat_with_their_groups(root: Root, folder: Path) -> None:
+def test_bookmarks_are_a_flat_list_with_their_groups(root: Root, folder: Path) -> None:
     items = [
         {"type": "file", "path": "a.md", "subpath": "#H", "title": "A"},
         {
@@ -181,7 +181,7 @@ def test_bookmarks_are_told_flat_with_their_groups(root: Root, folder: Path) -> 
     )
 
 
-def test_asking_again_reads_again_only_what_changed(root: Root, folder: Path) -> None:
+def test_settings_are_read_again_only_when_a_file_changed(root: Root, folder: Path) -> None:
     reader = SettingsReader(root)
     write(folder, "app.json", {"trashOption": "local"})
     first = reader.current()

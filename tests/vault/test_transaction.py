@@ -256,7 +256,7 @@ def test_a_folder_cannot_be_moved_into_itself_or_onto_another(transactor: Transa
         do(transactor, MoveFolder(P("none"), P("C")))
 
 
-def test_a_file_where_a_folder_is_needed_is_told(transactor: Transactor, folder: Path) -> None:
+def test_a_file_where_a_folder_is_needed_is_refused(transactor: Transactor, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"")
     with pytest.raises(EditRefused, match=r"n\.md is a file"):
         do(transactor, WriteFile(P("n.md/x.md"), b""))
@@ -266,7 +266,7 @@ def test_a_file_where_a_folder_is_needed_is_told(transactor: Transactor, folder:
 
 
 @pytest.mark.parametrize("option", ["system", "local"])
-def test_a_trashed_note_comes_back_from_the_trash(
+def test_undoing_restores_a_trashed_note(
     transactor: Transactor, folder: Path, home: Path, snapshot: Snapshot, option: str
 ) -> None:
     (folder / "A").mkdir()
@@ -286,7 +286,9 @@ def test_a_trashed_note_comes_back_from_the_trash(
     assert (can / "n.md").read_bytes() == b"x"
 
 
-def test_a_note_comes_back_even_when_the_trash_was_emptied(transactor: Transactor, folder: Path) -> None:
+def test_undoing_restores_a_note_even_after_the_trash_was_emptied(
+    transactor: Transactor, folder: Path
+) -> None:
     (folder / "n.md").write_bytes(b"x")
     (folder / "n.md").chmod(0o600)
     do(transactor, TrashFile(P("n.md"), "local"))
@@ -319,7 +321,7 @@ def test_two_notes_of_one_name_fit_into_one_trash_at_once(transactor: Transactor
     }
 
 
-def test_a_note_removed_for_good_is_held_by_the_journal(
+def test_a_note_removed_for_good_stays_in_the_journal(
     transactor: Transactor, folder: Path, snapshot: Snapshot
 ) -> None:
     (folder / "n.md").write_bytes(b"x")
@@ -391,7 +393,7 @@ def test_undoing_a_move_refuses_when_the_file_has_changed_since_unless_forced(
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_undoing_a_move_is_refused_in_words_when_the_file_is_gone(
+def test_undoing_a_move_is_refused_when_the_file_is_gone(
     transactor: Transactor, folder: Path, force: bool
 ) -> None:
     (folder / "n.md").write_bytes(b"x")
@@ -401,7 +403,7 @@ def test_undoing_a_move_is_refused_in_words_when_the_file_is_gone(
         transactor.undo(done.id, actor="test", force=force)
 
 
-def test_undo_of_a_batch_is_whole_or_not_at_all(
+def test_a_batch_is_undone_completely_or_not_at_all(
     transactor: Transactor, folder: Path, snapshot: Snapshot
 ) -> None:
     for name in "abc":
@@ -414,7 +416,7 @@ def test_undo_of_a_batch_is_whole_or_not_at_all(
     assert snapshot() == before
 
 
-def test_a_change_is_undone_once_and_an_undoing_can_be_undone(transactor: Transactor, folder: Path) -> None:
+def test_a_change_is_undone_once_and_an_undo_can_be_undone(transactor: Transactor, folder: Path) -> None:
     do(transactor, WriteFile(P("n.md"), b"x"))
     undone = transactor.undo(1, actor="test")
     with pytest.raises(EditRefused, match=f"already been undone by change {undone.id}"):
@@ -528,7 +530,7 @@ def test_a_note_deleted_in_the_last_moment_stays_deleted(
     transactor.close()
 
 
-def test_a_note_deleted_before_its_move_is_told(
+def test_moving_a_note_that_was_just_deleted_is_refused(
     root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
@@ -545,7 +547,7 @@ def test_a_note_deleted_before_its_move_is_told(
     transactor.close()
 
 
-def test_an_interruption_rolls_back_and_goes_on_up(
+def test_an_interrupt_rolls_back_and_propagates(
     root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     (folder / "a.md").write_bytes(b"a")
@@ -567,7 +569,7 @@ def test_an_interruption_rolls_back_and_goes_on_up(
     transactor.close()
 
 
-def test_a_second_writer_waits_so_long_and_then_says_busy(
+def test_a_second_writer_waits_for_a_limited_time(
     root: Root, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
     transactor = Transactor(root, cache, trash=trash, wait=0.05)
@@ -580,7 +582,7 @@ def test_a_second_writer_waits_so_long_and_then_says_busy(
     transactor.close()
 
 
-def test_a_full_disk_is_told_and_loses_nothing(
+def test_a_full_disk_is_reported_and_loses_nothing(
     folder: Path, cache: Path, tmp_path: Path, snapshot: Snapshot
 ) -> None:
     """The system's limit on a file's size stands in for a full disk: the write fails half way."""
@@ -665,7 +667,7 @@ def random_steps(choose: random.Random, folder: Path) -> list[Step]:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_two_hundred_random_changes_and_two_hundred_undoings_give_back_the_identical_bytes(
+def test_two_hundred_random_changes_and_their_undos_restore_identical_bytes(
     transactor: Transactor, folder: Path, snapshot: Snapshot, seed: int
 ) -> None:
     choose = random.Random(seed)
@@ -712,7 +714,7 @@ def test_nothing_is_made_where_the_vault_was(
     assert snapshot() == {"n.md": b"old"}
 
 
-def test_a_rolling_back_waits_for_the_vault_to_return(
+def test_a_rollback_waits_for_the_vault_to_return(
     root: Root, cache: Path, trash: Trash, folder: Path, snapshot: Snapshot
 ) -> None:
     (folder / "n.md").write_bytes(b"old")

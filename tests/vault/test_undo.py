@@ -92,14 +92,14 @@ def test_each_act_has_its_inverse_and_force_expects_nothing(act: Act, step: Step
     assert invert(entry(act), content, force=True) == (forced,)
 
 
-def test_what_did_not_happen_or_was_undone_cannot_be_undone() -> None:
+def test_a_change_that_was_rolled_back_or_undone_cannot_be_undone() -> None:
     with pytest.raises(EditRefused, match="rolled back"):
         invert(entry(state="rolled-back"), content, force=True)
     with pytest.raises(EditRefused, match="already been undone by change 9"):
         invert(entry(undone_by=9), content, force=True)
 
 
-def test_the_paths_an_act_concerns() -> None:
+def test_the_affected_paths_of_each_act() -> None:
     assert affected_paths(Moved(P("a.md"), P("b.md"), "", "", folder=False)) == ("a.md", "b.md")
     assert affected_paths(Restored(TRASHED)) == ("t.md",)
     assert affected_paths(FolderMade(P("A"), "")) == ("A",)

@@ -22,7 +22,7 @@ def skipped(root: Root) -> set[tuple[str, str]]:
     return {(item.path, item.why) for item in walk(root) if isinstance(item, Skipped)}
 
 
-def test_every_file_is_told_with_its_stat_and_kind(root: Root, folder: Path) -> None:
+def test_every_file_is_listed_with_its_stat_and_kind(root: Root, folder: Path) -> None:
     (folder / "A" / "B").mkdir(parents=True)
     (folder / "A" / "B" / "note.md").write_text("12345")
     (folder / "board.canvas").write_text("{}")
@@ -64,7 +64,7 @@ def test_names_with_a_leading_dot_are_invisible_and_node_modules_is_not(root: Ro
     assert set(entries(root)) == {"node_modules/x.md"}
 
 
-def test_names_stored_as_nfd_are_told_as_nfc_files_and_folders(root: Root, folder: Path) -> None:
+def test_files_and_folders_stored_as_nfd_are_listed_as_nfc(root: Root, folder: Path) -> None:
     nfd = unicodedata.normalize("NFD", "Été/Café.md")
     (folder / nfd).parent.mkdir()
     (folder / nfd).write_text("x")
@@ -72,7 +72,7 @@ def test_names_stored_as_nfd_are_told_as_nfc_files_and_folders(root: Root, folde
     assert root.locate(VaultPath("Été/Café.md")).read_text() == "x"
 
 
-def test_of_two_forms_of_one_name_the_nfc_one_is_the_vaults(root: Root, folder: Path) -> None:
+def test_the_nfc_form_of_a_name_wins_over_another_form(root: Root, folder: Path) -> None:
     nfc, nfd = "Café.md", unicodedata.normalize("NFD", "Café.md")
     (folder / nfd).write_text("nfd!")
     (folder / nfc).write_text("nfc")
@@ -81,7 +81,7 @@ def test_of_two_forms_of_one_name_the_nfc_one_is_the_vaults(root: Root, folder: 
     assert skipped(root) == {("Café.md", "same-name")}
 
 
-def test_of_two_forms_that_are_both_not_nfc_the_least_is_the_vaults(root: Root, folder: Path) -> None:
+def test_the_first_of_two_forms_wins_when_neither_is_nfc(root: Root, folder: Path) -> None:
     (folder / "\u1e9b\u0323.md").write_text("one")
     (folder / "\u017f\u0323\u0307.md").write_text("two!")
     shown = unicodedata.normalize("NFC", "\u017f\u0323\u0307.md")
@@ -92,14 +92,14 @@ def test_of_two_forms_that_are_both_not_nfc_the_least_is_the_vaults(root: Root, 
     assert root.locate(VaultPath(shown)).read_text() == "two!"
 
 
-def test_names_that_no_path_can_hold_are_left_out_and_told(root: Root, folder: Path) -> None:
+def test_names_that_no_path_can_contain_are_skipped_and_reported(root: Root, folder: Path) -> None:
     (folder / "Icon\r").write_text("")
     Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("")
     assert entries(root) == {}
     assert skipped(root) == {("Icon\\x0d", "bad-name"), ("bad\\xff.md", "bad-name")}
 
 
-def test_a_folder_that_cannot_be_listed_is_told_and_the_rest_is_walked(
+def test_a_folder_that_cannot_be_listed_is_reported_and_the_rest_is_walked(
     root: Root, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tests may run as root, whom no mode stops; so the system's refusal is brought about at the call."""
@@ -128,7 +128,7 @@ def test_a_vault_that_vanished_is_unreadable_not_empty(root: Root, folder: Path)
     assert list(walk(root)) == [Unreadable(VaultPath(""), "an empty folder is in its place")]
 
 
-def test_a_vault_that_vanishes_while_it_is_walked_is_told(root: Root, folder: Path) -> None:
+def test_a_vault_that_vanishes_during_the_walk_is_reported(root: Root, folder: Path) -> None:
     (folder / "A").mkdir()
     (folder / "A/a.md").touch()
     (folder / "b.md").touch()
@@ -173,7 +173,7 @@ def test_links_to_folders_are_followed_once_and_never_back_into_the_vault(
     assert set(entries(Root(folder))) == {"Sub/n.md"}
 
 
-def test_a_pipe_or_socket_is_no_file_of_the_vault(root: Root, folder: Path) -> None:
+def test_a_pipe_or_socket_is_not_a_file_of_the_vault(root: Root, folder: Path) -> None:
     os.mkfifo(folder / "pipe.md")
     assert entries(root) == {}
     assert skipped(root) == {("pipe.md", "special")}
@@ -198,13 +198,13 @@ def test_one_folder_can_be_walked_alone_in_any_spelling(root: Root, folder: Path
         list(walk(root, VaultPath("none")))
 
 
-def test_temporary_files_of_ours_are_told_as_leftovers_only(root: Root, folder: Path) -> None:
+def test_our_temporary_files_are_reported_only_as_leftovers(root: Root, folder: Path) -> None:
     (folder / ".vaultbridge-0123.tmp").write_text("")
     assert entries(root) == {}
     assert skipped(root) == {(".vaultbridge-0123.tmp", "leftover")}
 
 
-def test_files_that_are_not_downloaded_are_told_as_placeholders(root: Root, folder: Path) -> None:
+def test_files_that_are_not_downloaded_are_listed_as_placeholders(root: Root, folder: Path) -> None:
     (folder / ".Far.md.icloud").write_text("stub")
     (folder / ".Near.md.icloud").write_text("stub")
     (folder / "Near.md").write_text("here")

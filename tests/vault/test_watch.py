@@ -99,22 +99,20 @@ def watched(root: Root) -> Iterator[Watched]:
     made.watcher.stop()
 
 
-def test_writes_renames_and_deletions_are_told_by_vault_path(watched: Watched, folder: Path) -> None:
+def test_writes_moves_and_deletions_are_reported_by_vault_path(watched: Watched, folder: Path) -> None:
     one, other = folder / "a.md", folder / "b.md"
     assert _paths(watched.after(lambda: one.write_text("x"))) == {"a.md"}
     assert _paths(watched.after(lambda: one.rename(other))) == {"a.md", "b.md"}
     assert _paths(watched.after(other.unlink)) == {"b.md"}
 
 
-def test_an_atomic_save_is_told_as_its_note_alone(watched: Watched, folder: Path) -> None:
+def test_an_atomic_save_is_reported_as_its_note_alone(watched: Watched, folder: Path) -> None:
     passing = folder / ".tmp-save"
     assert _paths(watched.after(lambda: passing.write_text("x"))) == set()
     assert _paths(watched.after(lambda: passing.replace(folder / "n.md"))) == {"n.md"}
 
 
-def test_a_folder_that_appears_full_is_told_with_its_files(
-    watched: Watched, folder: Path, tmp_path: Path
-) -> None:
+def test_a_new_folder_is_reported_with_its_files(watched: Watched, folder: Path, tmp_path: Path) -> None:
     """A folder may be filled before the system watches it, so its files are looked for."""
     source = tmp_path / "source" / "deep"
     source.mkdir(parents=True)
@@ -128,19 +126,21 @@ def test_a_folder_that_appears_full_is_told_with_its_files(
     assert "Came" in watched.paths("Came")
 
 
-def test_folders_made_and_filled_in_one_go_lose_nothing(watched: Watched, folder: Path) -> None:
+def test_no_file_is_missed_in_folders_made_and_filled_at_once(watched: Watched, folder: Path) -> None:
     for number in range(30):
         (folder / f"d{number}" / "e").mkdir(parents=True)
         (folder / f"d{number}" / "e" / "n.md").write_text("x")
     watched.paths(*(f"d{number}/e/n.md" for number in range(30)))
 
 
-def test_names_are_told_as_nfc(watched: Watched, folder: Path) -> None:
+def test_names_are_reported_as_nfc(watched: Watched, folder: Path) -> None:
     place = folder / unicodedata.normalize("NFD", "Café.md")
     assert _paths(watched.after(lambda: place.write_text("x"))) == {"Café.md"}
 
 
-def test_hidden_files_are_silent_and_obsidians_own_are_told_apart(watched: Watched, folder: Path) -> None:
+def test_hidden_files_are_ignored_except_obsidians_settings_and_workspace(
+    watched: Watched, folder: Path
+) -> None:
     git, obsidian = folder / ".git", folder / ".obsidian"
     made = watched.after(lambda: (git.mkdir(), (git / "index").write_text("x"), obsidian.mkdir()))
     saved = watched.after(lambda: (obsidian / "app.json").write_text("{}"))
@@ -150,17 +150,17 @@ def test_hidden_files_are_silent_and_obsidians_own_are_told_apart(watched: Watch
     assert told == [set(), {SettingsChanged()}, {WorkspaceChanged()}]
 
 
-def test_a_placeholder_is_told_by_the_name_it_stands_for(watched: Watched, folder: Path) -> None:
+def test_a_placeholder_is_reported_by_the_name_of_its_file(watched: Watched, folder: Path) -> None:
     assert _paths(watched.after(lambda: (folder / ".Far.md.icloud").write_text("x"))) == {"Far.md"}
 
 
-def test_changes_by_another_process_are_told(watched: Watched, folder: Path) -> None:
+def test_changes_by_another_process_are_reported(watched: Watched, folder: Path) -> None:
     code = "import sys, pathlib; [(pathlib.Path(sys.argv[1]) / f'{n}.md').write_text('x') for n in range(50)]"
     subprocess.run([sys.executable, "-c", code, str(folder)], check=True, timeout=BOUND)
     watched.paths(*(f"{number}.md" for number in range(50)))
 
 
-def test_a_storm_becomes_a_rescan(root: Root, folder: Path) -> None:
+def test_very_many_changes_become_a_rescan(root: Root, folder: Path) -> None:
     watched = Watched(root, batch_paths=20, busy=threading.Event())
     # Written while the one who is told is busy, so that all of it is there at the next look.
     for number in range(200):
@@ -171,7 +171,7 @@ def test_a_storm_becomes_a_rescan(root: Root, folder: Path) -> None:
     assert all(len(event.paths) <= 20 for event in events if isinstance(event, Changed))
 
 
-def test_a_full_folder_that_is_a_storm_becomes_a_rescan(root: Root, folder: Path, tmp_path: Path) -> None:
+def test_a_new_folder_with_very_many_files_becomes_a_rescan(root: Root, folder: Path, tmp_path: Path) -> None:
     watched = Watched(root, batch_paths=20)
     (tmp_path / "many").mkdir()
     for number in range(100):
@@ -181,7 +181,9 @@ def test_a_full_folder_that_is_a_storm_becomes_a_rescan(root: Root, folder: Path
     watched.watcher.stop()
 
 
-def test_a_vault_that_vanishes_and_returns_is_told_and_watched_again(watched: Watched, folder: Path) -> None:
+def test_a_vault_that_vanishes_and_returns_is_reported_and_watched_again(
+    watched: Watched, folder: Path
+) -> None:
     away = folder.with_name("away")
     folder.rename(away)
     events = watched.until(lambda events: any(isinstance(event, VaultLost) for event in events))

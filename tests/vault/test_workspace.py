@@ -33,7 +33,7 @@ def workspace(main: Any, active: str, **more: Any) -> Workspace:
 SIDE = split(tabs(leaf("side", None, view="file-explorer"), leaf("out", "Pinned.md", view="outline")))
 
 
-def test_the_active_leaf_of_the_main_area_holds_the_active_file() -> None:
+def test_the_active_leaf_of_the_main_area_shows_the_active_file() -> None:
     found = workspace(split(tabs(leaf("a", "A.md"), leaf("b", "F/B.md"))), "b")
     assert found.active == "F/B.md"
     assert found.open_files == (
@@ -66,7 +66,7 @@ def test_files_in_floating_windows_are_open_and_may_be_active() -> None:
     assert [file.path for file in workspace(main, "a", floating=floating).open_files] == ["A.md", "W.md"]
 
 
-def test_views_and_pins_are_told_in_every_split() -> None:
+def test_views_and_pins_are_read_in_every_split() -> None:
     found = workspace(
         split(tabs(leaf("a", "A.md", pinned=True)), split(tabs(leaf("c", "C.canvas", view="canvas")))), "a"
     )
@@ -88,7 +88,7 @@ def test_recent_files_are_not_the_active_one() -> None:
     "data",
     [b"{broken", b"[]", b"\xff", b"[" * 100_000],
 )
-def test_a_broken_workspace_is_empty_with_the_problem_told(data: bytes) -> None:
+def test_a_broken_workspace_is_empty_and_names_its_problem(data: bytes) -> None:
     found = parse_workspace(data)
     assert found.problem and found.active is None and found.open_files == ()
 
@@ -102,12 +102,12 @@ def test_a_broken_workspace_is_empty_with_the_problem_told(data: bytes) -> None:
         {"main": {"type": "leaf", "id": 4, "state": {"state": {"file": "../out.md"}}}},
     ],
 )
-def test_odd_shapes_hold_no_files(tree: Any) -> None:
+def test_unexpected_shapes_contain_no_files(tree: Any) -> None:
     found = parse_workspace(json.dumps(tree).encode())
     assert found == Workspace()
 
 
-def test_the_vaults_workspace_is_read_and_absence_is_empty(root: Root, folder: Path) -> None:
+def test_a_missing_workspace_is_empty(root: Root, folder: Path) -> None:
     assert read_workspace(root) == Workspace()
     (folder / ".obsidian").mkdir()
     (folder / ".obsidian" / "workspace.json").write_text(

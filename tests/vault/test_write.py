@@ -70,9 +70,7 @@ def test_publishing_a_new_file_never_replaces_one(folder: Path) -> None:
     assert place.stat().st_nlink == 1
 
 
-def test_a_file_system_without_hard_links_is_served_too(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_publishing_works_without_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, "no links here")
 
@@ -109,7 +107,7 @@ def test_syncing_a_folder_that_is_gone_is_no_error(folder: Path) -> None:
     sync_folder(folder / "gone")
 
 
-def test_only_old_temporary_files_of_ours_are_taken_away(root: Root, folder: Path) -> None:
+def test_only_our_old_temporary_files_are_removed(root: Root, folder: Path) -> None:
     (folder / "A").mkdir()
     name = "A/" + temporary_name()
     (folder / name).write_text("")
@@ -134,7 +132,7 @@ def test_only_old_temporary_files_of_ours_are_taken_away(root: Root, folder: Pat
         (errno.EIO, EngineFailure, os.strerror(errno.EIO)),
     ],
 )
-def test_the_systems_refusals_are_put_in_words_without_a_machine_path(
+def test_errors_of_the_system_become_vault_errors_without_a_machine_path(
     number: int, kind: type[Exception], words: str
 ) -> None:
     error = to_vault_error(OSError(number, "x", "/machine/path"), "A/n.md")
