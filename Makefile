@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SAMPLE := examples/sample-vault
 
-.PHONY: help run test check lint types docs generate bench conformance test-claude lock clean
+.PHONY: help run test check lint types generate bench conformance test-claude lock clean
 
-help:  ## what can be made
+help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 16
 
 $(READY): pyproject.toml requirements/dev.lock
@@ -38,11 +38,11 @@ generate: $(READY)  ## every generated file: schemas, the list of tools, referen
 	$(BIN)/python -m vaultbridge.protocols.mcp.vault.listing
 	$(BIN)/python tests/requirements/document.py
 
-lint: $(READY)
+lint: $(READY)  ## style alone (ruff)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)
+types: $(READY)  ## types alone (mypy, strict)
 	$(BIN)/mypy
 
 check: lint types  ## style and types
@@ -53,5 +53,5 @@ lock:  ## pin the newest dependencies (needs uv)
 	uv pip compile --quiet --upgrade --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
 	  pyproject.toml -o requirements/run.lock
 
-clean:
+clean:  ## delete the environment and the caches
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache

@@ -52,3 +52,9 @@ def test_the_command_needs_no_path_of_a_shell(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "vaultbridge").touch()
     entry = make_entry(BY_NAME["vscode"], Path("/vault"))
     assert entry == {"type": "stdio", "command": str(tmp_path / "vaultbridge"), "args": ["stdio", "/vault"]}
+
+
+@pytest.mark.parametrize("document", ["README.md", "docs/mcp.md"])
+def test_the_documents_name_every_assistant(document: str) -> None:
+    text = (Path(__file__).parents[2] / document).read_text("utf-8")
+    assert [name for name in BY_NAME if name not in text] == []
