@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bases.world import surroundings
+from support.bases import make_context
 from vaultbridge.bases.context import STEPS_PER_VALUE, STEPS_PER_VIEW
 from vaultbridge.bases.regex_compile import compile_regex
 from vaultbridge.bases.values import FormulaError, LinkValue
@@ -10,41 +10,41 @@ from vaultbridge.errors import TimedOut
 
 
 def test_each_value_has_its_own_allowance() -> None:
-    world = surroundings()
-    world.charge(STEPS_PER_VALUE)
+    context = make_context()
+    context.charge(STEPS_PER_VALUE)
     with pytest.raises(FormulaError, match="too many steps"):
-        world.charge(1)
-    world.begin_value()
-    world.charge(STEPS_PER_VALUE)
+        context.charge(1)
+    context.begin_value()
+    context.charge(STEPS_PER_VALUE)
 
 
 def test_the_view_has_one_too_and_its_end_is_the_end() -> None:
-    world = surroundings()
+    context = make_context()
     with pytest.raises(TimedOut, match="over all files"):
         for _ in range(STEPS_PER_VIEW // STEPS_PER_VALUE + 1):
-            world.begin_value()
-            world.charge(STEPS_PER_VALUE)
+            context.begin_value()
+            context.charge(STEPS_PER_VALUE)
 
 
 def test_going_over_a_value_costs_by_its_size() -> None:
-    world = surroundings()
-    world.charge_walk(5.0)
-    world.charge_walk((1.0,) * (STEPS_PER_VALUE - 1))
+    context = make_context()
+    context.charge_walk(5.0)
+    context.charge_walk((1.0,) * (STEPS_PER_VALUE - 1))
     with pytest.raises(FormulaError):
-        world.charge_walk("x" * 6_400)
+        context.charge_walk("x" * 6_400)
 
 
 def test_a_search_is_charged_also_when_it_fails() -> None:
-    world = surroundings()
+    context = make_context()
     regex, text = compile_regex("[ab]*c"), "ab" * 4_000
-    assert world.search(regex, text) is None
+    assert context.search(regex, text) is None
     with pytest.raises(FormulaError):
         for _ in range(9):
-            world.search(regex, text)
+            context.search(regex, text)
 
 
 def test_a_link_leads_where_the_resolver_says_without_its_subpath() -> None:
-    world = surroundings()
-    assert world.linked_path(LinkValue("Dune#Part 1", "Index.md")) == "Books/Dune.md"
-    assert world.linked_path(LinkValue("Nobody")) is None
-    assert world.linked_path(LinkValue("https://e.org", external=True)) is None
+    context = make_context()
+    assert context.linked_path(LinkValue("Dune#Part 1", "Index.md")) == "Books/Dune.md"
+    assert context.linked_path(LinkValue("Nobody")) is None
+    assert context.linked_path(LinkValue("https://e.org", external=True)) is None

@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 import pytest
 
-from bases.world import BOOK, surroundings
+from support.bases import BOOK, make_context
 from vaultbridge.bases.convert import convert_properties, convert_property, to_plain_value
 from vaultbridge.bases.values import (
     MAX_VALUE_DEPTH,
@@ -42,13 +42,13 @@ from vaultbridge.bases.values import (
     ],
 )
 def test_a_property_becomes_a_value(given: object, value: Value) -> None:
-    assert convert_property(given, "p", "s.md", surroundings()) == value
+    assert convert_property(given, "p", "s.md", make_context()) == value
 
 
 def test_a_property_that_the_vault_types_as_text_holds_no_dates() -> None:
-    world = surroundings(types={"p": "text"})
-    assert convert_property("2025-05-27", "P", "s.md", world) == "2025-05-27"
-    assert convert_properties({"P": "2025-05-27", "q": "2025-05-27"}, "s.md", world) == {
+    context = make_context(types={"p": "text"})
+    assert convert_property("2025-05-27", "P", "s.md", context) == "2025-05-27"
+    assert convert_properties({"P": "2025-05-27", "q": "2025-05-27"}, "s.md", context) == {
         "P": "2025-05-27",
         "q": Date(datetime(2025, 5, 27), has_time=False),
     }
@@ -58,7 +58,7 @@ def test_a_deep_property_is_cut_where_values_may_not_nest_deeper() -> None:
     given: object = 1
     for _ in range(200):
         given = [given]
-    value = convert_property(given, "p", "s.md", surroundings())
+    value = convert_property(given, "p", "s.md", make_context())
     assert count_values(value) == MAX_VALUE_DEPTH + 1
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bases.world import BOOK, evaluate, surroundings
+from support.bases import BOOK, evaluate, make_context
 from vaultbridge.bases.evaluate import Evaluator, check_expression
 from vaultbridge.bases.expression import MAX_TREE_DEPTH, parse_expression
 from vaultbridge.bases.values import ErrorValue, FormulaError, LinkValue, Value, to_text
@@ -71,19 +71,19 @@ def test_local_names_go_before_the_note_s_and_only_inside() -> None:
 def test_what_the_row_s_value_cannot_do_is_a_formula_error(source: str, message: str) -> None:
     with pytest.raises(FormulaError, match=message):
         tree = parse_expression(source)
-        Evaluator(surroundings(), BOOK, lambda name: None).value(tree)
+        Evaluator(make_context(), BOOK, lambda name: None).value(tree)
 
 
 def test_values_are_those_of_the_summary() -> None:
     tree = parse_expression("values.mean().round(1)")
-    assert Evaluator(surroundings(), None, lambda name: None, (1.0, 2.0, 2.0)).value(tree) == 1.7
+    assert Evaluator(make_context(), None, lambda name: None, (1.0, 2.0, 2.0)).value(tree) == 1.7
 
 
 def test_a_failed_formula_fails_what_uses_it() -> None:
     def formula(name: str) -> Value:
         return ErrorValue(f"{name} failed")
 
-    evaluator = Evaluator(surroundings(), BOOK, formula)
+    evaluator = Evaluator(make_context(), BOOK, formula)
     with pytest.raises(FormulaError, match="x failed"):
         evaluator.value(parse_expression("1 + formula.x"))
     with pytest.raises(FormulaError, match="a b failed"):
@@ -122,7 +122,7 @@ def test_any_expression_gives_a_value_or_a_documented_error(source: str) -> None
     except InvalidQuery:
         return
     try:
-        value = Evaluator(surroundings(this=BOOK), BOOK, lambda name: None).value(tree)
+        value = Evaluator(make_context(this=BOOK), BOOK, lambda name: None).value(tree)
     except FormulaError as error:
         assert str(error)
     else:

@@ -6,9 +6,9 @@ from datetime import datetime
 
 import pytest
 
-from bases.world import BOOK, evaluate
+from support.bases import BOOK, evaluate
+from vaultbridge.bases.evaluate import GLOBAL_NAMES, METHODS, PER_ELEMENT, find_method
 from vaultbridge.bases.functions.files import FILE_FIELDS
-from vaultbridge.bases.functions.table import GLOBAL_NAMES, METHODS, PER_ELEMENT, find_method
 from vaultbridge.bases.functions.values import DATE_FIELDS
 from vaultbridge.bases.values import (
     Date,

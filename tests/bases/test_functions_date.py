@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from bases.world import evaluate
+from support.bases import evaluate
 from vaultbridge.bases.values import Date, FormulaError, Value
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from bases.world import AUTHOR, INDEX, NOW, evaluate, file_row, surroundings
+from support.bases import AUTHOR, INDEX, NOW, evaluate, file_row, make_context
 from vaultbridge.bases.values import Date, File, FormulaError, LinkValue, Value
 
 
@@ -68,15 +68,15 @@ def test_the_root_folder_is_a_slash() -> None:
 
 
 def test_this_is_the_file_that_shows_the_base() -> None:
-    world = surroundings(this=AUTHOR)
-    assert evaluate("this.file.name", world=world) == "Frank Herbert.md"
-    assert evaluate("this.born", world=world) == 1920
-    assert evaluate("this.note.born", world=world) == 1920
-    assert evaluate("this.file.properties.born", world=world) == 1920
-    assert evaluate("author == this", world=world) is True
-    assert evaluate("authors.contains(this)", world=world) is True
-    assert evaluate("file.hasLink(this.file)", world=world) is True
-    assert evaluate("this", world=world) == File(AUTHOR, as_note=True)
+    context = make_context(this=AUTHOR)
+    assert evaluate("this.file.name", context=context) == "Frank Herbert.md"
+    assert evaluate("this.born", context=context) == 1920
+    assert evaluate("this.note.born", context=context) == 1920
+    assert evaluate("this.file.properties.born", context=context) == 1920
+    assert evaluate("author == this", context=context) is True
+    assert evaluate("authors.contains(this)", context=context) is True
+    assert evaluate("file.hasLink(this.file)", context=context) is True
+    assert evaluate("this", context=context) == File(AUTHOR, as_note=True)
 
 
 def test_without_a_showing_file_this_is_null() -> None:
@@ -90,5 +90,5 @@ def test_a_file_is_no_number() -> None:
 
 def test_an_aware_time_is_shown_in_the_zone_of_now() -> None:
     row = file_row("A.md", mtime=datetime(2025, 5, 1, 10, 0, tzinfo=UTC))
-    world = surroundings(now=NOW.replace(tzinfo=timezone(timedelta(hours=2))))
-    assert evaluate("file.mtime", row, world) == Date(datetime(2025, 5, 1, 12, 0))
+    context = make_context(now=NOW.replace(tzinfo=timezone(timedelta(hours=2))))
+    assert evaluate("file.mtime", row, context) == Date(datetime(2025, 5, 1, 12, 0))

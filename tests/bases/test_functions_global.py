@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from bases.world import evaluate
+from support.bases import evaluate
 from vaultbridge.bases.values import Date, Duration, FormulaError, ImageValue, LinkValue, Value
 
 SOURCE = "Books/Dune.md"
@@ -69,8 +69,8 @@ def test_global_functions_and_those_of_every_value(source: str, meant: Value) ->
         ("duration('soon')", '"soon" is not a duration'),
         ("number('x1')", '"x1" is not a number'),
         ("number([1])", "is not a number"),
-        ("max('a', 1)", r"max\(\) wants a number, got string"),
-        ("min(true)", r"min\(\) wants a number, got boolean"),
+        ("max('a', 1)", r"max\(\) needs a number, got string"),
+        ("min(true)", r"min\(\) needs a number, got boolean"),
     ],
 )
 def test_what_does_not_fit_is_a_formula_error_that_says_so(source: str, message: str) -> None:

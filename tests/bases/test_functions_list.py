@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bases.world import evaluate
+from support.bases import evaluate
 from vaultbridge.bases.functions.values import numbers_in
 from vaultbridge.bases.values import Duration, FormulaError, Value
 

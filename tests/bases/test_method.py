@@ -21,7 +21,7 @@ from vaultbridge.bases.values import Duration, FormulaError
     ],
 )
 def test_a_wrong_number_of_arguments_is_told(least: int, most: int, count: int, refusal: str) -> None:
-    assert Method(lambda world, target, arguments: None, least, most).refusal("f", count) == refusal
+    assert Method(lambda context, target, arguments: None, least, most).refusal("f", count) == refusal
 
 
 def test_arguments_are_read_as_what_a_function_wants() -> None:
@@ -33,5 +33,5 @@ def test_arguments_are_read_as_what_a_function_wants() -> None:
 
 
 def test_a_truth_is_no_number() -> None:
-    with pytest.raises(FormulaError, match=r"f\(\) wants a number, got boolean"):
+    with pytest.raises(FormulaError, match=r"f\(\) needs a number, got boolean"):
         number_argument((True,), 0, "f")

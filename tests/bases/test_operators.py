@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bases.world import BOOK, evaluate, surroundings
+from support.bases import BOOK, evaluate, make_context
 from vaultbridge.bases.operators import are_equal, identity_key, read_number, sort_key
 from vaultbridge.bases.values import Date, Duration, FormulaError, LinkValue, Value
 
@@ -202,13 +202,15 @@ def test_any_values_can_be_sorted_together(values: list[Value]) -> None:
 @settings(deadline=None)
 @given(VALUES, VALUES)
 def test_equality_is_symmetric(left: Value, right: Value) -> None:
-    world = surroundings()
-    assert are_equal(left, right, world) == are_equal(right, left, world)
+    context = make_context()
+    assert are_equal(left, right, context) == are_equal(right, left, context)
 
 
 @settings(deadline=None)
 @given(VALUES)
 def test_identity_can_be_a_key_and_equal_files_share_it(value: Value) -> None:
-    world = surroundings()
-    assert {identity_key(value, world): 1}
-    assert identity_key(LinkValue("Dune"), world) == identity_key(LinkValue(BOOK.path, display="x"), world)
+    context = make_context()
+    assert {identity_key(value, context): 1}
+    assert identity_key(LinkValue("Dune"), context) == identity_key(
+        LinkValue(BOOK.path, display="x"), context
+    )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from bases.world import NOW, ROWS, resolve
+from support.bases import NOW, ROWS, resolve
 from vaultbridge.bases.parse import parse_base
 from vaultbridge.bases.result import ViewResult, render_view
 from vaultbridge.bases.run import run_view

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bases.world import AUTHOR, NOW, ROWS, file_row, resolve
+from support.bases import AUTHOR, NOW, ROWS, file_row, resolve
 from vaultbridge.bases.parse import parse_base
 from vaultbridge.bases.result import Column, Group, Summary, ViewResult
 from vaultbridge.bases.run import MAX_PROBLEMS, choose_view, run_view
@@ -196,7 +196,7 @@ views:
         ("due", Date(NOW.replace(month=5, day=1, hour=0, minute=0, second=0, microsecond=0), has_time=False)),
         ("status", 2.0),
         ("file.name", "élan.md"),
-        ("formula.x", ErrorValue("A summary sees values, not formula.x.")),
+        ("formula.x", ErrorValue("A summary can use values, not formula.x.")),
     ]
 
 
@@ -236,10 +236,10 @@ def test_chance_is_the_same_for_the_same_moment() -> None:
         ("formulas: {x: formula.y, y: formula.x}\nviews: [{order: [formula.x]}]", "formula.x -> formula.y"),
         ("formulas: {x: formula.y, y: z.nope()}\nviews: [{sort: [formula.x]}]", r"nope\(\)"),
         ("filters: !status", "put the filter in quotes"),
-        ("filters: {xor: [a]}", "not 'xor'"),
+        ("filters: {xor: [a]}", "got 'xor'"),
         ("filters: [", "not valid YAML"),
         ("just text", r"cannot be read \(line 1\): The base should be a mapping"),
-        ("filters: 'true'\nfilters: 'false'\n", "'filters' stands twice"),
+        ("filters: 'true'\nfilters: 'false'\n", "'filters' is used twice"),
         ("x: [" + "a, " * 25_000 + "]\nviews: [" + "{}, " * 25_000 + "]", "more than"),
         ("views: [{order: [file.nme]}]", "Unknown file property file.nme"),
         ("views: [{order: [formula.nme]}]", "Unknown formula formula.nme"),

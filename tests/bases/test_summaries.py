@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from bases.world import surroundings
+from support.bases import make_context
 from vaultbridge.bases.run import BUILT_IN, find_summary
 from vaultbridge.bases.values import Date, Duration, ErrorValue, LinkValue, Value
 
@@ -50,7 +50,7 @@ MIXED: tuple[Value, ...] = (
     ],
 )
 def test_the_summaries_of_the_help_pages(name: str, values: tuple[Value, ...], meant: Value) -> None:
-    assert BUILT_IN[name](surroundings(), values) == meant
+    assert BUILT_IN[name](make_context(), values) == meant
 
 
 def test_names_are_found_in_any_case() -> None:
@@ -60,4 +60,4 @@ def test_names_are_found_in_any_case() -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_no_summary_fails_on_odd_numbers(name: str) -> None:
-    BUILT_IN[name](surroundings(), (math.inf, -math.inf, math.nan, 1e308, 1e308))
+    BUILT_IN[name](make_context(), (math.inf, -math.inf, math.nan, 1e308, 1e308))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bases.world import BOOK
+from support.bases import BOOK
 from vaultbridge.bases.regex_compile import compile_regex
 from vaultbridge.bases.values import (
     MAX_LIST_ITEMS,

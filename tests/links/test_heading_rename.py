@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from links.vaults import MemoryVault, card
+from support.memory_vault import MemoryVault, card
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.heading_rename import plan_block_rename, plan_heading_rename
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from links.vaults import PATHS, MemoryVault, card, renames, vaults
+from support.memory_vault import PATHS, MemoryVault, card, renames, vaults
 from vaultbridge.errors import EditRefused, NoteNotFound
 from vaultbridge.links.move import MovePlan, move_folder, plan_create, plan_move, touched_keys
 from vaultbridge.links.resolve import FileTable, candidate_keys

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from links.vaults import card
+from support.memory_vault import card
 from vaultbridge.canvas.parse import parse_canvas
 from vaultbridge.errors import EditRefused
 from vaultbridge.links.retarget import Rewrite, retarget

@@ -1,9 +1,8 @@
-"""The form of every function of the language: a callable with the number of arguments it takes.
+"""Holds what an evaluation can see and how much work it may do, and defines the form of functions.
 
-What an evaluation may see of the world, and how much work it may do.
-
-Everything from outside (the time, the resolver, other files, chance) comes in here as a value or a callable,
-so that the language itself stays pure.
+Everything from outside (the time, the resolver, other files, random numbers) is passed in here as a value or
+a callable, so that the language itself stays pure. `Method` is a function of the language with the number of
+arguments it takes.
 """
 
 from __future__ import annotations
@@ -30,21 +29,22 @@ from vaultbridge.bases.values import (
 from vaultbridge.errors import TimedOut
 
 STEPS_PER_VALUE: Final = 100_000
-"""Steps for one expression over one row, about 0.1 s: a formula over a list of thousands fits."""
+"""Steps for one expression over one row, about 0.1 s: enough for a formula over a list of thousands."""
 
 STEPS_PER_VIEW: Final = 8_000_000
-"""Steps for all rows of a view, some 10 s: well below the 30 s after which any call is given up."""
+"""Steps for all rows of a view, about 10 s: well below the 30 s after which any call is cancelled."""
 
 _CHARS_PER_STEP: Final = 64
-"""Text is handled by the interpreter's own loops, many characters in the time of one step."""
+"""The interpreter's own loops handle this many characters of text in the time of one step."""
 
 Resolve = Callable[[str, str], str | None]
 FormatMoment = Callable[[datetime, str], str]
 
 
 class EvaluationContext:
-    """Fixed for one run of a view. `resolve(target, source)` gives the path a link leads to; `row_of(path)`
-    the row of any file of the vault; `types` is the vault's type of each property, by lower-case name."""
+    """The context of one run of a view. `resolve(target, source)` returns the path that a link leads to,
+    `row_of(path)` the row of any file of the vault; `types` are the vault's property types by lower-case
+    name."""
 
     def __init__(
         self,
@@ -71,11 +71,11 @@ class EvaluationContext:
         self._value_steps = 0
 
     def begin_value(self) -> None:
-        """A new expression over a row: its own allowance starts anew."""
+        """Start a new expression over a row, with a new allowance of steps."""
         self._value_steps = 0
 
     def charge(self, steps: int) -> None:
-        """Count work. FormulaError past the value's allowance, TimedOut past the view's."""
+        """Count work. Raises FormulaError past the value's allowance, TimedOut past the view's."""
         self._value_steps += steps
         self._view_steps += steps
         if self._value_steps > STEPS_PER_VALUE:
@@ -87,14 +87,14 @@ class EvaluationContext:
             )
 
     def charge_walk(self, value: Value) -> None:
-        """Count what going over all of `value` costs."""
+        """Count the cost of walking over all of `value`."""
         if isinstance(value, str):
             self.charge(len(value) // _CHARS_PER_STEP)
         elif isinstance(value, tuple | dict):
             self.charge(count_values(value))
 
     def search(self, regex: CompiledRegex, text: str, start: int = 0) -> RegexMatch | None:
-        """The leftmost match, its cost counted."""
+        """Return the leftmost match, and count its cost."""
         try:
             match, steps = regex.search(text, start)
         except RegexTooCostly:
@@ -104,13 +104,14 @@ class EvaluationContext:
         return match
 
     def local(self, moment: datetime) -> datetime:
-        """A file's time as the wall clock of this run shows it."""
+        """Convert a file's time to the wall clock of this run."""
         if moment.tzinfo is None:
             return moment
         return moment.astimezone(self.zone).replace(tzinfo=None)
 
     def linked_path(self, link: LinkValue) -> str | None:
-        """The vault path a link leads to, its subpath left out; None for a URL or a link to nothing."""
+        """Return the vault path that a link leads to, without its subpath; None for a URL or a link to
+        nothing."""
         if link.external:
             return None
         return self.resolve(link.target.split("#", 1)[0], link.source)
@@ -123,14 +124,15 @@ ANY_NUMBER: Final = -1
 
 
 class Method(Struct, frozen=True):
-    """`call(world, target, arguments)`; the target of a global function is null. `most` may be ANY_NUMBER."""
+    """`call(context, target, arguments)`; the target of a global function is null. `most` may be
+    ANY_NUMBER."""
 
     call: Body
     least: int = 0
     most: int = 0
 
     def refusal(self, name: str, count: int) -> str:
-        """Why `count` arguments do not fit, or "" when they do."""
+        """Return why the function does not take `count` arguments, or "" if it does."""
         if count < self.least or (self.most != ANY_NUMBER and count > self.most):
             if self.least == self.most:
                 wanted = str(self.least)
@@ -147,12 +149,12 @@ def number_argument(arguments: Arguments, at: int, name: str) -> float:
     if isinstance(value, Duration):
         return milliseconds(value)
     if isinstance(value, bool) or not isinstance(value, float):
-        raise FormulaError(f"{name}() wants a number, got {type_name(value)}.")
+        raise FormulaError(f"{name}() needs a number, got {type_name(value)}.")
     return value
 
 
 def index_argument(arguments: Arguments, at: int, name: str) -> int:
-    """A whole number, cut as JavaScript cuts it; what is beyond any list or text is brought into range."""
+    """Return a whole number, truncated as in JavaScript and clamped to a range beyond any list or text."""
     number = number_argument(arguments, at, name)
     if math.isnan(number):
         return 0

@@ -1,6 +1,6 @@
-"""Values as YAML gives them -> values of the language, and those -> plain values for JSON.
+"""Converts properties to values of the language, and those to plain values for JSON; calculates with dates.
 
-Dates and durations: reading them from text, calendar arithmetic, and saying them relative to now.
+Reads dates and durations from text, adds them by the calendar, and describes them relative to now.
 """
 
 from __future__ import annotations
@@ -53,14 +53,15 @@ _EXACT: Final = {
     "second": _SECOND,
     "seconds": _SECOND,
 }
-"""The units of the help pages. `m` and `M` differ by case alone; the long names do not depend on case."""
+"""The units of the help pages. `m` and `M` differ only in case; the case of the long names does not
+matter."""
 
 MAX_DURATION_TERMS: Final = 20
-"""Terms of one duration such as `1d 2h`: there are only seven units."""
+"""The most terms of one duration such as `1d 2h`: there are only seven units."""
 
 
 def read_date(text: str, zone: tzinfo) -> Date | None:
-    """The date that the whole of `text` is, in the wall clock of `zone` when it states an offset."""
+    """Read the whole of `text` as a date, converted to the wall clock of `zone` if it has an offset."""
     match = _DATE.fullmatch(text.strip())
     if match is None:
         return None
@@ -79,7 +80,7 @@ def read_date(text: str, zone: tzinfo) -> Date | None:
 
 
 def read_duration(text: str) -> Duration | None:
-    """The duration that the whole of `text` is: `1d`, `2 weeks`, `-3 h`, `1y 6M`."""
+    """Read the whole of `text` as a duration: `1d`, `2 weeks`, `-3 h`, `1y 6M`."""
     at, terms, months, exact = 0, 0, 0.0, 0.0
     while at < len(text):
         match = _DURATION.match(text, at)
@@ -100,7 +101,8 @@ def read_duration(text: str) -> Duration | None:
 
 
 def scale_duration(base: Duration, unit: Duration, factor: float) -> Duration:
-    """`base + unit * factor`; a fraction of a month becomes milliseconds, since a calendar has none."""
+    """Return `base + unit * factor`; a fraction of a month becomes milliseconds, since calendars have
+    none."""
     months = unit.months * factor
     try:
         whole = int(months)
@@ -111,7 +113,7 @@ def scale_duration(base: Duration, unit: Duration, factor: float) -> Duration:
 
 
 def shift_date(date: Date, duration: Duration, sign: int) -> Date:
-    """`date` moved by the duration: months first, clipped to the month's last day, then the exact part."""
+    """Move `date` by the duration: first the months, clipped to the month's last day, then the exact part."""
     when = date.when
     try:
         if duration.months:
@@ -139,14 +141,14 @@ def epoch_milliseconds(date: Date, zone: tzinfo) -> float:
 
 
 def describe_relative(date: Date, now: datetime) -> str:
-    """`3 days ago`, `in an hour`: moment's words at moment's thresholds."""
+    """Return `3 days ago` or `in an hour`, with the words and thresholds of moment.js."""
     seconds = (date.when - now).total_seconds()
     words = _amount(abs(seconds))
     return f"in {words}" if seconds > 0 else f"{words} ago"
 
 
 _STEPS: Final = (
-    # unit in seconds, last count said in this unit, one of it
+    # unit in seconds, highest count in this unit, singular, plural
     (60.0, 44, "a minute", "minutes"),
     (3_600.0, 21, "an hour", "hours"),
     (86_400.0, 25, "a day", "days"),
@@ -168,22 +170,22 @@ def _amount(seconds: float) -> str:
 
 
 _TEXT_TYPES: Final = frozenset({"text", "multitext", "aliases", "tags"})
-"""Types under which a text that looks like a date stays a text."""
+"""Property types whose texts stay texts even if they look like dates."""
 
 
-def convert_property(value: Any, name: str, source: str, world: EvaluationContext) -> Value:
-    """A property's value. A text that is wholly a link becomes a link; one that is wholly a date becomes a
-    date, unless the vault says that the property holds text."""
-    dates = world.types.get(name.lower(), "") not in _TEXT_TYPES
-    return _converted(value, source, world, dates=dates, depth=0)
+def convert_property(value: Any, name: str, source: str, context: EvaluationContext) -> Value:
+    """Convert a property's value. A text that is a link becomes a link; one that is a date becomes a date,
+    unless the vault gives the property a text type."""
+    dates = context.types.get(name.lower(), "") not in _TEXT_TYPES
+    return _converted(value, source, context, dates=dates, depth=0)
 
 
-def convert_properties(properties: Mapping[str, Any], source: str, world: EvaluationContext) -> Value:
-    """All properties of a note as an object."""
-    return {str(key): convert_property(value, str(key), source, world) for key, value in properties.items()}
+def convert_properties(properties: Mapping[str, Any], source: str, context: EvaluationContext) -> Value:
+    """Convert all properties of a note to an object."""
+    return {str(key): convert_property(value, str(key), source, context) for key, value in properties.items()}
 
 
-def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool, depth: int) -> Value:
+def _converted(value: Any, source: str, context: EvaluationContext, *, dates: bool, depth: int) -> Value:
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -192,26 +194,26 @@ def _converted(value: Any, source: str, world: EvaluationContext, *, dates: bool
         except OverflowError:
             return math.inf if value > 0 else -math.inf
     if isinstance(value, str):
-        return parse_link(value, source) or (dates and read_date(value, world.zone)) or value
+        return parse_link(value, source) or (dates and read_date(value, context.zone)) or value
     if isinstance(value, datetime):
-        return Date(world.local(value))
+        return Date(context.local(value))
     if isinstance(value, date):
         return Date(datetime(value.year, value.month, value.day), has_time=False)
     if depth >= MAX_VALUE_DEPTH:
         return "…"
     if isinstance(value, Mapping):
         return {
-            str(key): _converted(item, source, world, dates=dates, depth=depth + 1)
+            str(key): _converted(item, source, context, dates=dates, depth=depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return tuple(_converted(item, source, world, dates=dates, depth=depth + 1) for item in value)
+        return tuple(_converted(item, source, context, dates=dates, depth=depth + 1) for item in value)
     return str(value)
 
 
 def to_plain_value(value: Value) -> Any:
-    """What JSON can hold: numbers, texts, lists and objects stay; a date, link or file becomes its text; an
-    error becomes `{"error": message}`; a whole number is an integer."""
+    """Convert to what JSON can hold: numbers, texts, lists and objects stay; a date, link or file becomes its
+    text; an error becomes `{"error": message}`; a whole number becomes an integer."""
     match value:
         case None | bool() | str():
             return value

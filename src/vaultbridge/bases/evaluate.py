@@ -1,10 +1,9 @@
-"""A tree and a row -> a value.
+"""Checks expressions before they run, and evaluates them for one row.
 
-Every node costs a step of the row's allowance (`bases.context`), so no expression can hang. What fails for
-this row is a `FormulaError`; names and functions that exist nowhere were refused before, by `bases.evaluate`.
-
-What can be known wrong about an expression before any row is seen: functions, file properties and
-formulas that do not exist, wrong numbers of arguments, bad regular expressions, formulas that go in circles.
+`check_expression` finds what is wrong whatever the row: functions, file properties and formulas that do not
+exist, wrong numbers of arguments, bad regular expressions. `formula_order` refuses formulas that depend on
+each other in a circle. `Evaluator` turns a tree and a row into a value. Every node costs a step of the row's
+allowance (`bases.context`), so no expression can hang. What fails for one row is a `FormulaError`.
 """
 
 from __future__ import annotations
@@ -30,17 +29,18 @@ from vaultbridge.bases.expression import (
     Unary,
     children,
 )
-from vaultbridge.bases.functions.files import FILE_FIELDS, find_property, note_property
+from vaultbridge.bases.functions.files import FILE, FILE_FIELDS, LINK, find_property, note_property
 from vaultbridge.bases.functions.globals import ANY, GLOBAL
-from vaultbridge.bases.functions.table import (
-    GLOBAL_NAMES,
-    IF_ARGUMENTS,
-    METHOD_NAMES,
-    METHODS,
-    PER_ELEMENT,
-    find_method,
+from vaultbridge.bases.functions.values import (
+    DATE,
+    DATE_FIELDS,
+    DURATION_FIELDS,
+    LIST,
+    NUMBER,
+    OBJECT,
+    REGEXP,
+    STRING,
 )
-from vaultbridge.bases.functions.values import DATE_FIELDS, DURATION_FIELDS
 from vaultbridge.bases.operators import are_equal, calculate, compare
 from vaultbridge.bases.regex_compile import InvalidPattern, compile_regex
 from vaultbridge.bases.regex_match import CompiledRegex
@@ -51,6 +51,7 @@ from vaultbridge.bases.values import (
     File,
     FileRow,
     FormulaError,
+    TypeName,
     Value,
     count_values,
     truthy,
@@ -58,9 +59,35 @@ from vaultbridge.bases.values import (
 )
 from vaultbridge.errors import InvalidQuery
 
+METHODS: Final[dict[TypeName, dict[str, Method]]] = {
+    "string": STRING,
+    "number": NUMBER,
+    "duration": NUMBER,
+    "date": DATE,
+    "list": LIST,
+    "object": OBJECT,
+    "link": LINK,
+    "file": FILE,
+    "regexp": REGEXP,
+}
+
+PER_ELEMENT: Final = {"map": (1, 1), "filter": (1, 1), "reduce": (1, 2)}
+"""The list functions that run their first argument once per element, and how many arguments they take."""
+
+IF_ARGUMENTS: Final = (2, 3)
+"""`if()` evaluates only the branch it takes, so it is not an ordinary function."""
+
+GLOBAL_NAMES: Final = frozenset({*GLOBAL, "if"})
+METHOD_NAMES: Final = frozenset({*ANY, *PER_ELEMENT, *(name for table in METHODS.values() for name in table)})
+
+
+def find_method(kind: TypeName, name: str) -> Method | None:
+    """Return the function of that name that values of the type have."""
+    return METHODS.get(kind, {}).get(name) or ANY.get(name)
+
 
 def check_expression(tree: Node, formulas: Collection[str]) -> None:
-    """InvalidQuery naming the first thing in `tree` that exists nowhere, and its position."""
+    """Raise InvalidQuery for the first thing in `tree` that does not exist, with its position."""
     for node in _walk(tree):
         match node:
             case FunctionCall():
@@ -77,7 +104,7 @@ def check_expression(tree: Node, formulas: Collection[str]) -> None:
 
 
 def formula_names(tree: Node) -> Iterator[tuple[str, int]]:
-    """The formulas that `tree` names, each with its position."""
+    """Yield the formulas that `tree` names, each with its position."""
     for node in _walk(tree):
         match node:
             case Member(target=Name(name="formula")):
@@ -87,14 +114,14 @@ def formula_names(tree: Node) -> Iterator[tuple[str, int]]:
 
 
 def formula_order(trees: Mapping[str, Node], wanted: str) -> tuple[str, ...]:
-    """The formulas that `wanted` needs, each after those that it needs itself; `wanted` is the last.
+    """Return the formulas that `wanted` needs, each after those that it needs itself; `wanted` is the last.
 
-    Evaluated in this order no formula has to evaluate another, so a chain of them cannot exhaust the stack.
-    Raises InvalidQuery naming the circle when there is one.
+    In this order no formula has to evaluate another, so a long chain cannot exhaust the stack. Raises
+    InvalidQuery, naming the circle, if there is one.
     """
     order: dict[str, None] = {}
     path: list[str] = []
-    # An explicit stack, because the chain may be as long as the base: None marks "all its needs are met".
+    # An explicit stack, because the chain may be as long as the base: None means "all it needs is in order".
     waiting: list[str | None] = [wanted]
     while waiting:
         name = waiting.pop()
@@ -147,7 +174,7 @@ def _check_method(node: MethodCall) -> None:
 
 
 def _form(bounds: tuple[int, int]) -> Method:
-    return Method(lambda world, target, arguments: None, *bounds)
+    return Method(lambda context, target, arguments: None, *bounds)
 
 
 def _check_pattern(node: Pattern) -> None:
@@ -173,17 +200,17 @@ def _unknown(
 
 
 class Evaluator:
-    """Evaluates trees for one row. `formula(name)` gives another formula's value; `values` is what a summary
-    runs over, None outside of one."""
+    """Evaluates trees for one row. `formula(name)` returns another formula's value; `values` are those of a
+    summary, None elsewhere."""
 
     def __init__(
         self,
-        world: EvaluationContext,
+        context: EvaluationContext,
         row: FileRow | None,
         formula: Callable[[str], Value],
         values: tuple[Value, ...] | None = None,
     ) -> None:
-        self._world = world
+        self._context = context
         self._row = row
         self._formula = formula
         self._values = values
@@ -191,15 +218,15 @@ class Evaluator:
         self._patterns: dict[tuple[str, str], CompiledRegex] = {}
 
     def value(self, node: Node) -> Value:
-        """The value of a tree; FormulaError when it has none for this row."""
-        self._world.begin_value()
+        """Evaluate a tree; raises FormulaError if it has no value for this row."""
+        self._context.begin_value()
         return self._of(node)
 
     def _of(self, node: Node) -> Value:
-        self._world.charge(1)
+        self._context.charge(1)
         evaluate: Callable[[Evaluator, Any], Value] = _BY_NODE[type(node)]
         result = evaluate(self, node)
-        if isinstance(result, ErrorValue):  # another formula failed: so does what uses it
+        if isinstance(result, ErrorValue):  # another formula failed, so this one fails too
             raise FormulaError(result.message)
         return result
 
@@ -223,16 +250,16 @@ class Evaluator:
             case "file":
                 return File(self._row) if self._row else None
             case "note":
-                return FILE_FIELDS["properties"](self._world, self._row) if self._row else None
+                return FILE_FIELDS["properties"](self._context, self._row) if self._row else None
             case "this":
-                return File(self._world.this, as_note=True) if self._world.this else None
+                return File(self._context.this, as_note=True) if self._context.this else None
             case "values" if self._values is not None:
                 return self._values
-        return note_property(self._world, self._row, node.name) if self._row else None
+        return note_property(self._context, self._row, node.name) if self._row else None
 
     def _hyphenated(self, node: Hyphenated) -> Value:
         if self._row and find_property(self._row.properties, node.name)[0]:
-            return note_property(self._world, self._row, node.name)
+            return note_property(self._context, self._row, node.name)
         return self._of(node.difference)
 
     def _member(self, node: Member) -> Value:
@@ -259,16 +286,16 @@ class Evaluator:
         return any(name in scope for scope in self._locals)
 
     def _direct(self, space: str, name: str) -> Callable[[], Value] | None:
-        """`note.x` and `formula.x` without building the object of all of them first."""
+        """Look up `note.x` and `formula.x` without building the object of all of them first."""
         if space == "formula":
             return lambda: self._formula(name)
         row = self._row
         if space == "note" and row is not None:
-            return lambda: note_property(self._world, row, name)
+            return lambda: note_property(self._context, row, name)
         return None
 
     def _part(self, target: Value, name: str) -> Value:
-        """The member `name` of a value; null when it has none, as in JavaScript."""
+        """Return the member `name` of a value; null if it has none, as in JavaScript."""
         match target:
             case dict():
                 found = target.get(name)
@@ -280,11 +307,11 @@ class Evaluator:
             case Duration() if name in DURATION_FIELDS:
                 return DURATION_FIELDS[name](target)
             case File(row=row, as_note=True) if name not in ("file", "note"):
-                return note_property(self._world, row, name)
+                return note_property(self._context, row, name)
             case File(row=row, as_note=True) if name == "note":
-                return FILE_FIELDS["properties"](self._world, row)
+                return FILE_FIELDS["properties"](self._context, row)
             case File(row=row) if name in FILE_FIELDS:
-                return FILE_FIELDS[name](self._world, row)
+                return FILE_FIELDS[name](self._context, row)
             case _:
                 return None
 
@@ -295,8 +322,8 @@ class Evaluator:
             return self._of(node.arguments[2]) if len(node.arguments) > 2 else None
         arguments = tuple(self._of(argument) for argument in node.arguments)
         for argument in arguments:
-            self._world.charge_walk(argument)
-        return GLOBAL[node.name].call(self._world, File(self._row) if self._row else None, arguments)
+            self._context.charge_walk(argument)
+        return GLOBAL[node.name].call(self._context, File(self._row) if self._row else None, arguments)
 
     def _method_call(self, node: MethodCall) -> Value:
         target = self._of(node.target)
@@ -312,8 +339,8 @@ class Evaluator:
             raise FormulaError(refusal)
         arguments = tuple(self._of(argument) for argument in node.arguments)
         for value in (target, *arguments):
-            self._world.charge_walk(value)
-        return method.call(self._world, target, arguments)
+            self._context.charge_walk(value)
+        return method.call(self._context, target, arguments)
 
     def _per_element(self, node: MethodCall, items: tuple[Value, ...]) -> Value:
         body = node.arguments[0]
@@ -336,7 +363,7 @@ class Evaluator:
         return self._weighed(tuple(results))
 
     def _weighed(self, value: tuple[Value, ...] | dict[str, Value]) -> Value:
-        self._world.charge(count_values(value))
+        self._context.charge(count_values(value))
         return value
 
     def _unary(self, node: Unary) -> Value:
@@ -360,13 +387,13 @@ class Evaluator:
         if operator == "||":
             return truthy(left) or truthy(self._of(node.right))
         right = self._of(node.right)
-        self._world.charge_walk(left)
-        self._world.charge_walk(right)
+        self._context.charge_walk(left)
+        self._context.charge_walk(right)
         if operator in ("==", "!="):
-            return are_equal(left, right, self._world) == (operator == "==")
+            return are_equal(left, right, self._context) == (operator == "==")
         if operator in ("<", ">", "<=", ">="):
-            return compare(operator, left, right, self._world)
-        return calculate(operator, left, right, self._world)
+            return compare(operator, left, right, self._context)
+        return calculate(operator, left, right, self._context)
 
     def _list(self, node: ListLiteral) -> Value:
         return self._weighed(tuple(self._of(item) for item in node.items))

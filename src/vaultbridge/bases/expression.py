@@ -1,7 +1,7 @@
-"""Tokens of a Bases expression -> a frozen tree.
+"""Parses a Bases expression into a frozen tree.
 
-Owns the grammar: literals, operators with JavaScript's precedence, member access, indexing, calls. It does
-not know which names or functions exist (`bases.evaluate` does) nor what anything means (`bases.evaluate`).
+Owns the grammar: literals, operators with JavaScript's precedence, member access, indexing, calls.
+`bases.evaluate` knows which names and functions exist and what they mean.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vaultbridge.bases.lexer import Lexeme, tokenize
 from vaultbridge.errors import InvalidQuery
 
 MAX_TREE_DEPTH: Final = 100
-"""The deepest tree built: evaluation recurses a few frames per level, and Python stops at 1,000."""
+"""The deepest tree we build: evaluation recurses a few frames per level, and Python stops at 1,000."""
 
 MAX_LITERAL_ITEMS: Final = 1_000
 """The most elements of one list or object literal, or arguments of one call."""
@@ -43,8 +43,8 @@ class Name(Struct, frozen=True):
 
 
 class Hyphenated(Struct, frozen=True):
-    """`a-b` written without blanks: the property of that name where the note has one, else a difference.
-    The help pages write a property so (`image(image-property)`); only the row can tell which it is."""
+    """`a-b` without blanks: the property of that name if the note has one, else a difference. The help pages
+    write properties like this (`image(image-property)`); only the row decides which it is."""
 
     name: str
     difference: Binary
@@ -144,7 +144,7 @@ _WORD_OPERATORS: Final = {"and": "&&", "or": "||", "not": "!"}
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """The nodes directly below, in the order of the text."""
+    """Return the nodes directly below, in the order of the text."""
     match node:
         case Literal() | Pattern() | Name():
             return ()
@@ -169,13 +169,13 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def parse_expression(source: str) -> Node:
-    """The tree of `source`; InvalidQuery with the position where reading failed."""
+    """Parse `source`; raises InvalidQuery with the position where parsing failed."""
     return _Parser(source).whole()
 
 
 class _Parser:
-    """Precedence climbing over the tokens. `_depth` is the height of each built tree by identity: a long
-    chain such as `a + b + …` nests to the left without any recursion here, so the height must be counted."""
+    """Precedence climbing over the tokens. `_heights` has the height of each tree by identity: a long chain
+    such as `a + b + …` nests to the left without any recursion here, so its height must be counted."""
 
     def __init__(self, source: str) -> None:
         self._tokens = tokenize(source)
@@ -228,7 +228,7 @@ class _Parser:
                 f"The expression is nested deeper than {MAX_TREE_DEPTH} levels.", position=node.start
             )
         self._heights[id(node)] = height
-        self._keep_alive.append(node)  # an id is only good as long as its object lives
+        self._keep_alive.append(node)  # an id is valid only while its object exists
         return node
 
     def _binary(self, minimum: int) -> Node:

@@ -1,8 +1,8 @@
-"""Text of a Bases expression -> tokens, each with its place.
+"""Splits a Bases expression into tokens with their positions.
 
-Knows the alphabet of the language (names, numbers, text, regular expressions, signs) and nothing of its
-grammar, except the one thing a lexer must know: after a value `/` divides, elsewhere it opens a regular
-expression. Everything it refuses is an `InvalidQuery` with the offset of the offending character.
+Knows the tokens of the language (names, numbers, text, regular expressions, signs) and only one rule of its
+grammar: after a value `/` divides, elsewhere it opens a regular expression. What it refuses is an
+`InvalidQuery` with the offset of the offending character.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from msgspec import Struct
 from vaultbridge.errors import InvalidQuery
 
 MAX_EXPRESSION_CHARS: Final = 20_000
-"""The longest expression read. Formulas people write have some hundred characters."""
+"""The longest expression we read. The formulas that people write have a few hundred characters."""
 
 TokenKind = Literal["name", "number", "text", "regexp", "sign", "end"]
 
 
 class Lexeme(Struct, frozen=True, gc=False):
-    """`text` is the name, sign, decoded text or pattern; `flags` are a regular expression's."""
+    """`text` is the name, sign, decoded text or pattern; `flags` are those of a regular expression."""
 
     kind: TokenKind
     text: str
@@ -51,11 +51,11 @@ _HINTS: Final = {
     "“": 'Write straight quotes: "text".',
     "‘": "Write straight quotes: 'text'.",
 }
-"""What people coming from elsewhere write, and what is right here."""
+"""What people who know other languages write, and what is right here."""
 
 
 def tokenize(source: str) -> tuple[Lexeme, ...]:
-    """All tokens of `source`, the last of kind "end"."""
+    """Return all tokens of `source`; the last is of kind "end"."""
     if len(source) > MAX_EXPRESSION_CHARS:
         raise InvalidQuery(
             f"The expression has {len(source)} characters; at most {MAX_EXPRESSION_CHARS} are read.",
@@ -115,7 +115,7 @@ def _text(source: str, start: int) -> Lexeme:
 
 
 def _escape(source: str, at: int) -> tuple[str, int]:
-    """What the escape at `at` (after the backslash) stands for, as in JavaScript, and where it ends."""
+    """Decode the escape at `at` (after the backslash) as in JavaScript, and return where it ends."""
     char = source[at]
     if char in _HEX and (match := _HEX[char].match(source, at + 1)):
         code = int(match.group().strip("{}"), 16)

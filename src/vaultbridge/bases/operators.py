@@ -1,6 +1,6 @@
-"""What two values are to each other: equal, ordered, added. One rule per operator, for every pair of types.
+"""Implements the operators: one rule per operator, for every pair of types.
 
-Names and calls are `bases.evaluate`'s; this module sees values only.
+Knows only values; `bases.evaluate` handles names and calls.
 """
 
 from __future__ import annotations
@@ -34,60 +34,61 @@ _NUMERIC: Final = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?\s*")
 
 
 def read_number(text: str) -> float | None:
-    """The number that the whole of `text` is."""
+    """Read the whole of `text` as a number."""
     return float(text) if _NUMERIC.fullmatch(text) else None
 
 
-def are_equal(left: Value, right: Value, world: EvaluationContext) -> bool:
-    """Links and files are equal when they lead to the same file; a text is compared with a number, date or
-    link by what it reads as; lists and objects are compared element by element."""
+def are_equal(left: Value, right: Value, context: EvaluationContext) -> bool:
+    """Compare two values. Links and files are equal if they lead to the same file; a text is read as a
+    number, date or link to compare it with one; lists and objects are compared element by element."""
     match left, right:
         case (LinkValue() | File(), LinkValue() | File()):
-            return _same_destination(left, right, world)
+            return _same_destination(left, right, context)
         case (str(), LinkValue() | File()):
-            return _text_names(left, right, world)
+            return _text_names(left, right, context)
         case (LinkValue() | File(), str()):
-            return _text_names(right, left, world)
+            return _text_names(right, left, context)
         case (Date(), Date()):
             return left.when == right.when
         case (Date(), str()) | (str(), Date()):
-            return _compared(left, right, world) == 0
+            return _compared(left, right, context) == 0
         case (bool(), _) | (_, bool()):
             return left is right
         case (float() | Duration(), float() | Duration() | str()) | (str(), float() | Duration()):
-            return _compared(left, right, world) == 0
+            return _compared(left, right, context) == 0
         case (tuple(), tuple()):
             same_size = len(left) == len(right)
-            return same_size and all(are_equal(a, b, world) for a, b in zip(left, right, strict=True))
+            return same_size and all(are_equal(a, b, context) for a, b in zip(left, right, strict=True))
         case (dict(), dict()):
-            return left.keys() == right.keys() and all(are_equal(left[k], right[k], world) for k in left)
+            return left.keys() == right.keys() and all(are_equal(left[k], right[k], context) for k in left)
         case _:
             return left == right
 
 
-def _same_destination(left: LinkValue | File, right: LinkValue | File, world: EvaluationContext) -> bool:
-    here, there = _destination(left, world), _destination(right, world)
+def _same_destination(left: LinkValue | File, right: LinkValue | File, context: EvaluationContext) -> bool:
+    here, there = _destination(left, context), _destination(right, context)
     if here is None and there is None and isinstance(left, LinkValue) and isinstance(right, LinkValue):
         return left.target == right.target
     return here is not None and here == there
 
 
-def _destination(value: LinkValue | File, world: EvaluationContext) -> str | None:
-    return value.row.path if isinstance(value, File) else world.linked_path(value)
+def _destination(value: LinkValue | File, context: EvaluationContext) -> str | None:
+    return value.row.path if isinstance(value, File) else context.linked_path(value)
 
 
-def _text_names(text: str, value: LinkValue | File, world: EvaluationContext) -> bool:
+def _text_names(text: str, value: LinkValue | File, context: EvaluationContext) -> bool:
     if isinstance(value, File):
         return text in (value.row.path, value.row.name, value.row.basename)
     written = parse_link(text, value.source)
     if written is not None:
-        return _same_destination(written, value, world)
+        return _same_destination(written, value, context)
     return text in (value.target, to_text(value))
 
 
-def compare(operator: str, left: Value, right: Value, world: EvaluationContext) -> bool:
-    """`<`, `>`, `<=`, `>=`; false when the two cannot be ordered, so an absent property never matches."""
-    order = _compared(left, right, world)
+def compare(operator: str, left: Value, right: Value, context: EvaluationContext) -> bool:
+    """Evaluate `<`, `>`, `<=` or `>=`; false if the two cannot be ordered, so a missing property never
+    matches."""
+    order = _compared(left, right, context)
     if order is None:
         return False
     match operator:
@@ -101,10 +102,10 @@ def compare(operator: str, left: Value, right: Value, world: EvaluationContext) 
             return order >= 0
 
 
-def _compared(left: Value, right: Value, world: EvaluationContext) -> float | None:
-    """Negative, zero or positive; None when there is no order between the two."""
+def _compared(left: Value, right: Value, context: EvaluationContext) -> float | None:
+    """Return a negative, zero or positive number; None if there is no order between the two."""
     if isinstance(left, Date) or isinstance(right, Date):
-        a, b = _as_date(left, world), _as_date(right, world)
+        a, b = _as_date(left, context), _as_date(right, context)
         return (a.when - b.when).total_seconds() if a and b else None
     if isinstance(left, str) and isinstance(right, str):
         return (left > right) - (left < right)
@@ -114,9 +115,9 @@ def _compared(left: Value, right: Value, world: EvaluationContext) -> float | No
     return (x > y) - (x < y)
 
 
-def _as_date(value: Value, world: EvaluationContext) -> Date | None:
+def _as_date(value: Value, context: EvaluationContext) -> Date | None:
     if isinstance(value, str):
-        return read_date(value, world.zone)
+        return read_date(value, context.zone)
     return value if isinstance(value, Date) else None
 
 
@@ -134,8 +135,9 @@ def _as_number(value: Value) -> float | None:
             return None
 
 
-def calculate(operator: str, left: Value, right: Value, world: EvaluationContext) -> Value:
-    """`+ - * / %`. An absent operand gives an absent result, except that adding it to a text adds nothing."""
+def calculate(operator: str, left: Value, right: Value, context: EvaluationContext) -> Value:
+    """Evaluate `+ - * / %`. With a missing operand the result is missing, but adding it to a text adds
+    nothing."""
     if isinstance(left, Date) and operator in "+-":
         moved = _moved(operator, left, right)
         if moved is not None:
@@ -159,7 +161,7 @@ def calculate(operator: str, left: Value, right: Value, world: EvaluationContext
 
 
 def _moved(operator: str, date: Date, right: Value) -> Value:
-    """A date plus or minus something; None when `right` is no duration and no date."""
+    """Add to or subtract from a date; None if `right` is neither a duration nor a date."""
     sign = 1 if operator == "+" else -1
     if isinstance(right, str):
         right = read_duration(right)
@@ -173,7 +175,7 @@ def _moved(operator: str, date: Date, right: Value) -> Value:
 
 
 def _duration_result(operator: str, left: Duration, right: Value) -> Value:
-    """Durations may be added to each other and scaled by a number on the right, as the help pages say."""
+    """Add durations, or scale one by a number on the right, as the help pages describe."""
     sign = {"+": 1, "-": -1}.get(operator)
     if isinstance(right, Duration) and sign:
         return Duration(left.months + sign * right.months, left.milliseconds + sign * right.milliseconds)
@@ -208,8 +210,8 @@ def _arithmetic(operator: str, x: float, y: float) -> float:
 
 
 def sort_key(value: Value) -> SortKey:
-    """A key that orders any values: by kind, then within the kind as people expect. Text goes by its letters
-    without case and accents, and numbers in it by their size: `Log 9` before `Log 10`."""
+    """Return a key that orders any values: by kind, then within the kind as people expect. Text is ordered by
+    its letters without case and accents, and numbers in it by size: `Log 9` before `Log 10`."""
     match value:
         case bool():
             return (0, value)
@@ -232,16 +234,16 @@ def _natural(text: str) -> tuple[tuple[tuple[int, int, str], ...], ...]:
     )
 
 
-def identity_key(value: Value, world: EvaluationContext) -> object:
-    """A hashable stand-in: two values with the same one are the same to `unique()`, grouping and Unique."""
+def identity_key(value: Value, context: EvaluationContext) -> object:
+    """Return a hashable key; values with the same key are the same to `unique()`, grouping and Unique."""
     match value:
         case LinkValue() | File():
-            path = _destination(value, world)
+            path = _destination(value, context)
             return ("file", path) if path is not None else ("link", to_text(value))
         case tuple():
-            return ("list", *(identity_key(item, world) for item in value))
+            return ("list", *(identity_key(item, context) for item in value))
         case dict():
-            return ("object", *((key, identity_key(item, world)) for key, item in value.items()))
+            return ("object", *((key, identity_key(item, context)) for key, item in value.items()))
         case Duration():
             return ("number", milliseconds(value))
         case Date():

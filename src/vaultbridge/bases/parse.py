@@ -1,14 +1,9 @@
-"""The ```base blocks of a note: their text and where they stand.
+"""Parses a `.base` file, and finds the ```base blocks of a note.
 
-What a `.base` file says, as values: filters, formulas, display names, summaries and views.
-
-`bases.parse` reads them from YAML; `bases.run` runs a view of them.
-
-A `.base` file, or the text of a ```base block -> `bases.parse`.
-
-Reads what is there and reports what is wrong with its line; it never raises, because one bad formula must
-not hide the other views. Whoever runs a view that uses a bad expression gets its error (`bases.run`).
-Keys that belong to the app's interface alone (column widths, card sizes) are passed over.
+A base has filters, formulas, display names, summaries and views. Parsing never raises: it reports what is
+wrong with its line, because one bad formula must not hide the other views. Running a view that uses a bad
+expression raises its error (`bases.run`). Keys for the app's interface only (column widths, card sizes) are
+ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +26,7 @@ Space = Literal["note", "file", "formula"]
 
 
 class PropertyId(Struct, frozen=True):
-    """Where a column's, sort's or group's values come from."""
+    """The property that a column, sort or group takes its values from."""
 
     space: Space
     name: str
@@ -41,7 +36,7 @@ class PropertyId(Struct, frozen=True):
 
 
 class Expression(Struct, frozen=True):
-    """`tree` is None when the source cannot be read; `error` then says why."""
+    """`tree` is None if the source cannot be parsed; `error` then says why."""
 
     source: str
     line: int
@@ -49,7 +44,7 @@ class Expression(Struct, frozen=True):
     error: InvalidQuery | None = None
 
     def usable(self) -> Node:
-        """The tree; raises the InvalidQuery that reading it gave."""
+        """Return the tree, or raise the InvalidQuery of parsing it."""
         if self.tree is None:
             raise self.error or InvalidQuery(f"{self.source!r} cannot be read.")
         return self.tree
@@ -94,7 +89,7 @@ class View(Struct, frozen=True):
 
 class Base(Struct, frozen=True):
     """`properties` are the display names of columns; `summaries` the base's own summary formulas. `readable`
-    is False when the text is no base at all: then the problems say why, and no view of it can be run."""
+    is False if the text is not a base: then the problems say why, and no view can be run."""
 
     filters: Filter | None = None
     formulas: dict[str, Expression] = {}
@@ -106,7 +101,7 @@ class Base(Struct, frozen=True):
 
 
 def property_id(text: str) -> PropertyId:
-    """`file.name`, `formula.x`, `note.x`, or a bare name, which is the note's."""
+    """Parse `file.name`, `formula.x`, `note.x`, or a bare name, which is a property of the note."""
     space, dot, name = text.strip().partition(".")
     if dot and name and space in ("note", "file", "formula"):
         return PropertyId(space, name)  # type: ignore[arg-type]
@@ -114,20 +109,20 @@ def property_id(text: str) -> PropertyId:
 
 
 MAX_BASE_CHARS: Final = 128 * KIB
-"""The longest base read: the largest that people keep are some ten KiB, and YAML is slow to read."""
+"""The longest base we read: people's largest have about ten KiB, and YAML is slow to read."""
 
 MAX_PROBLEMS: Final = 50
-"""Problems reported for one base: a file of another kind would give one per line."""
+"""The most problems reported for one base: a file of another kind would give one per line."""
 
 MAX_YAML_NODES: Final = 20_000
-"""Nodes visited. YAML aliases let a short text unfold without end."""
+"""The most nodes visited. With YAML aliases a short text can expand without end."""
 
 MAX_FILTER_DEPTH: Final = 30
-"""Filter groups within filter groups; evaluation recurses once per level."""
+"""The deepest nesting of filter groups; evaluation recurses once per level."""
 
 
 def parse_base(text: str, first_line: int = 1) -> Base:
-    """The base that `text` is. `first_line` is where it stands in its note, for the lines of problems."""
+    """Parse the text of a base. `first_line` is its line in the note, for the lines of problems."""
     reader = _Reader(first_line)
     root = reader.compose(text)
     if root is None:
@@ -136,7 +131,7 @@ def parse_base(text: str, first_line: int = 1) -> Base:
 
 
 class _Reader:
-    """Walks the YAML nodes: they, unlike loaded values, know their lines and the text of each scalar."""
+    """Walks the YAML nodes, which unlike loaded values know their lines and the text of each scalar."""
 
     def __init__(self, first_line: int) -> None:
         self._first_line = first_line
@@ -146,15 +141,15 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def compose(self, text: str) -> Any:
-        import yaml  # not before a base is read: a server that serves none starts without it
+        import yaml  # imported when needed: a server that reads no base starts without it
 
         if len(text) > MAX_BASE_CHARS:
             self._problem(
-                f"The base has more than {MAX_BASE_CHARS} characters and is not read.", self._first_line
+                f"The base has more than {MAX_BASE_CHARS} characters, so it is not read.", self._first_line
             )
             return None
         try:
-            # The loader in Python, not the one in C: on deep nesting it raises where C would crash.
+            # The Python loader, because on deep nesting it raises where the C loader crashes.
             return yaml.compose(text, Loader=yaml.SafeLoader)
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
@@ -198,7 +193,7 @@ class _Reader:
     def _visit(self) -> bool:
         self._visited += 1
         if self._visited == MAX_YAML_NODES:
-            # What is left out may be a filter, and without it every file would be let through.
+            # What is left out may be a filter, and without it every file would pass.
             self._problem(f"The base has more than {MAX_YAML_NODES} entries.", self._first_line)
             self._readable = False
         return self._visited < MAX_YAML_NODES
@@ -224,8 +219,8 @@ class _Reader:
                 break
             name = str(key.value) if self._kind(key) == "scalar" else ""
             if name in fields:
-                # As in the app: nobody can know which of the two is meant.
-                self._problem(f"The key {name!r} stands twice.", self._line(key))
+                # Refused as in the app: nobody can know which of the two is meant.
+                self._problem(f"The key {name!r} is used twice.", self._line(key))
                 self._readable = False
             fields[name] = value
         return fields
@@ -268,7 +263,7 @@ class _Reader:
             return None
         if self._kind(node) == "scalar":
             if node.tag.startswith("!"):
-                return self._bad_filter(node, f"YAML takes {node.tag} for a tag: put the filter in quotes.")
+                return self._bad_filter(node, f"YAML reads {node.tag} as a tag: put the filter in quotes.")
             source = self._text(node)
             if source is None or not source.strip():
                 return None
@@ -277,7 +272,7 @@ class _Reader:
             return Statement(expression)
         if depth >= MAX_FILTER_DEPTH:
             return self._bad_filter(node, f"Filters are nested deeper than {MAX_FILTER_DEPTH} groups.")
-        if self._kind(node) == "sequence":  # a bare list: all of them, as a group "and"
+        if self._kind(node) == "sequence":  # a bare list means "and"
             return AllOf(self._filters(node, depth))
         groups: list[Filter] = []
         for key, value in self._mapping(node, "filters").items():
@@ -289,11 +284,11 @@ class _Reader:
                 case "not":
                     groups.append(NoneOf(self._filters(value, depth)))
                 case _:
-                    groups.append(self._bad_filter(value, f"A filter group is and, or, or not, not {key!r}."))
+                    groups.append(self._bad_filter(value, f"A filter group is and, or, not; got {key!r}."))
         return groups[0] if len(groups) == 1 else AllOf(tuple(groups)) if groups else None
 
     def _bad_filter(self, node: Any, message: str) -> Filter:
-        """A filter left out would let every file through: it stays as one that cannot be run."""
+        """Return a filter that cannot be run. Without a filter every file would pass."""
         self._problem(message, self._line(node))
         return Statement(Expression("", self._line(node), error=InvalidQuery(message)))
 
@@ -334,7 +329,8 @@ class _Reader:
         return [text for _, text in texts if text is not None]
 
     def _sort_key(self, node: Any) -> SortKey | None:
-        """`{property, direction}`, or the property alone; early bases say `column` for `property`."""
+        """Read `{property, direction}`, or a property alone; early bases say `column` instead of
+        `property`."""
         if self._kind(node) == "scalar":
             text = self._text(node)
             return SortKey(property_id(text)) if text is not None else None
@@ -345,7 +341,7 @@ class _Reader:
             return None
         direction = (self._text(fields.get("direction")) or "ASC").upper()
         if direction not in ("ASC", "DESC"):
-            self._problem(f"A direction is ASC or DESC; {direction!r} is neither.", self._line(node))
+            self._problem(f"A direction is ASC or DESC, not {direction!r}.", self._line(node))
         return SortKey(property_id(name), descending=direction == "DESC")
 
     def _limit(self, node: Any) -> int | None:
@@ -367,8 +363,8 @@ _QUOTE: Final = re.compile(r" {0,3}>[ \t]?")
 
 
 class BaseBlock(Struct, frozen=True):
-    """`inside` is the YAML, quote marks taken off, and knows where each character stands in the note; `line`
-    is where it begins. The span covers it in the note, without the fences."""
+    """`inside` is the YAML without quote marks, with the offset of each character in the note; `line` is its
+    first line. The span covers it in the note, without the fences."""
 
     inside: Embedded
     line: int
@@ -381,8 +377,8 @@ class BaseBlock(Struct, frozen=True):
 
 
 def extract_base_blocks(text: str) -> tuple[BaseBlock, ...]:
-    """All of them, in order. A fence inside another code block opens nothing; one without an end runs to the
-    end of the note, as the app renders it."""
+    """Return all base blocks in order. A fence inside another code block opens nothing; one without an end
+    runs to the end of the note, as the app renders it."""
     blocks: list[BaseBlock] = []
     lines, starts = split_lines(text)
     starts.append(len(text))
@@ -412,7 +408,7 @@ def _closes(fence: re.Match[str], open_marks: str) -> bool:
 
 
 def _block(text: str, starts: list[int], first: int, last: int, fence: re.Match[str]) -> BaseBlock:
-    """The lines from `first` up to `last`, without the quote marks that the fence has too."""
+    """Return the lines from `first` up to `last`, without the quote marks that the fence also has."""
     depth = fence["quote"].count(">")
     pieces: list[str] = []
     offsets: list[int] = []

@@ -1,10 +1,8 @@
-"""The source of a JavaScript regular expression -> a program for `bases.regex_match`.
+"""Compiles a JavaScript regular expression into a program for `bases.regex_match`.
 
-Owns the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors, looks,
-back references, and the flags g, i, m, s, u, v, y. Refuses what it does not know; a refused pattern is an
-`InvalidPattern` with the offset in the pattern.
-
-Which characters a class, escape or border of a regular expression accepts, by JavaScript's rules.
+Owns the syntax: alternatives, groups, quantifiers (greedy and lazy), classes, escapes, anchors, look-arounds,
+back references, and the flags d, g, i, m, s, u, v, y; and by JavaScript's rules, which characters a class or
+escape accepts. It refuses what it does not know with an `InvalidPattern` that has the offset in the pattern.
 """
 
 from __future__ import annotations
@@ -98,13 +96,14 @@ def member_test(
 
 
 MAX_PROGRAM: Final = 5_000
-"""Instructions of one program. A counted repeat is written out, so `(a{1000}){1000}` must stop somewhere."""
+"""The most instructions of one program. A counted repeat is unrolled, so `(a{1000}){1000}` must be
+refused."""
 
 MAX_NESTING: Final = 50
-"""Groups within groups."""
+"""The deepest nesting of groups."""
 
 MAX_GROUPS: Final = 50
-"""Capture groups: each step that notes one copies all."""
+"""The most capture groups: each step that records one copies all."""
 
 KNOWN_FLAGS: Final = frozenset("dgimsuvy")
 _LINE_ENDS: Final = "\n\r\u2028\u2029"
@@ -143,7 +142,7 @@ class _Compiler:
         self._loops = 0
         self._size = 0
         self._names: dict[str, int] = {}
-        # Loop marks live after the captures, whose number is known only at the end: a bound serves as well.
+        # Loop marks come after the captures, whose number is known only at the end, so we use an upper bound.
         self._capture_slots = 2 * (min(source.count("("), MAX_GROUPS) + 1)
 
     def whole(self) -> CompiledRegex:
@@ -152,8 +151,8 @@ class _Compiler:
             raise self._wrong("unmatched )")
         slots = self._capture_slots + self._loops
         program = (*code, Accept())
-        forgetful = not any(isinstance(one, BackReference | Progress) for one in program)
-        return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, forgetful)
+        memoryless = not any(isinstance(one, BackReference | Progress) for one in program)
+        return CompiledRegex(self._source, self._flags, program, self._groups, slots, self._names, memoryless)
 
     def _wrong(self, reason: str) -> InvalidPattern:
         return InvalidPattern(reason, self._at)
@@ -216,7 +215,7 @@ class _Compiler:
         return code
 
     def _quantifier(self) -> tuple[int, int]:
-        """How often: (least, most), most -1 for no bound, (1, 1) when there is no quantifier."""
+        """Return (least, most); most is -1 for no bound, and (1, 1) means no quantifier."""
         if self._accept("*"):
             return 0, -1
         if self._accept("+"):
@@ -237,7 +236,7 @@ class _Compiler:
 
     def _loop(self, atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
         if len(atom) == 1 and isinstance(atom[0], Char | Test):
-            # It always moves on, so its progress needs no watching.
+            # It always consumes a character, so there is no need to check its progress.
             return [Split(3, 1) if lazy else Split(1, 3), atom[0], Jump(0)]
         slot = self._capture_slots + self._loops
         self._loops += 1
@@ -337,7 +336,7 @@ class _Compiler:
         return [self._literal(found) if isinstance(found, str) else Test(found)]
 
     def _escaped_one(self) -> str | Accepts:
-        """The character or the class that an escape stands for, inside a class or out; after the `\\`."""
+        """Read an escape after its `\\`, inside a class or outside: a character or a class."""
         char = self._peek()
         if char.lower() in CLASSES:
             self._at += 1
@@ -402,7 +401,7 @@ def _optional(atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
 
 
 def _shifted(code: list[Instruction], by: int) -> list[Instruction]:
-    """`code` moved `by` instructions onward: its jumps are within itself."""
+    """Return `code` moved `by` instructions, with its jumps, which are within itself."""
     if by == 0:
         return list(code)
     moved: list[Instruction] = []

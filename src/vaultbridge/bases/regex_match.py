@@ -1,8 +1,8 @@
-"""Matching of a compiled regular expression, with a bound on the work.
+"""Matches a compiled regular expression with a bound on the work.
 
-Python's `re` cannot be interrupted, and one pattern such as `(a+)+$` from a `.base` file would hold the
-process for ever. This matcher backtracks with a stack of its own and counts its steps. It knows nothing of
-the pattern's syntax: `bases.regex_compile` makes its programs.
+Python's `re` cannot be interrupted, and one pattern such as `(a+)+$` in a `.base` file would block the
+process forever. This matcher backtracks with its own stack and counts its steps. It does not know the syntax
+of patterns: `bases.regex_compile` makes the programs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 MAX_STEPS: Final = 100_000
-"""Steps of one search: about 50 ms. An honest pattern needs a few per character of the text."""
+"""The most steps of one search: about 50 ms. An ordinary pattern needs a few for each character of the
+text."""
 
 
 class RegexTooCostly(Exception):
@@ -38,7 +39,7 @@ class Test(Struct, frozen=True):
 
 
 class Split(Struct, frozen=True):
-    """Go on at `first`; when that fails, at `second`."""
+    """Continue at `first`; if that fails, at `second`."""
 
     first: int
     second: int
@@ -49,31 +50,31 @@ class Jump(Struct, frozen=True):
 
 
 class Save(Struct, frozen=True):
-    """Note the position in a capture slot."""
+    """Record the position in a capture slot."""
 
     slot: int
 
 
 class Mark(Struct, frozen=True):
-    """Note the position at the start of a loop's turn."""
+    """Record the position at the start of an iteration."""
 
     slot: int
 
 
 class Progress(Struct, frozen=True):
-    """Fail when the turn since `Mark` consumed nothing: otherwise `(a*)*` would loop for ever."""
+    """Fail if the iteration since `Mark` consumed nothing: otherwise `(a*)*` would loop forever."""
 
     slot: int
 
 
 class At(Struct, frozen=True):
-    """A condition on the position alone: anchors and word borders."""
+    """A condition on the position alone: anchors and word boundaries."""
 
     holds: Callable[[str, int], bool]
 
 
 class Look(Struct, frozen=True):
-    """Look-ahead or look-behind by a program of its own."""
+    """Look-ahead or look-behind with a separate program."""
 
     program: tuple[Instruction, ...]
     negative: bool
@@ -93,7 +94,7 @@ Slots: TypeAlias = tuple[int, ...]
 
 
 class RegexMatch(Struct, frozen=True):
-    """`groups[0]` is the whole match; a group that took no part is None."""
+    """`groups[0]` is the whole match; a group that did not participate is None."""
 
     start: int
     end: int
@@ -101,9 +102,9 @@ class RegexMatch(Struct, frozen=True):
 
 
 class CompiledRegex(Struct, frozen=True):
-    """A compiled pattern. `names` maps a group's name to its number. `forgetful` says that what follows a
-    place in the program and in the text does not depend on how it was reached (no back reference, no watched
-    loop): a place that failed once need not be tried again, and the search is linear in the text."""
+    """A compiled pattern. `names` maps a group's name to its number. `memoryless` is true if the rest of a
+    match depends only on the position in the program and in the text (no back reference, no `Progress`): then
+    a position that failed once is not tried again, and the search is linear in the text."""
 
     source: str
     flags: str
@@ -111,10 +112,10 @@ class CompiledRegex(Struct, frozen=True):
     group_count: int
     slot_count: int
     names: dict[str, int]
-    forgetful: bool
+    memoryless: bool
 
     def search(self, text: str, start: int = 0) -> tuple[RegexMatch | None, int]:
-        """The leftmost match at or after `start`, and the steps it cost. Raises RegexTooCostly."""
+        """Return the leftmost match at or after `start`, and its cost in steps. Raises RegexTooCostly."""
         run = _Run(text)
         blank: Slots = (-1,) * self.slot_count
         first = self.program[0] if self.program else Accept()
@@ -124,7 +125,7 @@ class CompiledRegex(Struct, frozen=True):
                 start = text.find(first.char, start)
                 if start < 0:
                     break
-            found = run.match(self.program, start, blank, forgetful=self.forgetful)
+            found = run.match(self.program, start, blank, memoryless=self.memoryless)
             if found is not None:
                 end, slots = found
                 spans = ((slots[2 * n], slots[2 * n + 1]) for n in range(1, self.group_count + 1))
@@ -137,7 +138,7 @@ class CompiledRegex(Struct, frozen=True):
 
 
 class _Run:
-    """One search over one text; `steps` counts across all its attempts and looks."""
+    """One search of one text; `steps` counts all its attempts and look-arounds."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -151,9 +152,9 @@ class _Run:
         slots: Slots,
         must_end: int = -1,
         *,
-        forgetful: bool = False,
+        memoryless: bool = False,
     ) -> tuple[int, Slots] | None:
-        """The end and slots of a match beginning exactly at `start` (and ending at `must_end`, if given)."""
+        """Return the end and slots of a match that begins at `start` (and ends at `must_end`, if given)."""
         waiting: list[tuple[int, int, Slots]] = [(0, start, slots)]
         while waiting:
             pc, at, slots = waiting.pop()
@@ -167,8 +168,8 @@ class _Run:
                         return at, slots
                     break
                 if isinstance(instruction, Split):
-                    if forgetful:
-                        # Whatever was tried from here has failed, or the search would be over.
+                    if memoryless:
+                        # Whatever was tried from here has failed, or the search would have ended.
                         if (pc, at) in self._failed:
                             break
                         self._failed.add((pc, at))
@@ -208,7 +209,7 @@ class _Run:
     def _back_reference(self, instruction: BackReference, at: int, slots: Slots) -> tuple[int, Slots] | None:
         begin, end = slots[2 * instruction.group], slots[2 * instruction.group + 1]
         if not 0 <= begin <= end:
-            return at, slots  # JavaScript: a group that took no part matches the empty text
+            return at, slots  # JavaScript: a group that did not participate matches the empty text
         wanted = self._text[begin:end]
         found = self._text[at : at + len(wanted)]
         self.steps += len(wanted)

@@ -1,7 +1,4 @@
-"""A view's result as text: a Markdown table, or records for JSON.
-
-What running a view gives: columns, rows, groups and summaries, as values.
-"""
+"""Defines the result of a view (columns, rows, groups and summaries) and renders it as a Markdown table."""
 
 from __future__ import annotations
 
@@ -11,14 +8,14 @@ from vaultbridge.bases.values import ErrorValue, Value, to_text
 
 
 class Column(Struct, frozen=True):
-    """`id` as the base writes it, `name` as the app shows it."""
+    """`id` is as written in the base, `name` as shown by the app."""
 
     id: str
     name: str
 
 
 class ViewRow(Struct, frozen=True):
-    """One file; its cells in the order of the columns."""
+    """One file, with its cells in the order of the columns."""
 
     path: str
     cells: tuple[Value, ...]
@@ -37,8 +34,8 @@ class Group(Struct, frozen=True):
 
 
 class ViewResult(Struct, frozen=True):
-    """`rows` are those shown, `total` is how many the filters let through; `groups` is empty for a view
-    without groupBy. `problems` name filter statements that failed for some row."""
+    """`rows` are those shown; `total` is the number of files that pass the filters; `groups` is empty for a
+    view without groupBy. `problems` name filter statements that failed for some row."""
 
     view: str
     columns: tuple[Column, ...]
@@ -50,7 +47,7 @@ class ViewResult(Struct, frozen=True):
 
 
 def render_view(result: ViewResult) -> str:
-    """The table, one per group under the group's value, and the summaries as a line after each."""
+    """Render the table, or one per group under the group's value, each followed by its summaries."""
     if not result.groups:
         return _table(result, result.rows, result.summaries)
     parts = [

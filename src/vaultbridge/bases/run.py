@@ -1,10 +1,8 @@
-"""One view of a base over the files of a vault -> its columns, rows, groups and summaries.
+"""Runs one view of a base over the files of a vault: filters, sorts, limits, groups and summarizes.
 
-Orders the steps: filter, sort, limit, group, summarize. An expression that cannot be read, or that names
-something which exists nowhere, stops the view with InvalidQuery; one that fails for a row becomes an error
-value in that row's cell, and a filter statement that fails for a row is false for it.
-
-The built-in summaries of a column, by their names in the app.
+An expression that cannot be parsed, or that names something that does not exist, stops the view with
+InvalidQuery; one that fails for a row becomes an error value in that row's cell. A filter statement that
+fails for a row is false for it. The built-in summaries have the app's names.
 """
 
 from __future__ import annotations
@@ -49,7 +47,7 @@ Summarize: TypeAlias = Callable[[EvaluationContext, tuple[Value, ...]], Value]
 
 
 def _over_numbers(function: Callable[[Sequence[float]], float]) -> Summarize:
-    def summarize(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    def summarize(context: EvaluationContext, values: tuple[Value, ...]) -> Value:
         numbers = numbers_in(values)
         return float(function(numbers)) if numbers else None
 
@@ -66,7 +64,7 @@ def _median(numbers: Sequence[float]) -> float:
 
 
 def _deviation(numbers: Sequence[float]) -> float:
-    """Of the whole population: the rows are all there are, not a sample."""
+    """Return the standard deviation of the whole population: the rows are not a sample."""
     mean = _mean(numbers)
     return math.sqrt(_mean([(number - mean) * (number - mean) for number in numbers]))
 
@@ -75,18 +73,18 @@ def _dates(values: tuple[Value, ...]) -> list[Date]:
     return sorted((value for value in values if isinstance(value, Date)), key=lambda date: date.when)
 
 
-def _earliest(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+def _earliest(context: EvaluationContext, values: tuple[Value, ...]) -> Value:
     dates = _dates(values)
     return dates[0] if dates else None
 
 
-def _latest(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
+def _latest(context: EvaluationContext, values: tuple[Value, ...]) -> Value:
     dates = _dates(values)
     return dates[-1] if dates else None
 
 
-def _range(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
-    """Of dates where there are any, else of numbers: the two share their name in the app."""
+def _range(context: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    """Return the range of the dates if there are any, else of the numbers: the app uses one name for both."""
     dates = _dates(values)
     if dates:
         return Duration(0, (dates[-1].when - dates[0].when).total_seconds() * 1_000)
@@ -99,11 +97,11 @@ def _absent(value: Value) -> bool:
 
 
 def _count(counts: Callable[[Value], bool]) -> Summarize:
-    return lambda world, values: float(sum(counts(value) for value in values))
+    return lambda context, values: float(sum(counts(value) for value in values))
 
 
-def _unique(world: EvaluationContext, values: tuple[Value, ...]) -> Value:
-    return float(len({identity_key(value, world) for value in values if not _absent(value)}))
+def _unique(context: EvaluationContext, values: tuple[Value, ...]) -> Value:
+    return float(len({identity_key(value, context) for value in values if not _absent(value)}))
 
 
 BUILT_IN: Final[dict[str, Summarize]] = {
@@ -125,16 +123,16 @@ BUILT_IN: Final[dict[str, Summarize]] = {
 
 
 def find_summary(name: str) -> Summarize | None:
-    """By its name, in whatever case."""
+    """Find a built-in summary by its name, in any case."""
     return BUILT_IN.get(name) or BUILT_IN.get(name.capitalize())
 
 
 MAX_COMPUTED_NESTING: Final = 2
-"""Formulas that reach each other by computed names, formula[…], evaluate within each other: each level takes
-as much of the stack as the deepest expression."""
+"""The deepest nesting of formulas that refer to each other by computed names, formula[…]: each level takes as
+much of the stack as the deepest expression."""
 
 MAX_PROBLEMS: Final = 20
-"""Failing filter statements named in a result; every row may fail in its own way."""
+"""The most failing filter statements in a result; every row may fail in a different way."""
 
 _FileAndRow: TypeAlias = "tuple[_Row, ViewRow]"
 
@@ -154,12 +152,12 @@ def run_view(
     limit: int | None = None,
     max_steps: int = STEPS_PER_VIEW,
 ) -> ViewResult:
-    """Run a view of `base` (the first when `view` is None) over `rows`.
+    """Run a view of `base` (the first if `view` is None) over `rows`.
 
     `this` is the file that shows the base: the note that embeds it, or the base itself. `now` is the local
-    time, aware where `number(date)` should be exact; `row_of` finds files outside of `rows` too; `types` are
-    the vault's property types; `limit` lowers the view's own. Raises InvalidArgument for a view that the base
-    has not, InvalidQuery for an expression that cannot be used, TimedOut when the view needs more work than
+    time, aware if `number(date)` should be exact; `row_of` also finds files outside of `rows`; `types` are
+    the vault's property types; `limit` lowers the view's own. Raises InvalidArgument for a view that does not
+    exist, InvalidQuery for an expression that cannot be used, TimedOut if the view needs more than
     `max_steps`.
     """
     from random import Random
@@ -169,7 +167,7 @@ def run_view(
     by_path: dict[str, FileRow] = {}
     if row_of is None:
         by_path = {row.path: row for row in every}
-    world = EvaluationContext(
+    context = EvaluationContext(
         now=now,
         resolve=resolve,
         row_of=row_of or by_path.get,
@@ -179,11 +177,11 @@ def run_view(
         types=types,
         max_steps=max_steps,
     )
-    return _Run(base, chosen, world).result(every, limit)
+    return _Run(base, chosen, context).result(every, limit)
 
 
 def choose_view(base: Base, name: str | None) -> View:
-    """The view of that name, the first when none is asked for; a base without views has one plain table."""
+    """Return the view of that name, the first if `name` is None; a base without views has one plain table."""
     views = base.views or (View(name="Table"),)
     if name is None:
         return views[0]
@@ -201,17 +199,17 @@ def choose_view(base: Base, name: str | None) -> View:
 
 
 class _Row:
-    """One file during the run: its formulas are evaluated when first needed, and kept."""
+    """One file during the run: its formulas are evaluated when first needed, and cached."""
 
     def __init__(self, run: _Run, file: FileRow) -> None:
         self.file = file
         self._run = run
         self._formulas: dict[str, Value] = {}
         self._evaluating: set[str] = set()
-        self._evaluator = Evaluator(run.world, file, self.formula)
+        self._evaluator = Evaluator(run.context, file, self.formula)
 
     def formula(self, name: str) -> Value:
-        """The formula's value for this file; an ErrorValue when it has none."""
+        """Return the formula's value for this file; an ErrorValue if it has none."""
         if name in self._formulas:
             return self._formulas[name]
         if not self._run.has_formula(name):
@@ -222,7 +220,7 @@ class _Row:
         return self._formulas[name]
 
     def _evaluated(self, name: str) -> Value:
-        # Only a computed name, formula[…], can come back here: written ones were ordered beforehand.
+        # Only a computed name, formula[…], can lead here again: written names were put in order before.
         if name in self._evaluating or len(self._evaluating) > MAX_COMPUTED_NESTING:
             raise FormulaError(f"formula.{name} refers to itself, or formulas compute each other's names.")
         self._evaluating.add(name)
@@ -242,14 +240,14 @@ class _Row:
             case "formula":
                 return self.formula(wanted.name)
             case "file":
-                return FILE_FIELDS[wanted.name](self._run.world, self.file)
+                return FILE_FIELDS[wanted.name](self._run.context, self.file)
             case "note":
-                return note_property(self._run.world, self.file, wanted.name)
+                return note_property(self._run.context, self.file, wanted.name)
 
 
 class _Run:
-    def __init__(self, base: Base, view: View, world: EvaluationContext) -> None:
-        self.world = world
+    def __init__(self, base: Base, view: View, context: EvaluationContext) -> None:
+        self.context = context
         self.formulas: dict[str, Node] = {
             name: expression.tree for name, expression in base.formulas.items() if expression.tree
         }
@@ -262,7 +260,7 @@ class _Run:
         self._check()
 
     def _check(self) -> None:
-        """Refuse, before any row is read, what the view uses and nobody could evaluate."""
+        """Refuse, before any row is read, whatever the view uses that cannot be evaluated."""
         if not self._base.readable:
             first = self._base.problems[0]
             raise InvalidQuery(f"The base cannot be read (line {first.line}): {first.message}")
@@ -296,7 +294,7 @@ class _Run:
         return name in self._base.formulas
 
     def order_of(self, name: str) -> tuple[str, ...]:
-        """`formula_order`, with every formula on the way found usable."""
+        """Return `formula_order`, after a check that every formula in it can be used."""
         order = self._orders.get(name)
         if order is None:
             if name not in self._base.formulas:
@@ -310,20 +308,19 @@ class _Run:
         return order
 
     def result(self, files: list[FileRow], limit: int | None) -> ViewResult:
-        kept = [row for row in (_Row(self, file) for file in files) if self._passes(row)]
-        total = len(kept)
-        kept = self._sorted(kept)
+        passing = [row for row in (_Row(self, file) for file in files) if self._passes(row)]
+        rows = self._sorted(passing)
         limits = [most for most in (self._view.limit, limit) if most is not None]
         if limits:
-            kept = kept[: min(limits)]
-        shown = [(row, ViewRow(row.file.path, tuple(map(row.property, self._columns)))) for row in kept]
+            rows = rows[: min(limits)]
+        shown = [(row, ViewRow(row.file.path, tuple(map(row.property, self._columns)))) for row in rows]
         return ViewResult(
             view=self._view.name,
             columns=tuple(Column(str(wanted), self._display_name(wanted)) for wanted in self._columns),
             rows=tuple(row for _, row in shown),
             groups=self._groups(shown),
             summaries=self._summaries([row for row, _ in shown]),
-            total=total,
+            total=len(passing),
             problems=tuple(self._problems),
         )
 
@@ -346,13 +343,13 @@ class _Run:
             case AllOf(parts):
                 return all(self._holds(one, row) for one in parts)
             case AnyOf(parts):
-                # An empty group asks for nothing.
+                # An empty group has no condition.
                 return not parts or any(self._holds(one, row) for one in parts)
             case NoneOf(parts):
                 return not any(self._holds(one, row) for one in parts)
 
     def _sorted(self, rows: list[_Row]) -> list[_Row]:
-        """By group first, so that a limit keeps whole groups together; then by the view's keys; then by name.
+        """Sort by group first, so that a limit keeps groups together, then by the view's keys, then by name.
         Python's sort is stable, so the keys are applied from the last to the first."""
         rows = sorted(rows, key=lambda row: (*sort_key(row.file.name), row.file.path))
         keys = [*self._view.sort]
@@ -369,7 +366,7 @@ class _Run:
         values: dict[object, Value] = {}
         for row, cells in shown:
             value = row.property(self._view.group_by.property)
-            key = None if is_empty(value) else identity_key(value, self.world)
+            key = None if is_empty(value) else identity_key(value, self.context)
             values.setdefault(key, None if key is None else value)
             members.setdefault(key, []).append((row, cells))
         return tuple(
@@ -388,16 +385,16 @@ class _Run:
         if own is None:
             summarize = find_summary(name)
             assert summarize is not None, "refused by _check"
-            return summarize(self.world, values)
+            return summarize(self.context, values)
         whole = tuple(None if isinstance(value, ErrorValue) else value for value in values)
         try:
-            return Evaluator(self.world, None, _no_formula, whole).value(own.usable())
+            return Evaluator(self.context, None, _no_formula, whole).value(own.usable())
         except FormulaError as error:
             return ErrorValue(str(error))
 
 
 def _no_formula(name: str) -> Value:
-    raise FormulaError(f"A summary sees values, not formula.{name}.")
+    raise FormulaError(f"A summary can use values, not formula.{name}.")
 
 
 def _statements(part: Filter) -> Iterable[Expression]:
@@ -409,7 +406,7 @@ def _statements(part: Filter) -> Iterable[Expression]:
 
 
 def _sorted_by(rows: list[_Row], key: SortKey) -> list[_Row]:
-    """Rows without a value come last in either direction."""
+    """Sort by one key; rows without a value come last in either direction."""
     filled: list[tuple[tuple[object, ...], _Row]] = []
     absent: list[_Row] = []
     for row in rows:

@@ -1,11 +1,8 @@
-"""One file of the vault as a base sees it: the value the engine fills, one per file.
+"""Defines the values of the language and what all parts share: type names, truth, text, emptiness, links.
 
-The values of the language, and the rules every part of it shares: type names, truth, text, emptiness.
-
-A number is a float, as in JavaScript: so no product can grow without bound. Lists are tuples, objects are
-dicts that nobody changes. What two values are to each other (equal, less, sum) is `bases.operators`' duty.
-
-Links in values: reading one from text, and what makes a property's text a link.
+A number is a float, as in JavaScript, so that no product can grow without bound. Lists are tuples, and
+objects are dicts that are never changed. `FileRow` is a file of the vault as a base sees it; the engine fills
+one per file. `bases.operators` compares and combines values.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ MAX_LIST_ITEMS: Final = 100_000
 """The longest list an expression may build: a list of every file of a large vault still fits."""
 
 MAX_VALUE_DEPTH: Final = 50
-"""How deep lists and objects may nest: walks over them recurse."""
+"""The deepest nesting of lists and objects: walks over them recurse."""
 
 
 class FormulaError(Exception):
@@ -44,14 +41,14 @@ class Date(Struct, frozen=True):
 
 class Duration(Struct, frozen=True):
     """A calendar part and an exact part. In arithmetic with numbers it counts as its milliseconds, because
-    the help pages give the difference of two dates in milliseconds."""
+    in the help pages the difference of two dates is in milliseconds."""
 
     months: int = 0
     milliseconds: float = 0.0
 
 
 class LinkValue(Struct, frozen=True):
-    """`target` with its subpath, as written; `source` is the note it is resolved from."""
+    """`target` is as written, with its subpath; `source` is the note from which it is resolved."""
 
     target: str
     source: str = ""
@@ -60,7 +57,7 @@ class LinkValue(Struct, frozen=True):
 
 
 class File(Struct, frozen=True):
-    """A file of the vault. `as_note` marks `this`: its members are the note's properties."""
+    """A file of the vault. `as_note` is true for `this`, whose members are the note's properties."""
 
     row: FileRow
     as_note: bool = False
@@ -81,7 +78,7 @@ class ImageValue(Struct, frozen=True):
 
 
 class ErrorValue(Struct, frozen=True):
-    """What a cell holds when its formula failed for that row."""
+    """The value of a cell whose formula failed for that row."""
 
     message: str
 
@@ -129,7 +126,7 @@ _TYPE_NAMES: Final[dict[type, TypeName]] = {
 
 _DAY: Final = 86_400_000.0
 MONTH_MILLISECONDS: Final = 30.436875 * _DAY
-"""The mean month of the calendar: what a duration of months is in milliseconds, when one is needed."""
+"""The mean month of the calendar, to convert months to milliseconds."""
 
 
 def type_name(value: Value) -> TypeName:
@@ -137,7 +134,8 @@ def type_name(value: Value) -> TypeName:
 
 
 def truthy(value: Value) -> bool:
-    """JavaScript's truth, except that an empty list or object is false: a filter `tags` asks for any."""
+    """JavaScript's truth, except that an empty list or object is false: the filter `tags` means "has
+    tags"."""
     match value:
         case None | ErrorValue():
             return False
@@ -154,7 +152,8 @@ def truthy(value: Value) -> bool:
 
 
 def is_empty(value: Value) -> bool:
-    """What `isEmpty()` and the Empty summary count: absent, or without characters, elements or keys."""
+    """Return whether a value is empty for `isEmpty()` and the Empty summary: missing, or without characters,
+    elements or keys."""
     return value is None or (isinstance(value, str | tuple | dict) and not value)
 
 
@@ -163,7 +162,7 @@ def milliseconds(duration: Duration) -> float:
 
 
 def format_number(number: float) -> str:
-    """As JavaScript prints it: `3`, not `3.0`; `1e+21`, `Infinity`, `NaN`."""
+    """Format a number as JavaScript does: `3`, not `3.0`; `1e+21`, `Infinity`, `NaN`."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -178,13 +177,13 @@ def format_number(number: float) -> str:
 
 
 def format_date(date: Date) -> str:
-    """The format that `date()` reads, so that text and date come out of each other."""
+    """Format a date in the form that `date()` reads."""
     text = date.when.isoformat(" ", "seconds")
     return text if date.has_time else text[:10]
 
 
 def to_text(value: Value) -> str:
-    """The text of any value: what `toString()`, `+` with a text, `join()` and a rendered cell give."""
+    """Return the text of any value, for `toString()`, `+` with a text, `join()` and rendered cells."""
     match value:
         case None:
             return ""
@@ -219,7 +218,7 @@ def to_text(value: Value) -> str:
 
 
 def format_link(link: LinkValue) -> str:
-    """A wikilink, or a Markdown link for a URL."""
+    """Format a link as a wikilink, or as a Markdown link for a URL."""
     display = to_text(link.display)
     if link.external:
         return f"[{display}]({link.target})" if display else link.target
@@ -227,10 +226,10 @@ def format_link(link: LinkValue) -> str:
 
 
 def count_values(value: Value, depth: int = 0) -> int:
-    """How many values `value` holds, itself included: what walking it costs.
+    """Count the values in `value`, including itself: the cost of walking it.
 
-    Raises FormulaError past the caps. Lists share their elements, so a short formula can build one that is
-    astronomically large to walk; the walk stops as soon as it has seen too much.
+    Raises FormulaError past the caps. Lists share their elements, so a short formula can build one that would
+    take forever to walk; the walk stops as soon as it exceeds the cap.
     """
     if not isinstance(value, tuple | dict):
         return 1
@@ -245,7 +244,7 @@ def count_values(value: Value, depth: int = 0) -> int:
 
 
 def check_text(text: str) -> str:
-    """`text`, or FormulaError when it is longer than a formula may build."""
+    """Return `text`; raises FormulaError if it is longer than a formula may build."""
     if len(text) > MAX_TEXT_CHARS:
         raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
     return text
@@ -261,10 +260,10 @@ def is_url(text: str) -> bool:
 
 
 def parse_link(text: str, source: str) -> LinkValue | None:
-    """The link that the whole of `text` is: `[[target|display]]` or `[display](target)`; else None."""
+    """Parse a text that is a link, `[[target|display]]` or `[display](target)`; else None."""
     text = text.strip()
     if match := _WIKILINK.fullmatch(text):
-        # A `|` at the very start belongs to the target, as everywhere in the app.
+        # A `|` as the first character belongs to the target, as everywhere in the app.
         bar = match[1].find("|", 1)
         target, display = (match[1][:bar], match[1][bar + 1 :]) if bar > 0 else (match[1], "")
         return LinkValue(target.strip(), source, display or None)
@@ -277,7 +276,7 @@ def parse_link(text: str, source: str) -> LinkValue | None:
 
 
 def make_link(text: str, source: str) -> LinkValue:
-    """What `link(text)` makes: a written link is read, a URL leads out, anything else is a name or path."""
+    """Make the value of `link(text)`: from a written link, a URL, or else a name or path."""
     written = parse_link(text, source)
     if written is not None:
         return written
@@ -291,10 +290,10 @@ def _no_backlinks() -> tuple[str, ...]:
 class FileRow(Struct, frozen=True):
     """`path`, `name` (with its extension), `basename`, `folder` ("" for the root), `ext` without a dot.
 
-    `tags` without `#`, frontmatter first; `links` and `embeds` are vault paths where they resolve and the
-    link's own target where they do not; `backlinks` gives the paths of the notes that link here, when asked
-    for. `properties` are the frontmatter's values as YAML gave them. Times are the wall clock's: an aware one
-    is taken into the zone of the `now` that the view is run with.
+    `tags` have no `#` and begin with those of the properties; `links` and `embeds` are vault paths where they
+    resolve, else the link's own target; `backlinks` returns the paths of the notes that link here.
+    `properties` are the values that YAML gave. Times are wall-clock times; an aware one is converted to the
+    zone of the `now` of the view's run.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The functions and fields of files and links."""
+"""Implements the methods and fields of files and links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vaultbridge.links.resolve import name_key
 
 
 def find_property(properties: Mapping[str, Any], name: str) -> tuple[bool, Any]:
-    """Whether there is one, and its value; the exact spelling goes before another case."""
+    """Return whether there is such a property, and its value; the exact spelling wins over other cases."""
     if name in properties:
         return True, properties[name]
     wanted = name_key(name)
@@ -22,9 +22,9 @@ def find_property(properties: Mapping[str, Any], name: str) -> tuple[bool, Any]:
     return False, None
 
 
-def note_property(world: EvaluationContext, row: FileRow, name: str) -> Value:
-    """A property of the note as a value of the language; null when it has none of that name."""
-    return convert_property(find_property(row.properties, name)[1], name, row.path, world)
+def note_property(context: EvaluationContext, row: FileRow, name: str) -> Value:
+    """Return a property of the note as a value of the language; null if there is none of that name."""
+    return convert_property(find_property(row.properties, name)[1], name, row.path, context)
 
 
 def row_of(value: Value) -> FileRow:
@@ -39,58 +39,58 @@ def _links(paths: tuple[str, ...], row: FileRow) -> Value:
 Field = Callable[[EvaluationContext, FileRow], Value]
 
 FILE_FIELDS: Final[dict[str, Field]] = {
-    "aliases": lambda world, row: row.aliases,
-    "backlinks": lambda world, row: _links(row.backlinks(), row),
-    "basename": lambda world, row: row.basename,
-    "ctime": lambda world, row: Date(world.local(row.ctime)),
-    "embeds": lambda world, row: _links(row.embeds, row),
-    "ext": lambda world, row: row.ext,
-    "file": lambda world, row: File(row),
-    "folder": lambda world, row: row.folder or "/",
-    "fullname": lambda world, row: row.name,
-    "links": lambda world, row: _links(row.links, row),
-    "mtime": lambda world, row: Date(world.local(row.mtime)),
-    "name": lambda world, row: row.name,
-    "path": lambda world, row: row.path,
-    "properties": lambda world, row: convert_properties(row.properties, row.path, world),
-    "size": lambda world, row: float(row.size),
-    "tags": lambda world, row: tuple(f"#{tag}" for tag in row.tags),
+    "aliases": lambda context, row: row.aliases,
+    "backlinks": lambda context, row: _links(row.backlinks(), row),
+    "basename": lambda context, row: row.basename,
+    "ctime": lambda context, row: Date(context.local(row.ctime)),
+    "embeds": lambda context, row: _links(row.embeds, row),
+    "ext": lambda context, row: row.ext,
+    "file": lambda context, row: File(row),
+    "folder": lambda context, row: row.folder or "/",
+    "fullname": lambda context, row: row.name,
+    "links": lambda context, row: _links(row.links, row),
+    "mtime": lambda context, row: Date(context.local(row.mtime)),
+    "name": lambda context, row: row.name,
+    "path": lambda context, row: row.path,
+    "properties": lambda context, row: convert_properties(row.properties, row.path, context),
+    "size": lambda context, row: float(row.size),
+    "tags": lambda context, row: tuple(f"#{tag}" for tag in row.tags),
 }
 
 
-def find_path(world: EvaluationContext, value: Value, source: str) -> str | None:
-    """The file a value names: a file, a link, or a text that is a path or reads as a link."""
+def find_path(context: EvaluationContext, value: Value, source: str) -> str | None:
+    """Return the path of the file that a value names: a file, a link, or a text that is a path or a link."""
     match value:
         case File():
             return value.row.path
         case LinkValue():
-            return world.linked_path(value)
+            return context.linked_path(value)
         case str():
-            if world.row_of(value) is not None:
+            if context.row_of(value) is not None:
                 return value
-            return world.linked_path(make_link(value, source))
+            return context.linked_path(make_link(value, source))
         case None:
             return None
         case _:
-            raise FormulaError(f"A file, link or path is wanted, got {type_name(value)}.")
+            raise FormulaError(f"A file, link or path is needed, got {type_name(value)}.")
 
 
-def find_file(world: EvaluationContext, value: Value, source: str) -> Value:
-    """The file a value names, or null."""
+def find_file(context: EvaluationContext, value: Value, source: str) -> Value:
+    """Return the file that a value names, or null."""
     if isinstance(value, File):
         return File(value.row)
-    path = find_path(world, value, source)
-    row = world.row_of(path) if path is not None else None
+    path = find_path(context, value, source)
+    row = context.row_of(path) if path is not None else None
     return File(row) if row is not None else None
 
 
-def _as_link(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _as_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     row = row_of(target)
     return LinkValue(row.path, row.path, arguments[0] if arguments else None)
 
 
-def _links_to(world: EvaluationContext, row: FileRow, other: Value) -> bool:
-    path = find_path(world, other, row.path)
+def _links_to(context: EvaluationContext, row: FileRow, other: Value) -> bool:
+    path = find_path(context, other, row.path)
     if path is None:
         # A link to a note that does not exist yet is found by its text.
         wanted = other.target if isinstance(other, LinkValue) else other
@@ -98,15 +98,15 @@ def _links_to(world: EvaluationContext, row: FileRow, other: Value) -> bool:
     return path in row.links or path in row.embeds
 
 
-def _has_link(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return _links_to(world, row_of(target), arguments[0])
+def _has_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _links_to(context, row_of(target), arguments[0])
 
 
-def _has_property(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _has_property(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return find_property(row_of(target).properties, text_argument(arguments, 0))[0]
 
 
-def _has_tag(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _has_tag(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     tags = [name_key(tag) for tag in row_of(target).tags]
     for number in range(len(arguments)):
         wanted = name_key(text_argument(arguments, number)).removeprefix("#").rstrip("/")
@@ -115,20 +115,20 @@ def _has_tag(world: EvaluationContext, target: Value, arguments: Arguments) -> V
     return False
 
 
-def _in_folder(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _in_folder(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     folder = name_key(text_argument(arguments, 0)).strip("/")
     own = name_key(row_of(target).folder).strip("/")
     return folder == "" or own == folder or own.startswith(f"{folder}/")
 
 
-def _as_file(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _as_file(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     assert isinstance(target, LinkValue)
-    return find_file(world, target, target.source)
+    return find_file(context, target, target.source)
 
 
-def _link_links_to(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    file = _as_file(world, target, ())
-    return isinstance(file, File) and _links_to(world, file.row, arguments[0])
+def _link_links_to(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    file = _as_file(context, target, ())
+    return isinstance(file, File) and _links_to(context, file.row, arguments[0])
 
 
 FILE: Final = {

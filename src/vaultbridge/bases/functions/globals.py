@@ -1,4 +1,4 @@
-"""The global functions, and those that every value has."""
+"""Implements the global functions, and the methods that every value has."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def _quoted(value: Value) -> str:
     return f'"{to_text(value)[:50]}"'
 
 
-def _escape_html(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _escape_html(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     text = text_argument(arguments, 0)
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&#39;")):
         text = text.replace(char, entity)
     return text
 
 
-def _date(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     match arguments[0]:
         case None | Date() as value:
             return value
         case float() as number:
             try:
-                return Date(datetime.fromtimestamp(number / 1_000, world.zone).replace(tzinfo=None))
+                return Date(datetime.fromtimestamp(number / 1_000, context.zone).replace(tzinfo=None))
             except (ValueError, OverflowError, OSError):
                 raise FormulaError("date(): the number is out of range.") from None
         case value:
-            date = read_date(to_text(value), world.zone)
+            date = read_date(to_text(value), context.zone)
             if date is None:
                 raise FormulaError(
                     f'date(): "{to_text(value)[:50]}" is not YYYY-MM-DD or YYYY-MM-DD HH:mm:ss.'
@@ -64,7 +64,7 @@ def _date(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
             return date
 
 
-def _duration(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _duration(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     value = arguments[0]
     if value is None or isinstance(value, Duration):
         return value
@@ -78,36 +78,36 @@ def _duration(world: EvaluationContext, target: Value, arguments: Arguments) -> 
     return duration
 
 
-def _file(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return find_file(world, arguments[0], _source(target))
+def _file(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return find_file(context, arguments[0], _source(target))
 
 
 def _source(target: Value) -> str:
-    """The note that links are resolved from: global functions get the row's file as their target."""
+    """Return the note from which links are resolved: global functions get the row's file as their target."""
     return target.row.path if isinstance(target, File) else ""
 
 
-def _html(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _html(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return HtmlValue(text_argument(arguments, 0))
 
 
-def _icon(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _icon(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return IconValue(text_argument(arguments, 0))
 
 
-def _image(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _image(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     match arguments[0]:
         case None:
             return None
         case File() as file:
             return ImageValue(file.row.path)
         case LinkValue() as link:
-            return ImageValue(world.linked_path(link) or link.target)
+            return ImageValue(context.linked_path(link) or link.target)
         case value:
             return ImageValue(to_text(value))
 
 
-def _link(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     display = arguments[1] if len(arguments) > 1 else None
     match arguments[0]:
         case None:
@@ -121,28 +121,28 @@ def _link(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
             return LinkValue(made.target, made.source, display or made.display, made.external)
 
 
-def _list(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _list(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     value = arguments[0]
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 
-def _max(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _max(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return max(number_argument(arguments, n, "max") for n in range(len(arguments)))
 
 
-def _min(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _min(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return min(number_argument(arguments, n, "min") for n in range(len(arguments)))
 
 
-def _now(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return Date(world.now)
+def _now(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return Date(context.now)
 
 
-def _today(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return Date(world.now.replace(hour=0, minute=0, second=0, microsecond=0), has_time=False)
+def _today(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return Date(context.now.replace(hour=0, minute=0, second=0, microsecond=0), has_time=False)
 
 
-def _number(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _number(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     match arguments[0]:
         case None:
             return None
@@ -151,7 +151,7 @@ def _number(world: EvaluationContext, target: Value, arguments: Arguments) -> Va
         case float() as value:
             return value
         case Date() as date:
-            return epoch_milliseconds(date, world.zone)
+            return epoch_milliseconds(date, context.zone)
         case Duration() as duration:
             return milliseconds(duration)
         case str() as text if (number := read_number(text)) is not None:
@@ -160,8 +160,8 @@ def _number(world: EvaluationContext, target: Value, arguments: Arguments) -> Va
             raise FormulaError(f"number(): {_quoted(other)} is not a number.")
 
 
-def _random(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return world.random()
+def _random(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return context.random()
 
 
 GLOBAL: Final = {
@@ -183,19 +183,19 @@ GLOBAL: Final = {
 }
 
 
-def _is_truthy(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_truthy(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return truthy(target)
 
 
-def _is_type(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_type(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return type_name(target) == text_argument(arguments, 0).lower()
 
 
-def _to_string(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _to_string(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target)
 
 
-def _is_empty(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_empty(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return is_empty(target)
 
 

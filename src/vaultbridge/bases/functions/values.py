@@ -1,10 +1,8 @@
-"""The functions of texts and of regular expressions.
+"""Implements the methods and fields of texts, regular expressions, numbers, dates, durations, lists and
+objects.
 
-The functions of numbers; a duration has them too, on its milliseconds.
-
-The functions and fields of dates and durations.
-
-The functions of lists and of objects. Those that run an expression per element are `bases.evaluate`'s.
+A duration also has the methods of numbers, for its milliseconds. The methods of lists that evaluate an
+expression for each element are in `bases.evaluate`.
 """
 
 from __future__ import annotations
@@ -42,14 +40,14 @@ from vaultbridge.bases.values import (
 )
 
 MAX_DIGITS: Final = 100
-"""JavaScript's bound on the decimals of toFixed()."""
+"""The most decimals of toFixed() in JavaScript."""
 
 _EXACT_DIGITS: Final = 150
 """Enough for 21 digits before the point and MAX_DIGITS after it."""
 
 
 def _of(function: Callable[[float], float]) -> Method:
-    def call(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    def call(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
         number = number_argument((target,), 0, "A number function")
         return float(function(number)) if math.isfinite(number) else number
 
@@ -59,11 +57,11 @@ def _of(function: Callable[[float], float]) -> Method:
 def _digits(arguments: Arguments, name: str) -> int:
     digits = index_argument(arguments, 0, name) if arguments else 0
     if not 0 <= digits <= MAX_DIGITS:
-        raise FormulaError(f"{name}() wants 0 to {MAX_DIGITS} digits.")
+        raise FormulaError(f"{name}() takes 0 to {MAX_DIGITS} digits.")
     return digits
 
 
-def _round(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _round(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     number, digits = number_argument((target,), 0, "round"), _digits(arguments, "round")
     if not math.isfinite(number) or abs(number) >= 1e15 or digits > 15:
         return number  # already as round as a double can be
@@ -71,11 +69,11 @@ def _round(world: EvaluationContext, target: Value, arguments: Arguments) -> Val
     return math.floor(number * scale + 0.5) / scale
 
 
-def _to_fixed(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _to_fixed(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     number, digits = number_argument((target,), 0, "toFixed"), _digits(arguments, "toFixed")
     if not math.isfinite(number) or abs(number) >= 1e21:
         return format_number(number)
-    # The double's exact value is what is rounded, as JavaScript does: (1.005).toFixed(2) is "1.00".
+    # As in JavaScript the double's exact value is rounded: (1.005).toFixed(2) is "1.00".
     with localcontext(prec=_EXACT_DIGITS):
         rounded = Decimal(number).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
     return f"{abs(rounded) if number == 0 else rounded:f}"
@@ -95,21 +93,21 @@ def _date_of(value: Value) -> Date:
     return value
 
 
-def _date(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     when = _date_of(target).when.replace(hour=0, minute=0, second=0, microsecond=0)
     return Date(when, has_time=False)
 
 
-def _time(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _time(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return _date_of(target).when.strftime("%H:%M:%S")
 
 
-def _format(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return check_text(world.format_moment(_date_of(target).when, text_argument(arguments, 0)))
+def _format(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return check_text(context.format_moment(_date_of(target).when, text_argument(arguments, 0)))
 
 
-def _relative(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return describe_relative(_date_of(target), world.now)
+def _relative(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return describe_relative(_date_of(target), context.now)
 
 
 DATE: Final = {
@@ -147,25 +145,25 @@ def items_of(value: Value) -> tuple[Value, ...]:
     return value
 
 
-def _holds(world: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
-    # `file.tags` are shown with their `#`, and people ask for them without.
+def _holds(context: EvaluationContext, items: tuple[Value, ...], wanted: Value) -> bool:
+    # `file.tags` have a `#`, but people ask for tags without it.
     tag = f"#{wanted}" if isinstance(wanted, str) else None
-    return any(are_equal(item, wanted, world) or (tag is not None and item == tag) for item in items)
+    return any(are_equal(item, wanted, context) or (tag is not None and item == tag) for item in items)
 
 
-def _contains(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return _holds(world, items_of(target), arguments[0])
+def _contains(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return _holds(context, items_of(target), arguments[0])
 
 
-def _contains_all(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return all(_holds(world, items_of(target), wanted) for wanted in arguments)
+def _contains_all(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return all(_holds(context, items_of(target), wanted) for wanted in arguments)
 
 
-def _contains_any(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return any(_holds(world, items_of(target), wanted) for wanted in arguments)
+def _contains_any(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return any(_holds(context, items_of(target), wanted) for wanted in arguments)
 
 
-def _flat(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _flat(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     flat: list[Value] = []
     waiting = [target]
     while waiting:
@@ -177,39 +175,39 @@ def _flat(world: EvaluationContext, target: Value, arguments: Arguments) -> Valu
     return tuple(flat)
 
 
-def _join(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _join(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     separator = text_argument(arguments, 0) if arguments else ","
     parts = [to_text(item) for item in items_of(target)]
     total = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
-    world.charge(total // 64)
+    context.charge(total // 64)
     return check_text(separator.join(parts))
 
 
-def _reverse(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _reverse(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return items_of(target)[::-1]
 
 
-def _slice(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _slice(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
     return items_of(target)[start:end]
 
 
-def _sort(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _sort(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     filled = [item for item in items_of(target) if item is not None]
     absent = len(items_of(target)) - len(filled)
     return (*sorted(filled, key=sort_key), *([None] * absent))
 
 
-def _unique(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _unique(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     seen: dict[object, Value] = {}
     for item in items_of(target):
-        seen.setdefault(identity_key(item, world), item)
+        seen.setdefault(identity_key(item, context), item)
     return tuple(seen.values())
 
 
 def numbers_in(items: tuple[Value, ...]) -> list[float]:
-    """The numbers among the elements, durations as their milliseconds; everything else is passed over."""
+    """Return the numbers among the elements, with durations in milliseconds; everything else is ignored."""
     numbers: list[float] = []
     for item in items:
         if isinstance(item, Duration):
@@ -219,22 +217,22 @@ def numbers_in(items: tuple[Value, ...]) -> list[float]:
     return numbers
 
 
-def _mean(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _mean(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     numbers = numbers_in(items_of(target))
     return sum(numbers) / len(numbers) if numbers else None
 
 
-def _keys(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _keys(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     assert isinstance(target, dict)
     return tuple(target)
 
 
-def _values(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _values(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     assert isinstance(target, dict)
     return tuple(target.values())
 
 
-def _is_empty(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _is_empty(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return is_empty(target)
 
 
@@ -258,64 +256,64 @@ _WORD_START: Final = re.compile(r"(?:^|(?<=\s))\w")
 _REFERENCE: Final = re.compile(r"\$(\$|&|\d{1,2}|<[^>]*>)")
 
 
-def _text_contains(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _text_contains(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return arguments[0] is not None and text_argument(arguments, 0) in to_text(target)
 
 
-def _text_contains_all(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return all(_text_contains(world, target, (value,)) for value in arguments)
+def _text_contains_all(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return all(_text_contains(context, target, (value,)) for value in arguments)
 
 
-def _text_contains_any(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return any(_text_contains(world, target, (value,)) for value in arguments)
+def _text_contains_any(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+    return any(_text_contains(context, target, (value,)) for value in arguments)
 
 
-def _starts_with(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _starts_with(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target).startswith(text_argument(arguments, 0))
 
 
-def _ends_with(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _ends_with(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target).endswith(text_argument(arguments, 0))
 
 
-def _lower(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _lower(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target).lower()
 
 
-def _title(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _title(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return _WORD_START.sub(lambda match: match.group().upper(), to_text(target))
 
 
-def _trim(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _trim(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target).strip()
 
 
-def _reverse_text(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _reverse_text(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     return to_text(target)[::-1]
 
 
-def _repeat(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _repeat(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     text, count = to_text(target), index_argument(arguments, 0, "repeat")
     if count < 0:
-        raise FormulaError("repeat() wants a count of 0 or more.")
+        raise FormulaError("repeat() needs a count of 0 or more.")
     if len(text) * count > MAX_TEXT_CHARS:
         raise FormulaError(f"A text of more than {MAX_TEXT_CHARS} characters.")
     return text * count
 
 
-def _slice_text(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _slice_text(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
     return to_text(target)[start:end]
 
 
 def _matches_of(
-    world: EvaluationContext, regex: CompiledRegex, text: str, *, every: bool
+    context: EvaluationContext, regex: CompiledRegex, text: str, *, every: bool
 ) -> Iterator[RegexMatch]:
-    """The matches from left to right; after an empty one the search goes on one character further."""
+    """Yield the matches from left to right; after an empty one the search continues one character later."""
     at = 0
     while at <= len(text):
-        match = world.search(regex, text, at)
+        match = context.search(regex, text, at)
         if match is None:
             return
         yield match
@@ -324,7 +322,7 @@ def _matches_of(
         at = match.end if match.end > match.start else match.end + 1
 
 
-def _replace(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _replace(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     text, pattern, new = to_text(target), arguments[0], text_argument(arguments, 1)
     if not isinstance(pattern, CompiledRegex):
         old = to_text(pattern)
@@ -333,7 +331,7 @@ def _replace(world: EvaluationContext, target: Value, arguments: Arguments) -> V
         return text.replace(old, new)
     parts: list[str] = []
     size = done = 0
-    for match in _matches_of(world, pattern, text, every="g" in pattern.flags):
+    for match in _matches_of(context, pattern, text, every="g" in pattern.flags):
         piece = text[done : match.start] + _expanded(new, match, pattern)
         parts.append(piece)
         size += len(piece)
@@ -344,7 +342,7 @@ def _replace(world: EvaluationContext, target: Value, arguments: Arguments) -> V
 
 
 def _expanded(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
-    """`$1`, `$&`, `$<name>` and `$$` of a replacement; a reference to no group stays as it is written."""
+    """Expand `$1`, `$&`, `$<name>` and `$$` in a replacement; a reference to no group stays as written."""
 
     def group(reference: re.Match[str]) -> str:
         key = reference[1]
@@ -362,11 +360,11 @@ def _expanded(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
     return _REFERENCE.sub(group, template)
 
 
-def _split(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _split(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     text, separator = to_text(target), arguments[0]
     most = index_argument(arguments, 1, "split") if len(arguments) > 1 else MAX_LIST_ITEMS
     if isinstance(separator, CompiledRegex):
-        pieces = _split_by(world, text, separator)
+        pieces = _split_by(context, text, separator)
     else:
         mark = to_text(separator)
         pieces = list(text) if mark == "" else text.split(mark)
@@ -375,12 +373,12 @@ def _split(world: EvaluationContext, target: Value, arguments: Arguments) -> Val
     return tuple(pieces[: max(0, most)])
 
 
-def _split_by(world: EvaluationContext, text: str, separator: CompiledRegex) -> list[str]:
+def _split_by(context: EvaluationContext, text: str, separator: CompiledRegex) -> list[str]:
     pieces: list[str] = []
     done = 0
-    for match in _matches_of(world, separator, text, every=True):
+    for match in _matches_of(context, separator, text, every=True):
         if match.end == match.start and match.start in (0, len(text)):
-            continue  # nothing between: no cut at the very ends
+            continue  # an empty match does not split at the start or the end
         pieces.append(text[done : match.start])
         pieces.extend(group or "" for group in match.groups[1:])
         done = match.end
@@ -388,9 +386,9 @@ def _split_by(world: EvaluationContext, text: str, separator: CompiledRegex) -> 
     return pieces
 
 
-def _regexp_matches(world: EvaluationContext, target: Value, arguments: Arguments) -> Value:
+def _regexp_matches(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     assert isinstance(target, CompiledRegex)
-    return world.search(target, text_argument(arguments, 0)) is not None
+    return context.search(target, text_argument(arguments, 0)) is not None
 
 
 STRING: Final = {

@@ -84,7 +84,7 @@ def resolve(target: str, source: str) -> str | None:
     return found.path if isinstance(found, Resolved) else None
 
 
-def surroundings(
+def make_context(
     *, this: FileRow | None = None, types: Mapping[str, str] | None = None, now: datetime = NOW
 ) -> EvaluationContext:
     rows = {row.path: row for row in ROWS}
@@ -99,12 +99,12 @@ def surroundings(
     )
 
 
-def evaluate(source: str, row: FileRow | None = BOOK, world: EvaluationContext | None = None) -> Value:
-    """The value of the expression for the row, checked first as a base's expressions are."""
+def evaluate(source: str, row: FileRow | None = BOOK, context: EvaluationContext | None = None) -> Value:
+    """Evaluate the expression for the row, checked first as a base's expressions are."""
     tree = parse_expression(source)
     check_expression(tree, ())
 
     def no_formula(name: str) -> Value:
         raise FormulaError(name)
 
-    return Evaluator(world or surroundings(), row, no_formula).value(tree)
+    return Evaluator(context or make_context(), row, no_formula).value(tree)
