@@ -1,16 +1,17 @@
-"""How fast the client's WebSocket transport is, as ratios to bare aiohttp in the same run.
+"""Measures the client's WebSocket transport, as ratios to bare aiohttp in the same run.
 
     python benchmarks/client_bench.py [--json]
 
-1. Round trips: `send` to the answer's callback, against a bare aiohttp client that encodes and decodes with
-   the same codec. At least 0.7 of its rate.
-2. Flush: 100,000 queued messages, from the connection to the last one read by the server, in order, against a
-   bare loop of sends. At most 2.0 times its time.
-3. Memory: what a queue full at its byte limit holds, as a ratio to the limit, with messages of 900 bytes; and
-   that more is refused.
+1. Round trips: from `send` to the callback with the answer, compared to a bare aiohttp client that encodes
+and
+   decodes with the same codec. At least 0.7 of its rate.
+2. Flush: 100,000 queued messages, from the connection until the server has read the last one, in order,
+   compared to a bare loop of sends. At most 2.0 times its time.
+3. Memory: what a queue at its byte limit takes, as a ratio to the limit, with messages of 900 bytes; and that
+   further messages are refused.
 
-The server is the same for both sides, in a process of its own. Each figure is the median of several rounds
-taken in turn, so that a noisy moment falls on both.
+Both sides use the same server, in a process of its own. Their rounds alternate, so that a noisy moment
+disturbs both.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ROUNDS = 5
 
 
 def serve(port_to: Connection) -> None:
-    """Answers requests; counts notifications, checks their order, and tells when asked."""
+    """Answers requests, counts notifications, checks their order, and reports both on request."""
 
     async def handle(request: web.Request) -> web.WebSocketResponse:
         ws = web.WebSocketResponse(protocols=("mcp",), compress=False)
@@ -137,7 +138,7 @@ async def our_flush(url: str) -> float:
 
 
 async def memory_of_a_full_queue() -> tuple[int, int, float]:
-    """The limit, the bytes held when it is reached, and their ratio; more is refused."""
+    """Returns the limit, the bytes taken when it is reached, and their ratio; checks that more is refused."""
     limit = 8 * 2**20
     tracemalloc.start()
     transport = WebSocketTransport("ws://127.0.0.1:1", max_queue_messages=10**9, max_queue_bytes=limit)
@@ -168,7 +169,7 @@ async def measure(url: str) -> dict[str, float]:
         trips.append((await our_round_trips(url), await bare_round_trips(url)))
         flushes.append((await our_flush(url), await bare_flush(url)))
     _, held, ratio = await memory_of_a_full_queue()
-    # The best round of each: whatever else the machine does can only make a round slower.
+    # The best round of each: other load on the machine can only make a round slower.
     our_trips, bare_trips = (max(side) for side in zip(*trips, strict=True))
     our_flushes, bare_flushes = (min(side) for side in zip(*flushes, strict=True))
     return {
@@ -184,8 +185,8 @@ async def measure(url: str) -> dict[str, float]:
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(description="The client's WebSocket transport against bare aiohttp.")
-    parser.add_argument("--json", action="store_true")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     args = parser.parse_args(argv)
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()

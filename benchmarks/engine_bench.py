@@ -1,11 +1,12 @@
-"""The speed the engine promises, measured against bare work on the same files in the same run.
+"""Measures the engine against the least work that the same task needs, on the same files in the same run.
 
     python benchmarks/engine_bench.py                     # 10,000 and 100,000 notes
     python benchmarks/engine_bench.py --large 0 --json -  # only 10,000, as JSON
 
-Every figure is a ratio (or a bound in ms or MB), so that it means the same on a slow machine. Times are the
-best of several rounds in which ours and the bare work alternate, so that a busy machine disturbs both. The
-vaults are made by `generate.py` and kept in `--folder` for the next run. Exit code 1 when a bound is missed.
+Every figure is a ratio (or a limit in ms or MB), so that it means the same on a slow machine. Times are the
+best of several rounds in which our work and the bare work alternate, so that a busy machine disturbs both.
+`generate.py` makes the vaults, and `--folder` keeps them for the next run. The exit code is 1 when a figure
+exceeds its limit.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from vaultbridge.vault.write.trash import Trash  # noqa: E402
 
 
 class Report:
-    """The figures of one run, each with its bound."""
+    """The figures of one run, each with its limit."""
 
     def __init__(self, *, quiet: bool) -> None:
         self.figures: list[dict[str, Any]] = []
@@ -69,13 +70,13 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def best(rounds: int, *works: Callable[[], object]) -> list[float]:
-    """The best time of each, over rounds in which they take turns."""
+    """Returns the best time of each, over rounds in which they alternate."""
     times = [[timed(work) for work in works] for _ in range(rounds)]
     return [min(column) for column in zip(*times, strict=True)]
 
 
 def bare_index(vault: Path, file: Path) -> None:
-    """Read every note and canvas and insert it into one FTS5 table: the least an index must do."""
+    """Read every note and canvas and insert it into one FTS5 table: the least that an index must do."""
     for suffix in ("", "-wal", "-shm"):
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     db = sqlite3.connect(file)
@@ -148,8 +149,8 @@ finished.set()
 watcher.join()
 print(peak / 1024)
 """
-"""Peak memory of a first build: this process and its children together, looked at twenty times a second.
-(What the system reports of children counts this process's own memory at the moment it started them.)"""
+"""Peak memory of a first build: this process and its children together, sampled twenty times a second.
+(The system's own figure for children includes this process's memory at the moment it started them.)"""
 
 OPEN_PROGRAM = """
 import sys
@@ -174,7 +175,7 @@ for line in open("/proc/self/status"):
     if line.startswith("VmRSS"):
         print(int(line.split()[1]) / 1024)
 """
-"""What stays resident after a vault was opened and asked everything once."""
+"""Resident memory after a vault was opened and every kind of query ran once."""
 
 
 def in_a_process(program: str, vault: Path, cache: Path) -> float:
@@ -208,9 +209,9 @@ def measure_large(report: Report, folder: Path, notes: int, large: int, small_ti
     vault = folder / f"vault-{large}"
     generate(vault, large)
     cache = folder / f"cache-{large}"
-    # Twice, because the small one's figure is the best of several rounds too.
+    # Twice, because the figure of the small vault is the best of several rounds too.
     (large_time,) = best(2, lambda: cold_index(vault, cache))
-    # 12x for ten times the notes: the same slack for another step.
+    # 12 times as long for ten times the notes: the same slack again.
     bound = 1.2 * large / notes
     report.add(
         f"cold index of {large} / of {notes}",
@@ -256,7 +257,7 @@ def measure_questions(report: Report, vault: Path, cache: Path, rounds: int) -> 
 
 
 def bare_rewrite(places: list[Path]) -> None:
-    """Every file read and replaced, atomically and durably: the least that rewriting links costs."""
+    """Read and replace every file, atomically and durably: the least that rewriting links costs."""
     for place in places:
         data = place.read_bytes()
         passing = place.with_name(f".{place.name}.bench")
@@ -268,7 +269,8 @@ def bare_rewrite(places: list[Path]) -> None:
 
 
 def measure_common_words(report: Report, index: Index, rounds: int) -> None:
-    """Words that stand in nearly every note: how much longer they take than the table itself to rank one."""
+    """Words that occur in nearly every note: how much longer a search takes than the table needs to rank
+    one."""
 
     def ranked() -> None:
         with index.reading() as db:
@@ -289,7 +291,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
         engine.index_sync.refresh()
         hub = VaultPath(HUB)
         places = sorted({engine.root.locate(link.source) for link in engine.ask.backlinks(hub)})
-        turns = rounds * 2  # An even number, so that the vault ends as it began.
+        turns = rounds * 2  # An even number, so that the vault ends as it started.
         bare, ours = best(
             turns,
             lambda: bare_rewrite(places),
@@ -301,7 +303,7 @@ def measure_rename(report: Report, folder: Path, vault: Path, rounds: int) -> No
 
 
 def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: int) -> None:
-    """Each rename finds the index still busy with the one before."""
+    """Each rename starts while the index is still busy with the one before."""
     turn = itertools.cycle([("Hub", "Hub renamed"), ("Hub renamed", "Hub")])
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.refresh()
@@ -313,7 +315,7 @@ def measure_renames_in_a_row(report: Report, folder: Path, vault: Path, rounds: 
 
 
 def measure_append(report: Report, folder: Path, vault: Path, rounds: int) -> None:
-    """The middle of many, each followed by a bare durable write of the same note; the longest for itself."""
+    """The median of many appends, each followed by a bare durable write of the same note; and the longest."""
     with Engine(vault, cache=folder / "engine-cache", trash=Trash({})) as engine:
         engine.index_sync.start()
         engine.index_sync.wait_complete()
@@ -344,11 +346,20 @@ def rename(engine: Engine, names: tuple[str, str]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--large", type=int, default=100_000, help="0 leaves the large vault out")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", type=Path, help="where vaults and caches are kept between runs")
-    parser.add_argument("--json", metavar="FILE", help="write the figures there; - is standard output")
+    parser.add_argument(
+        "--notes", type=int, default=10_000, help="notes in the small vault (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--large",
+        type=int,
+        default=100_000,
+        help="notes in the large vault, or 0 to skip it (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="rounds of each measurement (default: %(default)s)"
+    )
+    parser.add_argument("--folder", type=Path, help="keep the vaults and caches there for the next run")
+    parser.add_argument("--json", metavar="FILE", help="write the figures to FILE; - means standard output")
     options = parser.parse_args()
     report = Report(quiet=options.json == "-")
     with contextlib.ExitStack() as stack:

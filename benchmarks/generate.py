@@ -1,9 +1,9 @@
-"""A deterministic vault of N notes, for measurements.
+"""Generates a deterministic vault of N notes for measurements.
 
-The same seed and count give the same bytes on every machine. The mix follows real vaults: most notes are
-some KB of prose with properties, headings, links, tags and tasks; some hold code, tables, callouts, Chinese,
-Japanese, Thai or accented text; there are attachments, canvases, unresolved links, and note names
-that stand in several folders. One note, `Hub.md`, has exactly 250 notes that link to it.
+The same seed and count give the same bytes on every machine. The mix follows real vaults: most notes are a
+few KB of prose with properties, headings, links, tags and tasks; some contain code, tables, callouts,
+Chinese, Japanese, Thai or accented text; there are attachments, canvases, unresolved links, and note names
+that occur in several folders. Exactly 250 notes link to `Hub.md`.
 
     python benchmarks/generate.py FOLDER --notes 10000
 """
@@ -17,15 +17,15 @@ from itertools import accumulate
 from pathlib import Path
 
 SEED = 20240501
-"""Changing it changes every figure, so it stands with the published ones."""
+"""Changing it changes every figure, so publish it with them."""
 
 HUB = "Hub.md"
 HUB_BACKLINKS = 250
 RARE_WORD = "zyzzyvaphone"
-"""Stands in RARE_NOTES notes of any generated vault."""
+"""Occurs in RARE_NOTES notes of any generated vault."""
 RARE_NOTES = 7
 COMMON_WORD = "window"
-"""Stands in roughly half of the notes."""
+"""Occurs in roughly half of the notes."""
 
 _VOCABULARY = 30_000
 _FOLDER_NOTES = 60
@@ -95,7 +95,7 @@ def _vocabulary(rng: random.Random) -> list[str]:
 
 
 class Generator:
-    """Makes the files of one vault; `files()` gives them one by one, so memory does not grow with N."""
+    """Makes the files of one vault; `files()` yields them one by one, so memory does not grow with N."""
 
     def __init__(self, notes: int, *, seed: int = SEED) -> None:
         self.count = notes
@@ -238,7 +238,7 @@ class Generator:
         return json.dumps({"nodes": nodes, "edges": edges}, ensure_ascii=False, indent="\t")
 
     def files(self):  # type: ignore[no-untyped-def]
-        """Each file as (vault path, bytes)."""
+        """Yields each file as (vault path, bytes)."""
         yield ".obsidian/app.json", b"{}\n"
         for number, path in enumerate(self.names):
             yield path, self._note(number).encode()
@@ -249,7 +249,7 @@ class Generator:
 
 
 def generate(folder: Path, notes: int, *, seed: int = SEED) -> int:
-    """Write the vault into `folder` and give its size in bytes. A finished one is left as it is."""
+    """Writes the vault into `folder` and returns its size in bytes. A finished one is left unchanged."""
     stamp = folder / ".obsidian" / "generated.json"
     wanted = {"notes": notes, "seed": seed}
     if stamp.exists():
@@ -272,9 +272,9 @@ def generate(folder: Path, notes: int, *, seed: int = SEED) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("folder", type=Path, help="where to write the vault")
+    parser.add_argument("--notes", type=int, default=10_000, help="number of notes (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=SEED, help="seed of the generator (default: %(default)s)")
     options = parser.parse_args()
     size = generate(options.folder, options.notes, seed=options.seed)
     print(f"{options.notes} notes, {size / options.notes:.0f} bytes each on average")

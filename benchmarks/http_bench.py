@@ -1,16 +1,17 @@
-"""How fast the HTTP side answers, as ratios measured side by side in one run.
+"""Measures how fast the HTTP server answers, as ratios within one run.
 
     python benchmarks/http_bench.py [--quick] [--json]
 
-A real `vaultbridge serve` on a copy of the sample vault, against a bare aiohttp route that answers JSON and
-against a server of the official Python SDK, each with 16 callers of the aiohttp client. Rounds are
-interleaved, and each competitor counts by its least disturbed one: what else runs on the machine only ever
-takes away. The server's own time for a request is shown beside the rate, which holds the client's too. A note
-that was read before and has not changed is answered from memory, so a first reading is measured as well.
+A real `vaultbridge serve` on a copy of the sample vault is compared to a bare aiohttp route that answers JSON
+and to a server of the official Python SDK, each with 16 callers of the aiohttp client. Rounds are interleaved
+and the best round of each counts, because other load on the machine can only slow a round down. The rate
+includes the client's time, so the server's own time per request is printed beside it. A note that was read
+before and has not changed is answered from memory, so first reads are measured as well.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import itertools
 import json
@@ -92,7 +93,7 @@ class Server:
         self.port = int(json.loads(self.process.stdout.readline())["port"])
 
     def cpu_seconds(self) -> float:
-        """What all its threads have computed so far; 0 where the system does not tell."""
+        """Returns the processor time of all its threads so far; 0 where the system does not report it."""
         tasks = Path(f"/proc/{self.process.pid}/task")
         spent = [int((task / "schedstat").read_text().split()[0]) for task in tasks.glob("*")]
         return sum(spent) / 1e9
@@ -123,7 +124,7 @@ def read_note(path: str) -> Call:
 
 
 def first_reads(path: str) -> Callable[[], Call]:
-    """Each one asks for another part of the note, so that none has been read before."""
+    """Each call asks for another part of the note, so that none has been read before."""
     starts = itertools.count(1200)
     return lambda: post(path, {"arguments": {"path": NOTE, "max_chars": next(starts)}})
 
@@ -134,7 +135,7 @@ def mcp_call() -> Call:
 
 
 async def rate(port: int, next_call: Callable[[], Call], count: int, callers: int = CALLERS) -> float:
-    """Answers a second. Every one must be a good one."""
+    """Returns answers per second. Every answer must be a success."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
 
@@ -157,7 +158,7 @@ async def rate(port: int, next_call: Callable[[], Call], count: int, callers: in
 def measured(
     tasks: dict[str, tuple[Server, Callable[[], Call], int]], rounds: int, count: int
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """The best rate of each task, and the least time of its server for one answer."""
+    """Returns the best rate of each task, and its server's shortest time for one answer."""
     rates: dict[str, float] = dict.fromkeys(tasks, 0.0)
     spent: dict[str, float] = dict.fromkeys(tasks, float("inf"))
     for _ in range(rounds):
@@ -169,7 +170,11 @@ def measured(
 
 
 def main(args: list[str]) -> int:
-    quick = "--quick" in args
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args(args)
+    quick = options.quick
     rounds, count = (7, 800) if quick else (15, 3200)
     with tempfile.TemporaryDirectory() as folder:
         vault = Path(folder) / "vault"
@@ -198,7 +203,7 @@ def main(args: list[str]) -> int:
         }
         try:
             rates, spent = measured(tasks, rounds, count)
-            # Raises when one of them does not get a good answer.
+            # Raises when one of them does not succeed.
             crowd = asyncio.run(rate(ours.port, lambda: read, PARALLEL * (5 if quick else 20), PARALLEL))
         finally:
             for server in (ours, bare, sdk):
@@ -208,13 +213,13 @@ def main(args: list[str]) -> int:
         ("read_note / bare aiohttp", rates["read_note over Bridge v1"] / rates["POST, bare aiohttp"], 0.5),
         ("/mcp / official SDK", rates["tools/call over /mcp"] / rates["tools/call, official SDK"], 2.0),
     ]
-    if "--json" in args:
+    if options.json:
         print(json.dumps({"rates": rates, "spent": spent, "crowd": crowd, "held": held}))
         return 0
     for name, value in rates.items():
         print(f"  {name:<28} {value:9.0f} /s {spent[name] * 1e6:9.0f} us of the server each")
     print(f"  {PARALLEL} callers of read_note     {crowd:9.0f} /s, without an error")
-    print("held")
+    print("limits")
     for name, value, bound in held:
         print(f"  {name:<28} {value:9.2f}  >= {bound:g}  {'ok' if value >= bound else 'MISSED'}")
     return 0 if all(value >= bound for _, value, bound in held) else 1

@@ -1,11 +1,11 @@
-"""Whether short calls wait behind long ones: reads and edits over HTTP while others search.
+"""Measures whether short calls wait behind long ones: reads and edits over HTTP while others search.
 
     python benchmarks/load_bench.py [--notes 2000] [--seconds 6] [--callers 50] [--json]
 
-A real `vaultbridge serve` on a generated vault, called over loopback with Bridge v1. First every kind of call
-comes from one caller, alone; then from many at once, most of whom search for a common word, while a program
-beside the server saves notes. What is held is how much longer a short call takes in the crowd, against the
-time of one search alone: behind a queue of searches it would be as many of them as there are callers.
+A real `vaultbridge serve` on a generated vault is called over loopback with Bridge v1: first each kind of
+call from one caller alone, then from many callers at once, most of whom search for a common word, while
+another program saves notes. The limit is on the time of a short call under load, as a multiple of one search
+alone. Behind a queue of searches it would take as many of them as there are callers.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from generate import COMMON_WORD, generate
 from http_bench import ROOT, Call, Server, post
 
 EDIT_SHARE, READ_SHARE = 0.1, 0.3
-"""Of the callers, how many edit and how many read; the others search."""
+"""How many of the callers edit and how many read; the others search."""
 
 HELD = {"read": 2.0, "edit": 6.0}
-"""The most that a short call may take at the median in the crowd, as a multiple of one search alone. An edit
-waits for the disk and passes the interpreter back and forth some fifty times."""
+"""The longest median of a short call under load, as a multiple of one search alone. An edit waits for the
+disk and hands the interpreter over some fifty times."""
 
 BUILD_SECONDS = 300.0
 
@@ -40,7 +40,7 @@ def tool(called: str, **arguments: Any) -> Call:
 
 
 class Load:
-    """Calls of each kind, and how long they took."""
+    """Makes calls of each kind and records how long they took."""
 
     def __init__(self, port: int, session: aiohttp.ClientSession) -> None:
         self.port = port
@@ -51,7 +51,7 @@ class Load:
     def _next(self, kind: str) -> Call:
         self.number += 1
         if kind == "read":
-            # Another part each time: none is answered from memory.
+            # Another part each time, so that none is answered from memory.
             return tool("read_note", name="Hub", max_chars=1200 + self.number % 50_000)
         if kind == "edit":
             return tool("edit_note", name=f"Load {self.number % 20}", op="append", content="One more line.")
@@ -138,10 +138,12 @@ def run(notes: int, callers: int, seconds: float) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--notes", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=6.0)
-    parser.add_argument("--callers", type=int, default=50)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--notes", type=int, default=2000, help="notes in the vault (default: %(default)s)")
+    parser.add_argument(
+        "--seconds", type=float, default=6.0, help="length of each phase (default: %(default)s)"
+    )
+    parser.add_argument("--callers", type=int, default=50, help="callers at once (default: %(default)s)")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     found = run(options.notes, options.callers, options.seconds)
     search = found["alone"]["search"]

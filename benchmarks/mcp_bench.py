@@ -1,15 +1,16 @@
-"""How fast the MCP core starts and answers, as ratios measured side by side in one run.
+"""Measures how fast the MCP core starts and answers, as ratios within one run.
 
     python benchmarks/mcp_bench.py [--quick] [--json]
 
-Against: `python -c 'import asyncio, msgspec'` (the floor of our start), a minimal server of the official
-TypeScript SDK (left out without npm), and a server of the official Python SDK with the same echo tool.
-Absolute times depend on the machine and its load; the ratios are what is held. The rounds of all
-competitors are interleaved, so that a passing load hits all of them.
+It is compared to `python -c 'import asyncio, msgspec'` (the least that our start can take), to a minimal
+server of the official TypeScript SDK (skipped without npm), and to a server of the official Python SDK with
+the same echo tool. Absolute times depend on the machine and its load, so the limits are on ratios. The rounds
+of all competitors are interleaved, so that a passing load slows all of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -150,7 +151,7 @@ class Server:
 
 
 def spawn_to_initialize(command: list[str]) -> tuple[float, float]:
-    """Seconds from the spawn to the answer, and from there to the first list of tools."""
+    """Returns the seconds from the spawn to the answer, and from there to the first list of tools."""
     begin = time.perf_counter()
     server = Server(command)
     server.ask(INITIALIZE, 0)
@@ -169,7 +170,7 @@ def run_to_end(command: list[str]) -> float:
 
 
 def one_by_one(command: list[str], calls: int) -> float:
-    """The median of a call's round trip."""
+    """Returns the median round trip of a call."""
     server = Server(command)
     server.ask(INITIALIZE, 0)
     server.write(message(None, "notifications/initialized"))
@@ -184,7 +185,7 @@ def one_by_one(command: list[str], calls: int) -> float:
 
 
 def sustained(command: list[str], calls: int) -> float:
-    """Calls per second when the client does not wait, at most 32 ahead."""
+    """Returns calls per second when the client sends up to 32 calls ahead."""
     server = Server(command)
     server.ask(INITIALIZE, 0)
     server.write(message(None, "notifications/initialized"))
@@ -199,7 +200,7 @@ def sustained(command: list[str], calls: int) -> float:
 
 
 async def http_calls(url: str, calls: int, *, modern: bool) -> float:
-    """Calls per second over HTTP, 16 callers."""
+    """Returns calls per second over HTTP with 16 callers."""
     import aiohttp
 
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -260,7 +261,11 @@ def interleaved(rounds: int, tasks: dict[str, Callable[[], Any]]) -> dict[str, l
 
 
 def main(args: list[str]) -> int:
-    quick = "--quick" in args
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args(args)
+    quick = options.quick
     rounds, calls = (5, 2000) if quick else (15, 10_000)
     python = sys.executable
     ours, sdk = [python, "-c", OURS], [python, "-c", PYTHON_SDK]
@@ -304,7 +309,7 @@ def main(args: list[str]) -> int:
     ]
     if "node sdk" in start:
         held.append(("start / node sdk", start["ours"] / start["node sdk"], "<=", 0.5))
-    if "--json" in args:
+    if options.json:
         print(
             json.dumps({"start": start, "round_trip": round_trip, "rate": rate, "http": http, "held": held})
         )
@@ -322,13 +327,13 @@ def main(args: list[str]) -> int:
 
 
 def all_held(held: list[tuple[str, float, str, float]]) -> bool:
-    """Print each figure beside its bound; whether all are within."""
-    print("held")
+    """Prints each figure beside its limit; returns whether all are within."""
+    print("limits")
     good = True
     for name, value, relation, bound in held:
-        kept = value <= bound if relation == "<=" else value >= bound
-        good &= kept
-        print(f"  {name:<32} {value:8.2f}  {relation} {bound:g}  {'ok' if kept else 'MISSED'}")
+        within = value <= bound if relation == "<=" else value >= bound
+        good &= within
+        print(f"  {name:<32} {value:8.2f}  {relation} {bound:g}  {'ok' if within else 'MISSED'}")
     return good
 
 

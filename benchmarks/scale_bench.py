@@ -1,11 +1,12 @@
-"""Whether an answer of one page grows with the vault: the same questions on a vault ten times as large.
+"""Measures whether the cost of one page grows with the vault: the same calls on a vault ten times as large.
 
     python benchmarks/scale_bench.py                              # 10,000 and 100,000 notes: some minutes
     python benchmarks/scale_bench.py --notes 1000 --large 10000   # shorter
 
-Each figure is the processor time of a question on the large vault, divided by that on the small one; what
-reads everything gives ten. Times below a millisecond count as one: they are within the noise. The memory of
-`vaultbridge stdio` after a first build, searches and edits is held too. Exit code 1 when a bound is missed.
+Each figure is the processor time of a call on the large vault divided by that on the small one; a call that
+reads everything gives ten. Times below a millisecond count as one, because they are noise. The memory of
+`vaultbridge stdio` after a first build, searches and edits has a limit too. The exit code is 1 when a figure
+exceeds its limit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +38,11 @@ from vaultbridge.tools.standard import standard_catalog  # noqa: E402
 from vaultbridge.vault.write.trash import Trash  # noqa: E402
 
 GROWTH = 4.0
-"""The most that a question may take on ten times the notes. Counting an index's entries grows with the vault,
-if slowly; reading rows or notes gives ten and more."""
+"""The most that a call may grow on ten times the notes. Counting the entries of an SQL index grows with the
+vault, if slowly; reading rows or notes gives ten and more."""
 
 MEGABYTES = 80.0
-"""What the process may hold after a session."""
+"""The resident memory that the process may have after a session."""
 
 FLOOR = 0.001
 
@@ -63,7 +65,7 @@ QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Opened:
-    """One vault with its index, and the questions to it."""
+    """One vault with its index, and the calls on it."""
 
     def __init__(self, folder: Path, notes: int) -> None:
         self.vault = folder / f"vault-{notes}"
@@ -71,17 +73,17 @@ class Opened:
         (self.vault / "Appended.md").write_text("A note.\n")
         self.engine = Engine(self.vault, cache=folder / f"cache-{notes}", trash=Trash({}))
         self.engine.index_sync.refresh()
-        # As in a server: changes are watched, and no question compares the vault with the disk.
+        # As in a server: changes are watched, and no call compares the vault with the disk.
         self.engine.index_sync.start()
         while not self.engine.index_sync.watching:
             time.sleep(0.05)
-        self._shop = ToolContext(engines={"v": self.engine})
+        self._context = ToolContext(engines={"v": self.engine})
         self._engines = VaultEngines({"v": lambda: self.engine})
         self._catalog = standard_catalog()
 
     def questions(self) -> Iterator[tuple[str, Callable[[], object]]]:
         for name, (tool, arguments) in QUESTIONS.items():
-            yield name, lambda tool=tool, arguments=arguments: self._catalog.call(tool, arguments, self._shop)  # type: ignore[misc]
+            yield name, partial(self._catalog.call, tool, arguments, self._context)
         yield "resources/list", lambda: vault_resources.list_page(self._engines, "")
         yield "files of each kind", self.engine.ask.counts
         yield "recent files", self.engine.ask.recent
@@ -89,7 +91,7 @@ class Opened:
 
 
 def computed(work: Callable[[], object], rounds: int) -> float:
-    """The least processor time of several rounds."""
+    """Returns the least processor time of several rounds."""
     best = float("inf")
     for _ in range(rounds):
         begin = time.thread_time()
@@ -137,7 +139,7 @@ class Session:
         return self.ask("tools/call", name=f"obsidian_{tool}", arguments=arguments)
 
     def megabytes(self) -> float:
-        """Of the process and its children."""
+        """Returns the resident memory of the process and its children."""
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")
         processes = [str(self.process.pid), *" ".join(task.read_text() for task in tasks).split()]
         held = (Path(f"/proc/{one}/status").read_text() for one in processes)
@@ -145,7 +147,7 @@ class Session:
 
 
 def memory(folder: Path, notes: int) -> float:
-    """Resident after a first build, searches, edits and a page of everything."""
+    """Returns the resident memory after a first build, searches, edits and one page of everything."""
     with tempfile.TemporaryDirectory(dir=folder) as home:
         session = Session(folder / f"vault-{notes}", Path(home))
         try:
@@ -174,10 +176,16 @@ def memory(folder: Path, notes: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--large", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--folder", type=Path, help="where vaults and caches are kept between runs")
+    parser.add_argument(
+        "--notes", type=int, default=10_000, help="notes in the small vault (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--large", type=int, default=100_000, help="notes in the large vault (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="rounds of each measurement (default: %(default)s)"
+    )
+    parser.add_argument("--folder", type=Path, help="keep the vaults and caches there for the next run")
     options = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = options.folder or Path(

@@ -1,13 +1,13 @@
-"""How fast `vaultbridge stdio` starts and answers on a large vault, as ratios measured side by side in one
-run.
+"""Measures how fast `vaultbridge stdio` starts and answers on a large vault, as ratios within one run.
 
     python benchmarks/stdio_bench.py [--notes 10000] [--quick] [--json]
 
-Against: `python -c 'import asyncio, msgspec'` (the floor of our start), a minimal server of the official
-TypeScript SDK (left out without npm), and a server of the official Python SDK with an echo tool. Ours is the
-real command on a real vault, its index cold (deleted before each start) or warm; the echo is a plugin's tool
-in it. `vaultbridge bridge` must start as fast. Rounds of all competitors are interleaved, so that a passing
-load hits all of them; absolute times depend on the machine, the ratios are held.
+It is compared to `python -c 'import asyncio, msgspec'` (the least that our start can take), to a minimal
+server of the official TypeScript SDK (skipped without npm), and to a server of the official Python SDK with
+an echo tool. Ours is the real command on a real vault with a cold index (deleted before each start) or a warm
+one; a plugin adds the echo tool. `vaultbridge bridge` must start as fast. The rounds of all competitors are
+interleaved, so that a passing load slows all of them. Absolute times depend on the machine, so the limits are
+on ratios.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def echo(text: str) -> str:
 """
 
 CALM_SECONDS = 3.0
-"""How long a server is called before sustained calls are counted: ours compares its vault with the index
-first."""
+"""How long a server is called before sustained calls are counted: ours first compares its vault with the
+index."""
 
 CLOSED_PORT = 1
 """A port that nobody listens on."""
 
 BUILD_SECONDS = 300.0
-"""How long the first build of the index may take before the run is given up."""
+"""How long the first build of the index may take before the run is aborted."""
 
 
 class Vault:
-    """A generated vault, a home and a cache of their own."""
+    """A generated vault with a home and a cache of its own."""
 
     def __init__(self, base: Path, notes: int) -> None:
         self.folder = base / "Vault"
@@ -82,7 +82,7 @@ class Vault:
         ]
 
     def add_echo(self) -> None:
-        """A person's own tool. With one, the first list waits until all tools are loaded."""
+        """Adds a plugin. With one, the first list of tools waits until all tools are loaded."""
         self._tools.mkdir(parents=True)
         (self._tools / "echo.py").write_text(ECHO)
 
@@ -90,7 +90,7 @@ class Vault:
         shutil.rmtree(self.cache, ignore_errors=True)
 
     def warm(self) -> float:
-        """Have the index built; gives the seconds that took."""
+        """Builds the index and returns the seconds that took."""
         server = started(self.command)
         begin = time.perf_counter()
         while "index is still being built" in call(server, "obsidian_search", query="zyzzyvaphone"):
@@ -118,7 +118,7 @@ def call(server: Server, tool: str, **arguments: Any) -> str:
 
 
 def killed(server: Server) -> None:
-    """End a process of ours without waiting for the index it builds."""
+    """Kill a process of ours without waiting for the index it builds."""
     server.process.kill()
     server.process.wait()
     for pipe in (server.process.stdin, server.process.stdout, server.out):
@@ -127,7 +127,8 @@ def killed(server: Server) -> None:
 
 
 def start(vault: Vault, *, cold: bool) -> tuple[float, float]:
-    """Seconds from the spawn to `initialize` answered, and from there to the first list of tools."""
+    """Returns the seconds from the spawn to the answer to `initialize`, and from there to the first list of
+    tools."""
     if cold:
         vault.forget()
     begin = time.perf_counter()
@@ -142,8 +143,8 @@ def start(vault: Vault, *, cold: bool) -> tuple[float, float]:
 
 
 def bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
-    """Milliseconds to `initialize` answered of `stdio` and of `bridge`, whose server is not there: by the
-    least disturbed round of each, because the two are nearly the same."""
+    """Returns the milliseconds until `stdio` and `bridge`, whose server is not running, answer `initialize`:
+    the best round of each, because the two are nearly equal."""
     bridge = [sys.executable, "-m", "vaultbridge", "bridge", "--url", f"http://127.0.0.1:{CLOSED_PORT}"]
     begun = interleaved(
         rounds,
@@ -156,7 +157,8 @@ def bridge_starts(vault: Vault, rounds: int) -> dict[str, float]:
 
 
 def while_building(vault: Vault) -> dict[str, float]:
-    """Milliseconds of the first calls of a cold process, one after the other, while the index is built."""
+    """Returns the milliseconds of a cold process's first calls, one after the other, during the index
+    build."""
     vault.forget()
     server = started(vault.command)
     found: dict[str, float] = {}
@@ -175,7 +177,7 @@ def while_building(vault: Vault) -> dict[str, float]:
 
 
 def read_round_trip(vault: Vault, calls: int) -> float:
-    """The median of reading a note, in milliseconds."""
+    """Returns the median time of reading a note, in milliseconds."""
     server = started(vault.command)
     call(server, "obsidian_read_note", name=vault.note)
     times = []
@@ -192,7 +194,7 @@ def read_round_trip(vault: Vault, calls: int) -> float:
 
 
 def completion(vault: Vault, calls: int) -> float:
-    """The median of suggesting note names while somebody types, in milliseconds."""
+    """Returns the median time of completing a note name that is being typed, in milliseconds."""
     server = started(vault.command)
     times = []
     for number in range(calls):
@@ -209,7 +211,7 @@ def completion(vault: Vault, calls: int) -> float:
 
 
 def sustained(command: list[str], calls: int, tool: str, arguments: dict[str, Any]) -> float:
-    """Calls per second when the client does not wait for the answers."""
+    """Returns calls per second when the client does not wait for the answers."""
     server = started(command)
     calm = time.perf_counter() + CALM_SECONDS
     while time.perf_counter() < calm:
@@ -227,9 +229,9 @@ def sustained(command: list[str], calls: int, tool: str, arguments: dict[str, An
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--notes", type=int, default=10_000)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--notes", type=int, default=10_000, help="notes in the vault (default: %(default)s)")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, for a first impression")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
     rounds, calls = (5, 1000) if options.quick else (15, 5000)
     node_sdk: list[str] | None = None
@@ -239,7 +241,7 @@ def main() -> int:
         node_sdk = [node(clients), str(clients / "echo.mjs")]
     except NotInstallable as reason:
         print(f"without the TypeScript server: {reason}")
-    # As an installer does: without it, an environment that writes no bytecode compiles at every start.
+    # As an installer does: otherwise an environment that writes no bytecode compiles at every start.
     compileall.compile_dir(Path(__file__).parents[1] / "src", quiet=1)
     with tempfile.TemporaryDirectory() as base:
         vault = Vault(Path(base), options.notes)
