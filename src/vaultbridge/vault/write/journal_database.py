@@ -120,6 +120,8 @@ class JournalFile:
         except OSError as error:
             raise _cannot_open(self._place) from error
         self._db = db
+        # Learns how much is mapped now: a file that is cut before the next use must be restored to that size.
+        self._wal_index.repair()
         try:
             self._status = self._place.stat()
         except OSError as error:
