@@ -434,7 +434,8 @@ def test_a_hostile_folder_runs_nothing_before_the_person_has_said_yes(
             shown += os.read(ours, 4096)
         assert b"touch" in shown and not proof.exists()
         os.write(ours, answer.encode())
-        assert process.wait(60) in (1, 2)
+        # A command that ran and is no MCP server is a failure, a refusal is wrong usage.
+        assert process.wait(60) == (1 if runs else 2)
         assert proof.exists() == runs
     finally:
         process.kill()
