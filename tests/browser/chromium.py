@@ -134,7 +134,7 @@ def _port(process: subprocess.Popen[str]) -> int:
     """Chromium tells its port on stderr, among much else that has to be read away."""
     assert process.stderr is not None
     stderr = process.stderr
-    told: queue.Queue[int | str] = queue.Queue()
+    found: queue.Queue[int | str] = queue.Queue()
 
     def read() -> None:
         said = ""
@@ -142,11 +142,11 @@ def _port(process: subprocess.Popen[str]) -> int:
             for line in stderr:
                 said = (said + line)[-500:]
                 if "DevTools listening on" in line:
-                    told.put(int(line.rpartition(":")[2].partition("/")[0]))
-        told.put(said)
+                    found.put(int(line.rpartition(":")[2].partition("/")[0]))
+        found.put(said)
 
     threading.Thread(target=read, daemon=True).start()
-    port = told.get(timeout=WAIT)
+    port = found.get(timeout=WAIT)
     if isinstance(port, str):
         raise NoBrowser(f"the browser did not start: {port}")
     return port

@@ -1,6 +1,6 @@
 """A page of a foreign site, in a real browser, can neither read nor call anything of a running server.
 
-Chromium is told that `evil.test` is this machine, so that the page truly has another origin; it tries every
+Chromium resolves `evil.test` to this machine, so that the page truly has another origin; it tries every
 way that a page has and sends what it got to its own server. A page that may call is tried as well: a test
 whose page can never reach anything would prove nothing.
 """
@@ -42,14 +42,14 @@ PAGE = (Path(__file__).parent / "foreign_page.html").read_text("utf-8")
 @asynccontextmanager
 async def page_server(base: str) -> AsyncIterator[tuple[int, asyncio.Future[dict[str, Any]]]]:
     """The foreign site: its page, and where the page tells what it got."""
-    told: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+    result: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
     async def page(request: web.Request) -> web.Response:
         return web.Response(text=PAGE.replace("BASE", base), content_type="text/html")
 
     async def report(request: web.Request) -> web.Response:
-        if not told.done():
-            told.set_result(json.loads(await request.text()))
+        if not result.done():
+            result.set_result(json.loads(await request.text()))
         return web.Response()
 
     app = web.Application()
@@ -59,14 +59,14 @@ async def page_server(base: str) -> AsyncIterator[tuple[int, asyncio.Future[dict
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     try:
-        yield runner.addresses[0][1], told
+        yield runner.addresses[0][1], result
     finally:
         await runner.cleanup()
 
 
 async def visited(page_host: str, base: str) -> dict[str, Any]:
     """What a page on `page_host` got from the server at `base`."""
-    async with page_server(base) as (port, told):
+    async with page_server(base) as (port, result):
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             environ = {**os.environ, "HOME": profile, "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
             browser = await asyncio.create_subprocess_exec(
@@ -78,7 +78,7 @@ async def visited(page_host: str, base: str) -> dict[str, Any]:
                 start_new_session=True,
             )  # fmt: skip
             try:
-                return await asyncio.wait_for(asyncio.shield(told), PAGE_SECONDS)
+                return await asyncio.wait_for(asyncio.shield(result), PAGE_SECONDS)
             finally:
                 # The whole browser: it is a session of its own with many processes.
                 os.killpg(browser.pid, 9)
@@ -110,6 +110,6 @@ async def test_a_local_page_may_use_bridge_v1_and_nothing_else(vault: Path) -> N
         got = await visited("localhost", f"http://127.0.0.1:{port}")
     assert json.loads(got["tools"])["tools"][0]["name"]
     assert json.loads(got["call"])["success"] is True
-    assert "A bearer token is needed" in got["mcp"] or got["mcp"].startswith("refused")
+    assert "A bearer token is required" in got["mcp"]
     assert got["ide"] == "refused"
     assert (vault / "Planted.md").read_text() == "by a page"

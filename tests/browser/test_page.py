@@ -229,7 +229,7 @@ async def test_an_edit_is_seen_as_a_change_and_accepted_with_its_line_ends(
         ]
 
 
-async def test_an_edit_can_be_given_up(page: Page, serving: Serving) -> None:
+async def test_an_edit_can_be_discarded(page: Page, serving: Serving) -> None:
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "New.md", "proposed\n")
         await page.click(".change footer button:nth-child(3)")
@@ -271,7 +271,7 @@ async def test_hidden_lines_and_both_layouts_show_the_whole_change(page: Page, s
         assert shown.count("|") == PLAN.count("\n") - 1
 
 
-async def test_a_huge_change_is_drawn_in_parts_that_all_can_be_reached(page: Page, serving: Serving) -> None:
+async def test_every_part_of_a_huge_change_can_be_reached(page: Page, serving: Serving) -> None:
     async with serving.assistant() as client:
         waiting = await serving.propose(client, "Long.md", "".join(f"row {n}\n" for n in range(4000)))
         await page.until("document.querySelectorAll('.change td.text').length >= 1500")
@@ -371,7 +371,7 @@ async def test_a_rebased_change_cannot_be_accepted_before_it_was_seen(page: Page
         assert await decided(client, waiting) == ["FILE_SAVED", PLAN.replace("Buy seeds.", "Buy bulbs.")]
 
 
-async def test_an_edit_goes_along_when_the_note_changes_under_it(page: Page, serving: Serving) -> None:
+async def test_an_edit_is_rebased_when_the_note_changes(page: Page, serving: Serving) -> None:
     note = serving.vault / "Edited.md"
     note.write_bytes(b"one\r\ntwo\r\nthree\r\nfour\r\n")
     async with serving.assistant() as client:
@@ -389,7 +389,7 @@ async def test_an_edit_goes_along_when_the_note_changes_under_it(page: Page, ser
         ]
 
 
-async def test_the_keyboard_is_enough_and_the_focus_goes_on_to_the_next_change(
+async def test_the_keyboard_suffices_and_the_focus_moves_to_the_next_change(
     page: Page, serving: Serving
 ) -> None:
     async with serving.assistant() as client:
@@ -412,7 +412,7 @@ async def test_the_keyboard_is_enough_and_the_focus_goes_on_to_the_next_change(
         await page.until("document.activeElement.id === 'changes'")
 
 
-async def test_the_comparison_gives_back_both_texts_whatever_they_are(page: Page) -> None:
+async def test_both_texts_can_be_rebuilt_from_any_comparison(page: Page) -> None:
     """A property, in the browser's own engine: rows and words joined again are the texts themselves."""
     broken = await page.run("""Promise.all(['diff', 'sides'].map((name) =>
         import(`/page/${name}.js`))).then(([{compareWords}, {compareLines, withLineEnds}]) => {
@@ -474,7 +474,7 @@ async def test_a_hostile_note_is_text_and_nothing_of_it_runs_or_loads(page: Page
     page.forget()  # that attempt was ours
 
 
-async def test_a_note_is_rendered_and_its_links_lead_on(page: Page) -> None:
+async def test_a_note_is_rendered_and_its_links_can_be_followed(page: Page) -> None:
     await find(page, "beacon")
     await page.click("#hits .link")
     await page.until("document.querySelector('#reader .rendered')")
@@ -591,11 +591,11 @@ async def test_selected_lines_are_shared_and_mentioned_to_the_assistant(page: Pa
             "getSelection().setBaseAndExtent(rows[2].firstChild, 2, rows[3].firstChild, 5); })()"
         )
         await page.until("document.getElementById('mention').textContent === 'Mention lines 3–4'")
-        told = await client.next("selection_changed")
-        while not told["text"]:
-            told = await client.next("selection_changed")
-        assert told["text"] == "Buy seeds.\nWater the garden."
-        assert told["filePath"] == str(serving.vault / "Plan.md")
+        selection = await client.next("selection_changed")
+        while not selection["text"]:
+            selection = await client.next("selection_changed")
+        assert selection["text"] == "Buy seeds.\nWater the garden."
+        assert selection["filePath"] == str(serving.vault / "Plan.md")
         await page.until("document.getElementById('open').innerText.includes('lines 3–4')")
         await page.run("document.getElementById('mention').click()")
         mention = await client.next("at_mentioned")
@@ -682,7 +682,7 @@ KEPT_SOCKETS = (
 
 
 async def test_the_selection_is_reported_again_after_a_lost_connection(page: Page, serving: Serving) -> None:
-    """A bridge that came back was told that nothing was selected, and nothing told it otherwise."""
+    """A bridge that came back once received a report that nothing was selected, and never a correction."""
     await page.ask("Page.addScriptToEvaluateOnNewDocument", source=KEPT_SOCKETS)
     await page.reload()
     await page.until(CONNECTED)
@@ -696,10 +696,10 @@ async def test_the_selection_is_reported_again_after_a_lost_connection(page: Pag
     await page.until("window.sockets.length === 2")
     await page.until(CONNECTED)
     async with serving.assistant() as client:
-        told = await client.next("selection_changed")
-        while not told["text"]:
-            told = await client.next("selection_changed")
-        assert "Buy seeds." in told["text"]
+        selection = await client.next("selection_changed")
+        while not selection["text"]:
+            selection = await client.next("selection_changed")
+        assert "Buy seeds." in selection["text"]
     assert await page.text("#mention") == chosen
 
 
@@ -725,7 +725,7 @@ async def test_an_edit_that_was_begun_survives_a_lost_connection(page: Page, ser
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-async def test_it_fits_the_window_and_the_colours_asked_for(
+async def test_the_page_fits_the_window_and_the_preferred_colours(
     page: Page, serving: Serving, scheme: str, width: int, tmp_path: Path
 ) -> None:
     async with serving.assistant() as client:
@@ -740,7 +740,7 @@ async def test_it_fits_the_window_and_the_colours_asked_for(
         assert picture.startswith(b"\x89PNG")
         assert int.from_bytes(picture[16:20]) == width
         (tmp_path / "page.png").write_bytes(picture)
-        # Text and paper differ by the 4.5 to 1 that WCAG 2.2 asks for, everywhere text stands.
+        # Text and paper differ by the 4.5 to 1 that WCAG 2.2 asks for, wherever there is text.
         poor = await page.run("""(() => {
           const light = (colour) => { const [r, g, b] = colour.match(/[\\d.]+/g).map((n) => n / 255)
             .map((n) => n <= 0.03928 ? n / 12.92 : ((n + 0.055) / 1.055) ** 2.4);
@@ -761,7 +761,7 @@ async def test_it_fits_the_window_and_the_colours_asked_for(
         assert (sum(map(int, dark[4:-1].split(","))) < 200) is (scheme == "dark")
 
 
-async def test_every_control_has_a_name_and_every_id_is_one(page: Page, serving: Serving) -> None:
+async def test_every_control_has_a_name_and_every_id_is_unique(page: Page, serving: Serving) -> None:
     async with serving.assistant() as client:
         await serving.propose(client, "Plan.md", PLAN + "more\n")
         await page.click(".change footer button:nth-child(3)")

@@ -129,7 +129,7 @@ async def test_a_configured_folder_connects_by_itself(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("where", ["below", "outside"])
-async def test_a_mention_is_attached_wherever_the_client_stands(stage: Stage, where: str) -> None:
+async def test_a_mention_is_attached_wherever_the_client_runs(stage: Stage, where: str) -> None:
     """The note's name has a space, and so has the vault's folder."""
     folder = stage.real / "My Folder" if where == "below" else stage.home / "work"
     folder.mkdir(exist_ok=True)

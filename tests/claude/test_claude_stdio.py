@@ -142,7 +142,9 @@ async def test_the_client_offers_every_tool_to_its_model_and_reads_a_note(
     assert model.saw("An Obsidian vault: Markdown notes joined by [[wikilinks]].")
 
 
-async def test_the_client_creates_a_note_and_hears_of_a_mistake(tmp_path: Path, model: CallingModel) -> None:
+async def test_the_client_creates_a_note_and_gets_the_error_of_a_wrong_call(
+    tmp_path: Path, model: CallingModel
+) -> None:
     vault = sample_vault(tmp_path)
     call = 'CALL mcp__vault__obsidian_create_note {"name": "Garden/By Claude", "content": "made"}'
     await ask(tmp_path, model, call)

@@ -83,7 +83,7 @@ async def test_the_server_is_killed_and_comes_back_in_the_middle(vault: Path) ->
                 assert "bridge_status" not in listed
                 # A client that asked only once, when the other side was away, still has it.
                 status = await call(bridge, "bridge_status")
-                assert f"is there with {len(listed)} tools" in status["content"][0]["text"]
+                assert f"is running and has {len(listed)} tools" in status["content"][0]["text"]
                 read = await call(bridge, "read_note", path="Hello.md")
                 assert "some text" in read["content"][0]["text"]
                 missing = await call(bridge, "read_note", path="Nothing.md")

@@ -117,7 +117,7 @@ async def obsidian(
     slow: bool = False,
 ) -> AsyncIterator[Obsidian]:
     """The app with the companion switched on. `stored` are the companion's settings on this device. A `slow`
-    app is `ready` only when it is told to be."""
+    app becomes `ready` only on request."""
     assert NODE is not None
     kept = {} if stored is None else {"vaultbridge-companion": json.dumps(stored)}
     process = await asyncio.create_subprocess_exec(

@@ -181,7 +181,7 @@ async def test_a_bridge_at_another_address_of_this_machine_is_found(tmp_path: Pa
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", "null", '{"port": "x"}', '{"pid": 1, "port": 99999, "token": "t"}']
 )
-async def test_files_that_are_no_records_are_passed_over(
+async def test_files_that_are_not_endpoint_files_are_skipped(
     server: Served, vault: Path, tmp_path: Path, content: str
 ) -> None:
     for file in (tmp_path / "home" / "cache" / "AAA" / "bridge.json", tmp_path / "home/.claude/ide/1.lock"):
@@ -214,7 +214,7 @@ async def test_a_phone_connects_with_the_typed_address_and_token(server: Served,
     assert [path.name for path in listed(vault)] == ["Plain.md"]
 
 
-async def test_a_wrong_token_is_said_once_and_in_words(server: Served, vault: Path) -> None:
+async def test_a_wrong_token_is_reported_once_in_words(server: Served, vault: Path) -> None:
     stored = by_hand(server, token="0b1f6a52-0c5e-4c0b-8d57-9a3f5a0c9e11")
     async with obsidian(vault, server.environ, stored=stored) as app:
         await app.until("status", "it === 'Bridge: refused'")
@@ -275,7 +275,9 @@ async def test_an_address_that_cannot_be_right_is_refused(
         ("https://127.0.0.1:3000", "wss://127.0.0.1:3000/editor"),
     ],
 )
-async def test_where_an_address_leads(tmp_path: Path, vault: Path, typed: str, url: str) -> None:
+async def test_an_address_becomes_the_url_of_the_editor_protocol(
+    tmp_path: Path, vault: Path, typed: str, url: str
+) -> None:
     async with obsidian(vault, Served(tmp_path / "home").environ) as app:
         assert await app.do("parts", name="editorUrl", args=[typed]) == url
 
@@ -294,11 +296,11 @@ async def test_the_companion_reconnects_after_the_bridge_was_killed_and_restarte
         await server.start(vault, port=server.port)
         await app.connected()
         async with server.client() as client:
-            # What was open is told anew, to a bridge that knew nothing.
+            # What is open is reported again, to a bridge that knew nothing.
             assert (await client.next("selection_changed"))["filePath"] == str(vault / "Plain.md")
 
 
-async def test_a_bridge_that_ends_in_peace_is_missed_too(server: Served, vault: Path) -> None:
+async def test_the_companion_notices_a_bridge_that_ends_cleanly(server: Served, vault: Path) -> None:
     async with obsidian(vault, server.environ) as app:
         await app.connected()
         assert await server.end() == 0

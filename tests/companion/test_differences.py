@@ -1,4 +1,4 @@
-"""The companion's arithmetic of texts: whatever is taken, left out or merged, no line is lost or made up."""
+"""The companion's hunks and merges: whatever is taken, left out or merged, no line is lost or invented."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Parts:
     def call(self, name: str, *args: Any) -> Any:
         return self.do("parts", name=name, args=args)
 
-    def merged(self, base: str, mine: str, theirs: str) -> tuple[str, bool]:
-        answer = self.call("merged", base, mine, theirs)
+    def merge(self, base: str, mine: str, theirs: str) -> tuple[str, bool]:
+        answer = self.call("merge", base, mine, theirs)
         return answer["text"], answer["clash"]
 
-    def applied(self, text: str, hunks: list[Any]) -> Any:
-        return self.call("applied", self.call("linesOf", text), hunks)
+    def apply(self, text: str, hunks: list[Any]) -> Any:
+        return self.call("applyHunks", self.call("splitLines", text), hunks)
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +66,9 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_all_hunks_together_make_the_new_text_and_none_the_old(parts: Parts, old: str, new: str) -> None:
-    hunks = parts.call("hunksOf", old, new)
-    assert parts.applied(old, hunks) == new
-    assert parts.applied(old, []) == old
+    hunks = parts.call("findHunks", old, new)
+    assert parts.apply(old, hunks) == new
+    assert parts.apply(old, []) == old
     assert (hunks == []) == (old == new)
     # A line that stays lies between two hunks, so each can be decided on alone.
     assert all(one["at"] + one["gone"] < two["at"] for one, two in itertools.pairwise(hunks))
@@ -80,17 +80,17 @@ def test_parts_that_are_left_out_stay_unchanged(parts: Parts, old: str, new: str
     diff = {"id": "d1", "client": "c", "tabName": "t", "path": "A.md", "oldText": old, "newText": new}
     final, moved = parts.do("final", diff=diff, leave=sorted(leave))
     base = old.replace("\r\n", "\n")
-    hunks = parts.call("hunksOf", base, new)
-    assert final == parts.applied(base, [hunk for i, hunk in enumerate(hunks) if i not in leave])
+    hunks = parts.call("findHunks", base, new)
+    assert final == parts.apply(base, [hunk for i, hunk in enumerate(hunks) if i not in leave])
     assert moved == ""
 
 
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_where_only_one_side_changed_the_merge_is_that_side(parts: Parts, base: str, changed: str) -> None:
-    assert parts.merged(base, changed, base) == (changed, False)
-    assert parts.merged(base, base, changed) == (changed, False)
-    assert parts.merged(base, changed, changed) == (changed, False)
+    assert parts.merge(base, changed, base) == (changed, False)
+    assert parts.merge(base, base, changed) == (changed, False)
+    assert parts.merge(base, changed, changed) == (changed, False)
 
 
 @given(TEXTS, TEXTS, TEXTS)
@@ -98,8 +98,8 @@ def test_where_only_one_side_changed_the_merge_is_that_side(parts: Parts, base: 
 def test_a_merge_without_a_clash_does_not_depend_on_who_came_first(
     parts: Parts, base: str, mine: str, theirs: str
 ) -> None:
-    text, clash = parts.merged(base, mine, theirs)
-    other, clashes = parts.merged(base, theirs, mine)
+    text, clash = parts.merge(base, mine, theirs)
+    other, clashes = parts.merge(base, theirs, mine)
     assert clash == clashes and (clash or text == other)
 
 
@@ -114,14 +114,14 @@ def test_changes_to_distant_lines_are_both_kept(parts: Parts, mine: list[bool], 
         words = {block: name for name, changed in sides for block in blocks if changed[block]}
         return "".join(f"head {i}\n{words.get(i, 'body')} {i}\ntail {i}\n" for i in blocks)
 
-    merged, clash = parts.merged(text(), text(("mine", mine)), text(("theirs", theirs)))
+    merged, clash = parts.merge(text(), text(("mine", mine)), text(("theirs", theirs)))
     assert (merged, clash) == (text(("mine", mine), ("theirs", theirs)), False)
 
 
-def test_two_changes_of_one_line_clash_and_the_proposal_stands(parts: Parts) -> None:
+def test_two_changes_of_one_line_clash_and_the_proposal_wins(parts: Parts) -> None:
     """It is shown against the note as it is, so the person sees what they would lose."""
-    assert parts.merged("a\nb\nc\n", "a\nmine\nc\n", "a\ntheirs\nc\n") == ("a\ntheirs\nc\n", True)
-    assert parts.merged("a\n", "a\nmine\n", "a\ntheirs\n") == ("a\ntheirs\n", True)
+    assert parts.merge("a\nb\nc\n", "a\nmine\nc\n", "a\ntheirs\nc\n") == ("a\ntheirs\nc\n", True)
+    assert parts.merge("a\n", "a\nmine\n", "a\ntheirs\n") == ("a\ntheirs\n", True)
     diff = {
         "id": "d",
         "client": "c",
@@ -148,7 +148,7 @@ def test_marked_words_are_still_the_whole_lines(parts: Parts, old: str, new: str
 def test_texts_too_far_apart_are_one_block_and_cost_no_more(parts: Parts) -> None:
     old = "".join(f"old {i}\n" for i in range(20_000))
     new = "".join(f"new {i}\n" for i in range(20_000))
-    [hunk] = parts.call("hunksOf", "same\n" + old, "same\n" + new)
+    [hunk] = parts.call("findHunks", "same\n" + old, "same\n" + new)
     assert (hunk["at"], hunk["gone"], len(hunk["lines"])) == (1, 20_000, 20_000)
 
 
@@ -163,7 +163,7 @@ def test_texts_too_far_apart_are_one_block_and_cost_no_more(parts: Parts) -> Non
         ({}, "win32", ["/h/AppData/Local/vaultbridge/Cache"]),
     ],
 )
-def test_bridges_are_looked_for_where_vaultbridge_writes(
+def test_bridges_are_searched_for_where_vaultbridge_saves_them(
     parts: Parts, environ: dict[str, str], platform: str, folders: list[str]
 ) -> None:
     from vaultbridge.vault.cache_folder import cache_base

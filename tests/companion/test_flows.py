@@ -70,8 +70,8 @@ async def decision(client: Client, asked: Any) -> list[str]:
     return [block["text"] for block in result["content"]]
 
 
-async def told(client: Client, vault: Path, note: str, text: str) -> dict[str, Any]:
-    """The next selection that is `text` in `note`: those before it may be told too."""
+async def next_selection(client: Client, vault: Path, note: str, text: str) -> dict[str, Any]:
+    """The next selection that is `text` in `note`; others may be sent before it."""
     while True:
         params = await client.next("selection_changed")
         if params.get("filePath") == absolute(vault, note) and params["text"] == text:
@@ -84,7 +84,7 @@ async def told(client: Client, vault: Path, note: str, text: str) -> dict[str, A
 async def test_the_selection_arrives_at_the_assistant(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 1]}, to=[1, 6])
-    params = await told(client, vault, "Plain.md", "ne\ntwo 𝄞")
+    params = await next_selection(client, vault, "Plain.md", "ne\ntwo 𝄞")
     assert params["selection"] == {
         "start": {"line": 0, "character": 1},
         "end": {"line": 1, "character": 6},
@@ -96,7 +96,7 @@ async def test_a_private_note_is_never_reported(app: Obsidian, client: Client, v
     await app.do("open", note="Private/Diary.md")
     await app.do("select", note="Private/Diary.md", **{"from": [0, 0]}, to=[0, 4])
     await app.do("open", note="Plain.md")
-    params = await told(client, vault, "Plain.md", "")
+    params = await next_selection(client, vault, "Plain.md", "")
     tabs = json.loads((await client.tool("getOpenEditors"))[0])["tabs"]
     assert [tab["label"] for tab in tabs] == ["Plain.md"] and "Diary" not in str(params)
 
@@ -106,7 +106,7 @@ async def test_the_selection_stays_while_the_person_is_in_the_review(
 ) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
-    await told(client, vault, "Plain.md", "one")
+    await next_selection(client, vault, "Plain.md", "one")
     await app.do("command", name="review")
     await app.until("left", "it.timers === 0")  # what there was to report has been reported
     await app.do("command", name="status")
@@ -115,14 +115,14 @@ async def test_the_selection_stays_while_the_person_is_in_the_review(
     assert json.loads(current)["text"] == "one"
 
 
-async def test_reading_view_tells_the_note_and_no_selection(
+async def test_reading_view_reports_the_note_without_a_selection(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     await app.do("open", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 3])
-    await told(client, vault, "Plain.md", "one")
+    await next_selection(client, vault, "Plain.md", "one")
     await app.do("read", note="Plain.md")
-    params = await told(client, vault, "Plain.md", "")
+    params = await next_selection(client, vault, "Plain.md", "")
     assert params["selection"]["isEmpty"]
 
 
@@ -140,7 +140,7 @@ async def test_open_notes_are_reported_with_unsaved_ones_and_without_sidebars(
     await app.do("open", note="Aside.md", area="rightSplit")
     await app.do("write", note=NOTE, text="unsaved\n")
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 7])
-    await told(client, vault, NOTE, "unsaved")
+    await next_selection(client, vault, NOTE, "unsaved")
     tabs = await tabs_of(client)
     assert list(tabs) == ["Käse Note.md", "Plain.md"]
     assert (tabs["Käse Note.md"]["isDirty"], tabs["Käse Note.md"]["isPinned"]) == (True, True)
@@ -156,14 +156,14 @@ async def test_a_note_that_another_program_wrote_is_not_unsaved(
     (vault / "Plain.md").write_bytes(b"written\r\nelsewhere\r\n")
     await app.do("noticed", note="Plain.md")
     await app.do("select", note="Plain.md", **{"from": [0, 0]}, to=[0, 7])
-    await told(client, vault, "Plain.md", "written")
+    await next_selection(client, vault, "Plain.md", "written")
     assert not (await tabs_of(client))["Plain.md"]["isDirty"]
 
 
 # what the bridge asks
 
 
-async def test_a_note_is_opened_at_a_place(app: Obsidian, client: Client, vault: Path) -> None:
+async def test_a_note_is_opened_at_a_position(app: Obsidian, client: Client, vault: Path) -> None:
     [answer] = await client.tool(
         "openFile", filePath=absolute(vault, NOTE), startText="gamma", endText="delta"
     )
@@ -201,7 +201,7 @@ async def test_an_unsaved_note_is_saved(app: Obsidian, client: Client, vault: Pa
     await app.do("open", note=NOTE)
     await app.do("write", note=NOTE, text="from the editor\n")
     await app.do("select", note=NOTE, **{"from": [0, 0]}, to=[0, 4])
-    await told(client, vault, NOTE, "from")
+    await next_selection(client, vault, NOTE, "from")
     answer = json.loads((await client.tool("saveDocument", filePath=absolute(vault, NOTE)))[0])
     assert answer["saved"] and answer["message"] == "Document saved successfully"
     assert (vault / NOTE).read_text("utf-8") == "from the editor\n"
@@ -247,9 +247,7 @@ async def test_a_mention_of_a_private_note_is_refused_in_words(app: Obsidian) ->
 # proposed changes
 
 
-async def test_an_accepted_change_is_given_to_the_assistant(
-    app: Obsidian, client: Client, vault: Path
-) -> None:
+async def test_the_assistant_gets_an_accepted_change(app: Obsidian, client: Client, vault: Path) -> None:
     asked = await propose(client, vault, NOTE, TEXT.replace("beta", "BETA"))
     [card] = await app.until("cards", "it.length")
     assert (card["path"], card["minus"], card["plus"]) == (NOTE, ["beta"], ["BETA"])
@@ -275,7 +273,7 @@ async def test_a_change_is_accepted_in_part(app: Obsidian, client: Client, vault
     assert await decision(client, asked) == ["FILE_SAVED", TEXT.replace("zeta", "ZETA")]
 
 
-async def test_a_change_of_which_nothing_is_taken_can_only_be_rejected(
+async def test_a_change_without_a_chosen_part_can_only_be_rejected(
     app: Obsidian, client: Client, vault: Path
 ) -> None:
     asked = await propose(client, vault, NOTE, TEXT.replace("alpha", "ALPHA"))
@@ -287,7 +285,9 @@ async def test_a_change_of_which_nothing_is_taken_can_only_be_rejected(
     assert await decision(client, asked) == ["DIFF_REJECTED", f"tab {NOTE}"]
 
 
-async def test_an_edited_change_is_given_as_edited(app: Obsidian, client: Client, vault: Path) -> None:
+async def test_the_assistant_gets_an_edited_change_as_edited(
+    app: Obsidian, client: Client, vault: Path
+) -> None:
     asked = await propose(client, vault, NOTE, TEXT.replace("beta", "BETA"))
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Edit")
@@ -312,7 +312,7 @@ async def test_accepting_from_the_form_sends_its_text(app: Obsidian, client: Cli
     assert await decision(client, asked) == ["FILE_SAVED", "mine\n"]
 
 
-async def test_an_edit_can_be_taken_back(app: Obsidian, client: Client, vault: Path) -> None:
+async def test_an_edit_can_be_undone(app: Obsidian, client: Client, vault: Path) -> None:
     asked = await propose(client, vault, NOTE, TEXT.replace("beta", "BETA"))
     await app.until("cards", "it.length")
     await app.do("press", note=NOTE, button="Edit")
@@ -490,9 +490,9 @@ async def test_the_status_bar_says_how_many_assistants_there_are(app: Obsidian, 
 
 async def test_sharing_is_switched_off_in_the_settings(app: Obsidian, client: Client, vault: Path) -> None:
     await app.do("open", note="Plain.md")
-    await told(client, vault, "Plain.md", "")
+    await next_selection(client, vault, "Plain.md", "")
     await app.do("showSettings")
     await app.do("set", name="Share what I have open", value=False)
-    # The client is told that there is nothing any more.
+    # The client learns that nothing is selected any more.
     await client.next("selection_changed")
     assert json.loads((await client.tool("getOpenEditors"))[0])["tabs"] == []

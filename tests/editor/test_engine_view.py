@@ -76,7 +76,7 @@ async def test_writes_outside_the_scope_are_refused(view: VaultView, vault: Path
     assert not (vault / "Private/New.md").exists()
 
 
-async def test_a_picture_is_not_overwritten_with_text(view: VaultView, vault: Path) -> None:
+async def test_an_image_is_not_overwritten_with_text(view: VaultView, vault: Path) -> None:
     with pytest.raises(EditRefused):
         await view.write_text(vault_path("picture.png"), "x", actor="ide:test")
     assert (vault / "picture.png").read_bytes() == b"\x89PNG"
@@ -129,11 +129,11 @@ async def test_no_link_is_called_broken_while_the_files_are_not_all_known(vault:
         # Another process holds the place of the one that builds, and has not begun.
         other = IndexLeader(view.engine.cache)
         assert other.claim()
-        (told,) = await view.findings(vault_path("Broken.md"))
-        assert [finding.code for finding in told.findings] == ["bad-yaml"]
+        (findings_of,) = await view.findings(vault_path("Broken.md"))
+        assert [finding.code for finding in findings_of.findings] == ["bad-yaml"]
         assert await view.findings(None) == []
         other.release()
-        (told,) = await view.findings(vault_path("Broken.md"))
-        assert [finding.code for finding in told.findings] == ["bad-yaml", "broken-link"]
+        (findings_of,) = await view.findings(vault_path("Broken.md"))
+        assert [finding.code for finding in findings_of.findings] == ["bad-yaml", "broken-link"]
     finally:
         view.close()

@@ -1,4 +1,4 @@
-"""What one client is told and when, on a clock that the test moves."""
+"""What one client is sent and when, on a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ready_feed() -> ClientFeed:
     return feed
 
 
-def test_the_ordinary_times_are_those_the_real_client_needs() -> None:
+def test_the_default_times_are_those_the_real_client_needs() -> None:
     assert 0.1 <= DEBOUNCE_SECONDS <= DEBOUNCE_LIMIT_SECONDS <= 0.3
     assert 0.5 <= READY_SECONDS <= 1.0
 
@@ -45,7 +45,7 @@ def test_nothing_is_sent_before_the_client_is_ready() -> None:
     assert feed.due(100.6) == (A, Mention(A.path))
 
 
-def test_a_second_greeting_begins_the_wait_again() -> None:
+def test_a_second_announcement_restarts_the_wait() -> None:
     """`initialized` comes first and `ide_connected` after it: the latter counts."""
     feed = ClientFeed(debounce=0.1, debounce_limit=0.3, ready_after=0.6)
     feed.focus_changed(A, 0.0)
@@ -65,7 +65,7 @@ def test_a_change_is_sent_once_after_the_debounce() -> None:
     assert feed.due(20.0) == ()
 
 
-def test_further_changes_put_it_off_but_not_beyond_the_limit() -> None:
+def test_further_changes_delay_it_but_not_beyond_the_limit() -> None:
     feed = ready_feed()
     for step, focus in ((10.0, A), (10.1, B), (10.2, A), (10.28, B)):
         feed.focus_changed(focus, step)
@@ -108,7 +108,7 @@ def test_a_selection_that_was_never_sent_is_not_cleared() -> None:
     assert feed.wake_at is None
 
 
-def test_every_prompt_makes_it_tell_again() -> None:
+def test_after_every_prompt_the_selection_is_sent_again() -> None:
     feed = ready_feed()
     feed.focus_changed(A, 10.0)
     feed.due(10.2)
@@ -117,7 +117,7 @@ def test_every_prompt_makes_it_tell_again() -> None:
     assert feed.due(20.15) == (A,)
 
 
-def test_a_prompt_without_a_focus_tells_nothing() -> None:
+def test_after_a_prompt_without_a_focus_nothing_is_sent() -> None:
     feed = ready_feed()
     feed.prompt_submitted(20.0)
     assert feed.wake_at is None
@@ -135,14 +135,14 @@ def test_mentions_do_not_wait_for_the_debounce_and_keep_their_order() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([A, B, None]), st.floats(0.001, 1.0)), max_size=20))
 def test_in_the_end_the_client_knows_where_the_person_is(changes: list[tuple[Focus | None, float]]) -> None:
-    """Whatever was left out in between, the last thing told is the truth."""
+    """Whatever was left out in between, the last event is the truth."""
     feed = ready_feed()
-    now, told = 10.0, [NO_FOCUS]
+    now, events = 10.0, [NO_FOCUS]
     for focus, wait in changes:
         feed.focus_changed(focus, now)
         now += wait
-        told.extend(feed.due(now))  # type: ignore[arg-type]
-    told.extend(feed.due(now + 1.0))  # type: ignore[arg-type]
+        events.extend(feed.due(now))  # type: ignore[arg-type]
+    events.extend(feed.due(now + 1.0))  # type: ignore[arg-type]
     last = changes[-1][0] if changes else None
-    assert told[-1] == (last or NO_FOCUS)
-    assert all(one != other for one, other in pairwise(told))
+    assert events[-1] == (last or NO_FOCUS)
+    assert all(one != other for one, other in pairwise(events))

@@ -1,4 +1,4 @@
-"""The hub's own duty: who is told, when, in real (short) time. What is told is `feed`'s and `state`'s."""
+"""The hub: which assistants are notified, and when, in real (short) time. `feed` decides of what."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ QUICK = Timing(debounce=0.002, debounce_limit=0.004, ready_after=0.002, mention_
 
 class Assistant:
     def __init__(self, hub: EditorHub, name: str = "one") -> None:
-        self.told: asyncio.Queue[FeedEvent] = asyncio.Queue()
-        self.session = hub.connect(name, self.told.put_nowait)
+        self.events: asyncio.Queue[FeedEvent] = asyncio.Queue()
+        self.session = hub.connect(name, self.events.put_nowait)
 
     async def next(self) -> FeedEvent:
-        return await asyncio.wait_for(self.told.get(), WAIT)
+        return await asyncio.wait_for(self.events.get(), WAIT)
 
 
 def desk_of(hidden: set[VaultPath] | None = None, timing: Timing = QUICK) -> EditorHub:
@@ -43,14 +43,14 @@ async def test_every_active_assistant_is_notified() -> None:
     assert await one.next() is NO_FOCUS
 
 
-async def test_one_that_never_greets_hears_nothing_and_keeps_no_mention_from_others() -> None:
+async def test_an_inactive_assistant_gets_nothing_and_takes_no_mention_from_others() -> None:
     hub = desk_of()
     mute = Assistant(hub, "mute")
     assert hub.mention(Mention(A)) == 0
     late = Assistant(hub, "late")
     late.session.activate()
     assert await late.next() == Mention(A)
-    assert mute.told.empty()
+    assert mute.events.empty()
 
 
 async def test_an_assistant_that_left_is_not_notified() -> None:
@@ -62,7 +62,7 @@ async def test_an_assistant_that_left_is_not_notified() -> None:
     other = Assistant(hub, "other")
     other.session.activate()
     await other.next()
-    assert one.told.empty()
+    assert one.events.empty()
     assert hub.assistants == ("other",)
 
 
@@ -81,7 +81,7 @@ async def test_a_mention_of_a_note_that_became_private_while_it_waited_is_not_se
     hidden.add(A)
     hub.mention(Mention(B))
     assert await one.next() == Mention(B)
-    assert one.told.empty()
+    assert one.events.empty()
 
 
 async def test_leaving_withdraws_pending_diffs() -> None:
@@ -113,7 +113,7 @@ async def test_a_note_that_became_private_is_not_sent_again_after_a_prompt() -> 
     one.session.prompt_submitted()
     hub.mention(Mention(B))
     assert await one.next() == Mention(B)
-    assert one.told.empty()
+    assert one.events.empty()
 
 
 async def test_a_note_that_became_private_before_it_was_sent_is_never_sent() -> None:

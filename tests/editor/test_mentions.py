@@ -16,21 +16,21 @@ def test_a_mention_waits_ten_seconds() -> None:
     assert waiting.take(10.0) == (NOTE,)
 
 
-def test_an_older_one_is_dropped() -> None:
+def test_an_older_mention_is_dropped() -> None:
     waiting = MentionQueue()
     waiting.add(NOTE, 0.0)
     waiting.add(Mention(vault_path("New.md")), 5.0)
     assert waiting.take(10.1) == (Mention(vault_path("New.md")),)
 
 
-def test_each_is_given_once() -> None:
+def test_each_mention_is_delivered_once() -> None:
     waiting = MentionQueue()
     waiting.add(NOTE, 0.0)
     waiting.take(1.0)
     assert waiting.take(1.0) == ()
 
 
-def test_the_oldest_give_way() -> None:
+def test_the_oldest_mentions_are_dropped_first() -> None:
     waiting = MentionQueue()
     for number in range(WAITING_MENTIONS + 3):
         waiting.add(Mention(vault_path(f"{number}.md")), 0.0)

@@ -127,7 +127,7 @@ async def test_without_a_front_end_the_client_gets_an_error_at_once() -> None:
     assert diffs.waiting() == ()
 
 
-async def test_every_front_end_sees_it_and_learns_the_end() -> None:
+async def test_every_front_end_gets_the_diff_and_its_outcome() -> None:
     diffs = PendingDiffs()
     one, two = Screen(diffs, "one"), Screen(diffs, "two")
     task = await asked(diffs)
@@ -153,7 +153,7 @@ async def test_an_unknown_diff_cannot_be_decided() -> None:
         PendingDiffs().decide("d99", Rejected())
 
 
-async def test_closing_the_tab_rejects_and_only_the_askers() -> None:
+async def test_closing_a_tab_rejects_only_the_diff_of_that_client() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
     mine, other = await asked(diffs, "c1"), await asked(diffs, "c2")
@@ -165,7 +165,7 @@ async def test_closing_the_tab_rejects_and_only_the_askers() -> None:
     assert await outcome(other) == Rejected()
 
 
-async def test_closing_all_counts_ones_own() -> None:
+async def test_closing_all_counts_only_the_clients_own_diffs() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
     tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(3)]
@@ -177,7 +177,7 @@ async def test_closing_all_counts_ones_own() -> None:
     await outcome(stays)
 
 
-async def test_the_same_tab_asked_again_replaces_the_older_question() -> None:
+async def test_the_same_tab_opened_again_replaces_the_older_diff() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
     old = await asked(diffs, new="first")
@@ -188,7 +188,7 @@ async def test_the_same_tab_asked_again_replaces_the_older_question() -> None:
     assert await outcome(new) == Accepted("second")
 
 
-async def test_a_client_that_goes_withdraws_its_diff() -> None:
+async def test_cancelling_a_request_withdraws_its_diff() -> None:
     diffs = PendingDiffs()
     screen = Screen(diffs)
     task = await asked(diffs)
@@ -199,7 +199,7 @@ async def test_a_client_that_goes_withdraws_its_diff() -> None:
     assert screen.gone == [(screen.shown[0].id, "withdrawn")]
 
 
-async def test_when_the_last_front_end_stays_away_the_client_gets_it_back() -> None:
+async def test_when_the_last_front_end_stays_away_the_client_gets_an_error() -> None:
     """Neither accepted nor rejected: the terminal still asks."""
     diffs = PendingDiffs(grace_seconds=0.01)
     Screen(diffs)
@@ -220,7 +220,7 @@ async def test_a_front_end_that_returns_in_time_gets_the_diff_again() -> None:
     assert await outcome(task) == Accepted("yes")
 
 
-async def test_another_front_end_that_stays_keeps_it_waiting() -> None:
+async def test_a_diff_keeps_waiting_while_another_front_end_stays() -> None:
     diffs = PendingDiffs(grace_seconds=0)
     Screen(diffs, "one")
     Screen(diffs, "two")
@@ -234,7 +234,7 @@ async def test_another_front_end_that_stays_keeps_it_waiting() -> None:
         await outcome(task)
 
 
-async def test_shutting_down_gives_everything_back() -> None:
+async def test_closing_returns_every_diff_as_an_error() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
     tasks = [await asked(diffs, f"c{n}") for n in range(3)]
@@ -243,7 +243,7 @@ async def test_shutting_down_gives_everything_back() -> None:
     assert all(isinstance(result, ObsidianNotRunning) for result in results)
 
 
-async def test_how_many_may_wait_is_bounded() -> None:
+async def test_the_number_of_waiting_diffs_is_limited() -> None:
     diffs = PendingDiffs()
     Screen(diffs)
     tasks = [await asked(diffs, "c1", f"tab {n}") for n in range(PENDING_DIFFS)]

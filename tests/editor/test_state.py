@@ -78,7 +78,7 @@ def test_the_workspace_file_is_ignored_while_obsidian_itself_reports() -> None:
     assert state.focus() == Focus(B, TOP_OF_NOTE, WORKSPACE)
 
 
-def test_the_workspace_file_is_heard_beside_a_page() -> None:
+def test_the_workspace_file_counts_beside_a_page() -> None:
     state = state_with((WORKSPACE, OBSIDIAN), ("editor-1", "page"))
     state.focus_on("editor-1", A)
     state.focus_on(WORKSPACE, B)
@@ -109,7 +109,7 @@ def test_a_renamed_note_is_followed() -> None:
     assert state.open_files() == (OpenFile(B, dirty=True),)
 
 
-def test_a_removed_note_is_left() -> None:
+def test_a_deleted_note_loses_the_focus() -> None:
     state = state_with(("one", "page"))
     state.files_open("one", [OpenFile(A), OpenFile(B)])
     state.focus_on("one", A, WORDS)
@@ -173,7 +173,7 @@ def test_the_reports_of_a_source_are_limited() -> None:
     assert focus.selection.end == Point(99, 0)
 
 
-def test_listeners_hear_of_changes_only_and_can_stop() -> None:
+def test_listeners_are_called_for_changes_only_and_can_unsubscribe() -> None:
     state = state_with(("one", "page"))
     heard: list[int] = []
     stop = state.subscribe(lambda: heard.append(1))
@@ -212,6 +212,6 @@ def test_whatever_happens_no_private_path_gets_out(steps: list[tuple[str, str, V
             state.focus_on(source, path, WORDS)
         elif what == "open" and path is not None:
             state.files_open(source, [OpenFile(path)])
-        told = [focus.path for focus in (state.focus(), state.latest()) if focus is not None]
-        told += [file.path for file in state.open_files()]
-        assert SECRET not in told
+        paths = [focus.path for focus in (state.focus(), state.latest()) if focus is not None]
+        paths += [file.path for file in state.open_files()]
+        assert SECRET not in paths

@@ -26,7 +26,7 @@ async def left(state: EditorState, changed: asyncio.Event, path: str) -> None:
             changed.clear()
 
 
-async def test_deleted_notes_are_left_and_changed_ones_are_not(vault: Path) -> None:
+async def test_deleted_notes_lose_the_focus_and_changed_ones_do_not(vault: Path) -> None:
     view = VaultView(vault)
     state = EditorState(lambda path: True)
     state.join("page", "page")

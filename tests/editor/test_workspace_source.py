@@ -70,7 +70,7 @@ def test_a_half_written_file_changes_nothing(app: App) -> None:
     assert app.state.focus() is not None
 
 
-def test_an_app_that_does_not_run_says_nothing(app: App) -> None:
+def test_an_app_that_does_not_run_reports_nothing(app: App) -> None:
     """The file keeps what was open when it quit."""
     app.running = False
     app.shows("A.md")

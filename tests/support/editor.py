@@ -147,7 +147,7 @@ class Bridge:
 
     @asynccontextmanager
     async def client(self, *, greet: bool = True, token: str = TOKEN) -> AsyncIterator[Client]:
-        """A client on the IDE socket, greeted as Claude Code does unless told otherwise."""
+        """A client on the IDE socket, initialized as Claude Code does by default."""
         async with websockets.connect(
             self.url(),
             subprotocols=[websockets.Subprotocol("mcp")],

@@ -42,7 +42,7 @@ async def test_every_file_comes_with_its_type_and_all_safety_headers(path: str) 
         assert HEADERS.items() <= dict(response.headers).items()
 
 
-def test_the_policy_lets_nothing_in_but_our_own_files() -> None:
+def test_the_policy_allows_only_our_own_files() -> None:
     rules = dict(rule.split(" ", 1) for rule in CONTENT_SECURITY_POLICY.split("; "))
     assert rules.pop("default-src") == rules.pop("frame-ancestors") == rules.pop("base-uri") == "'none'"
     assert rules.pop("form-action") == rules.pop("trusted-types") == "'none'"
@@ -75,7 +75,7 @@ async def test_a_browser_that_has_the_file_gets_304() -> None:
 @pytest.mark.parametrize(
     "path", ["/page/", "/page/none.js", "/page/a/b", "/page/..%2fpage.py", "/page/%2e%2e/page.py"]
 )
-async def test_any_other_address_is_404_and_names_no_file_of_ours(path: str) -> None:
+async def test_any_other_address_gets_404_and_no_file_is_named(path: str) -> None:
     from yarl import URL
 
     async with served() as session:
@@ -85,7 +85,7 @@ async def test_any_other_address_is_404_and_names_no_file_of_ours(path: str) -> 
             assert "vaultbridge" not in await response.text()
 
 
-async def test_nothing_can_be_sent_to_it() -> None:
+async def test_the_page_accepts_no_posts() -> None:
     async with served() as session:
         for path in ("/", "/page/app.js"):
             async with session.post(path, data=b"x") as response:

@@ -329,4 +329,4 @@ class Companion extends obsidian.Plugin {
 
 module.exports = Companion;
 /** For the tests of vaultbridge; the app ignores it. */
-module.exports.parts = { applied, bridgeFolders, compareWords, editorUrl, hunksOf, linesOf, merged, Proposal };
+module.exports.parts = { applyHunks, bridgeFolders, compareWords, editorUrl, findHunks, merge, Proposal, splitLines };

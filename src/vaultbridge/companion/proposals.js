@@ -19,17 +19,17 @@ class Proposal {
   /** @param {string} text */
   #propose(text) {
     this.target = text;
-    this.hunks = hunksOf(this.base, text);
+    this.hunks = findHunks(this.base, text);
     this.taken = new Set(this.hunks);
   }
 
   /** The whole text that the assistant gets on acceptance. */
   get final() {
-    return this.draft ?? applied(linesOf(this.base), this.hunks.filter((hunk) => this.taken.has(hunk)));
+    return this.draft ?? applyHunks(splitLines(this.base), this.hunks.filter((hunk) => this.taken.has(hunk)));
   }
 
   get edited() {
-    return this.final !== merged(plain(this.diff.oldText), this.base, this.diff.newText).text;
+    return this.final !== merge(plain(this.diff.oldText), this.base, this.diff.newText).text;
   }
 
   /** Take or leave one change. @param {Hunk} hunk @param {boolean} take */
@@ -49,14 +49,14 @@ class Proposal {
 
   backToTheProposal() {
     this.draft = null;
-    this.#propose(merged(plain(this.diff.oldText), this.base, this.diff.newText).text);
+    this.#propose(merge(plain(this.diff.oldText), this.base, this.diff.newText).text);
   }
 
   /** The note is now `current`. Keeps what was written in it meanwhile; true when the proposal has changed.
    * @param {string} current */
   rebase(current) {
     if (current === this.base) return false;
-    const { text, clash } = merged(this.base, current, this.final);
+    const { text, clash } = merge(this.base, current, this.final);
     const writing = this.draft !== null;
     this.base = current;
     this.#propose(text);

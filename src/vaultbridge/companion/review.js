@@ -180,7 +180,7 @@ class ReviewView extends obsidian.ItemView {
     const area = /** @type {HTMLTextAreaElement} */ (this.#tools().el('textarea', {
       'aria-label': `The text that ${proposal.diff.path} will have`,
       spellcheck: 'false',
-      rows: String(Math.min(30, linesOf(proposal.draft ?? '').length + 2)),
+      rows: String(Math.min(30, splitLines(proposal.draft ?? '').length + 2)),
     }));
     area.value = proposal.draft ?? '';
     area.addEventListener('input', () => {
@@ -193,7 +193,7 @@ class ReviewView extends obsidian.ItemView {
   #changes(proposal, chosen) {
     const { el, button } = this.#tools();
     if (!proposal.hunks.length) return el('p', { class: 'vaultbridge-quiet' }, 'This leaves the note as it is.');
-    const lines = linesOf(proposal.base);
+    const lines = splitLines(proposal.base);
     const body = el('div');
     let room = proposal.linesDrawn;
     for (const [index, hunk] of proposal.hunks.entries()) {
@@ -216,7 +216,7 @@ class ReviewView extends obsidian.ItemView {
    * @param {[string[], string[]]} around @param {() => void} chosen */
   #hunk(proposal, hunk, index, room, [before, after], chosen) {
     const { el } = this.#tools();
-    const lines = linesOf(proposal.base);
+    const lines = splitLines(proposal.base);
     const name = `Change ${index + 1} of ${proposal.hunks.length}`;
     const where = hunk.gone > 1 ? `lines ${hunk.at + 1}–${hunk.at + hunk.gone}` : `line ${hunk.at + 1}`;
     const section = el('section', { class: 'vaultbridge-hunk', 'aria-label': name });
@@ -245,8 +245,8 @@ class ReviewView extends obsidian.ItemView {
     const { el } = this.#tools();
     const sign = { same: ' ', minus: '−', plus: '+' }[kind];
     const heard = { same: '', minus: 'removed: ', plus: 'added: ' }[kind];
-    const shown = pieces ?? [[bare(line), false]];
-    const content = shown.map(([text, changed]) =>
+    const drawn = pieces ?? [[bare(line), false]];
+    const content = drawn.map(([text, changed]) =>
       el(!changed ? 'span' : kind === 'plus' ? 'ins' : 'del', {}, ...this.#visible(text)));
     const end = LINE_ENDS[line.slice(bare(line).length)];
     if (kind !== 'same' && end) content.push(el('span', { class: 'vaultbridge-unseen' }, end));

@@ -84,7 +84,7 @@ TRICKY = [
 
 
 @needs_node
-def test_the_hash_is_the_one_javascript_makes_of_the_same_list() -> None:
+def test_the_hash_is_the_one_javascript_computes_for_the_same_list() -> None:
     for tools, (hash_, text) in zip(TRICKY, by_javascript(TRICKY), strict=True):
         assert stringify(tools) == text
         assert tools_hash(tools) == hash_
@@ -128,6 +128,6 @@ def test_only_name_description_and_schema_count() -> None:
     assert tools_hash([tool("a", description="x")]) != tools_hash([tool("a")])
 
 
-def test_what_is_not_json_is_refused() -> None:
+def test_a_value_that_is_not_json_is_refused() -> None:
     with pytest.raises(TypeError, match="set is not a JSON value"):
         stringify({"a": {1}})

@@ -339,7 +339,7 @@ async def test_a_compressed_body_is_refused_unread_and_ends_the_connection(encod
         assert plain.startswith(b"HTTP/1.1 200 ")
 
 
-async def test_a_body_that_never_ends_is_given_up() -> None:
+async def test_a_body_that_never_ends_times_out() -> None:
     head = b"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"
     async with running(body_seconds=0.05) as bridge:
         reader, writer = await asyncio.open_connection("127.0.0.1", bridge.port)
@@ -504,7 +504,7 @@ async def test_foreign_pages_and_names_are_kept_out(headers: dict[str, str], sta
         assert bool(bridge.provider.calls) == (status == 200)
 
 
-async def test_a_whole_address_as_the_target_counts_instead_of_the_host() -> None:
+async def test_an_absolute_request_target_overrides_the_host() -> None:
     """RFC 9112 3.2.2."""
     path, body = "/bridge/v1/tools/read_note/call", b'{"arguments":{"path":"a"}}'
     async with running() as bridge:
@@ -518,7 +518,7 @@ async def test_a_whole_address_as_the_target_counts_instead_of_the_host() -> Non
         assert len(bridge.provider.calls) == 2
 
 
-async def test_cors_any_gives_the_documents_letter() -> None:
+async def test_cors_any_follows_the_specification_to_the_letter() -> None:
     async with running(guard=HostGuard(any_origin=True)) as bridge:
         headers = {"Origin": "https://anywhere.example", "Sec-Fetch-Site": "cross-site"}
         async with bridge.http.get(bridge.at("/tools"), headers=headers) as response:
@@ -541,7 +541,7 @@ async def test_a_refusal_of_authorize_has_the_documents_form() -> None:
             assert response.status == 200
 
 
-async def test_a_failure_of_ours_leaks_nothing() -> None:
+async def test_an_internal_failure_leaks_nothing() -> None:
     async def fail(request: web.Request) -> Grant:
         raise RuntimeError(SECRET)
 
@@ -553,7 +553,7 @@ async def test_a_failure_of_ours_leaks_nothing() -> None:
         assert "Traceback" not in text
 
 
-async def test_the_server_describes_itself_and_keeps_to_it() -> None:
+async def test_the_server_keeps_to_its_openapi_document() -> None:
     """schemathesis makes good and bad requests from the description and holds every answer to it."""
     async with running() as bridge:
         bridge.provider.release.set()

@@ -26,7 +26,7 @@ async def called(bridge: BridgeV1, name: str, **arguments: Any) -> Any:
     return json.loads(await bridge.call(name, json.dumps({"arguments": arguments}).encode()))
 
 
-def test_health_tells_the_build_and_the_protocol() -> None:
+def test_health_names_the_build_and_the_protocol() -> None:
     assert json.loads(health()) == {"status": "ok", "version": __version__, "protocolVersion": "1"}
 
 
@@ -71,7 +71,7 @@ async def test_the_first_of_two_tools_with_the_same_bare_name_is_listed() -> Non
     assert provider.calls == [("obsidian_read_note", {"path": "a.md"})]
 
 
-async def test_a_call_gives_the_content_as_the_tool_gave_it() -> None:
+async def test_a_call_returns_the_tools_content_unchanged() -> None:
     bridge = BridgeV1(server_of(SampleProvider()))
     assert await called(bridge, "read_note", path="Notes/Example.md") == {
         "success": True,
@@ -87,7 +87,7 @@ async def test_a_call_gives_the_content_as_the_tool_gave_it() -> None:
     }
 
 
-async def test_data_without_content_is_said_in_text() -> None:
+async def test_data_without_content_becomes_text() -> None:
     answer = await called(BridgeV1(server_of(SampleProvider())), "data")
     assert answer == {"success": True, "content": [{"type": "text", "text": '{"n":1}'}]}
 
@@ -103,7 +103,7 @@ async def test_a_failed_tool_is_an_answer_that_says_so() -> None:
     assert own == {"success": False, "content": [{"type": "text", "text": "odd name/é"}], "isError": True}
 
 
-async def test_a_tool_that_crashes_tells_nothing_of_its_innards() -> None:
+async def test_a_tool_that_crashes_reveals_nothing_internal() -> None:
     answer = await called(BridgeV1(server_of(SampleProvider())), "crash")
     assert answer["isError"] is True
     assert SECRET not in json.dumps(answer)
@@ -134,7 +134,7 @@ async def test_a_misspelled_name_is_answered_with_the_right_one(name: str) -> No
     assert caught.value.details == "Did you mean read_note?"
 
 
-async def test_a_name_without_end_is_compared_with_none() -> None:
+async def test_a_very_long_name_gets_no_suggestion() -> None:
     bridge = BridgeV1(server_of(SampleProvider()))
     with pytest.raises(HttpFailure) as caught:
         await bridge.call("read_note" * 500, b'{"arguments":{}}')
@@ -164,7 +164,7 @@ async def test_a_name_without_end_is_compared_with_none() -> None:
         (b'{"arguments":true}', "`arguments` must be an object"),
     ],
 )
-def test_a_wrong_body_is_refused_with_the_rule_it_breaks(body: bytes, says: str) -> None:
+def test_a_wrong_body_is_refused_with_the_reason(body: bytes, says: str) -> None:
     with pytest.raises(HttpFailure) as caught:
         parse_arguments(body)
     assert (caught.value.status, caught.value.error) == (400, "Invalid request body")
@@ -173,7 +173,7 @@ def test_a_wrong_body_is_refused_with_the_rule_it_breaks(body: bytes, says: str)
     assert set(form) == {"error", "message", "details"}
 
 
-def test_other_members_of_a_body_are_not_looked_at() -> None:
+def test_other_members_of_a_body_are_ignored() -> None:
     assert parse_arguments(b'{"arguments":{"path":"a"},"more":[1]}') == {"path": "a"}
 
 

@@ -132,7 +132,7 @@ async def test_a_server_that_answers_is_not_reported_as_away(status: int, hint: 
         assert hint in caught.value.hint
 
 
-async def test_half_a_character_in_an_answer_does_not_cost_the_rest() -> None:
+async def test_half_a_surrogate_pair_in_an_answer_does_not_lose_the_rest() -> None:
     """JavaScript cuts strings between the halves of an emoji, and `JSON.stringify` then writes one half."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -146,7 +146,7 @@ async def test_half_a_character_in_an_answer_does_not_cost_the_rest() -> None:
         assert result.content[0]["text"] == "a \\ud83d \ufffd b 😀 \ufffd"
 
 
-async def test_a_schema_that_names_no_type_is_one_of_an_object() -> None:
+async def test_a_schema_without_a_type_is_taken_for_an_object() -> None:
     """MCP clients throw the whole list away over one tool whose schema is of no object."""
     schemas: list[Any] = [{}, {"properties": {"a": {}}}, {"type": ["object", "null"]}, {"type": "object"}]
     listed = {"tools": [{"name": f"t{at}", "inputSchema": schema} for at, schema in enumerate(schemas)]}
@@ -160,7 +160,7 @@ async def test_a_schema_that_names_no_type_is_one_of_an_object() -> None:
         ]
 
 
-async def test_the_documents_base_address_is_as_good_as_the_servers() -> None:
+async def test_the_specifications_base_url_works_like_the_servers_address() -> None:
     async with running() as bridge:
         for url in (bridge.url, f"{bridge.url}/", f"{bridge.url}/bridge/v1", f"{bridge.url}/bridge/v1/"):
             client = BridgeClient(url)
@@ -168,7 +168,7 @@ async def test_the_documents_base_address_is_as_good_as_the_servers() -> None:
             assert str(client.address) == bridge.url
 
 
-async def test_a_server_may_lie_below_a_path() -> None:
+async def test_a_server_may_be_below_a_path() -> None:
     seen: list[str] = []
 
     async def handle(request: web.Request) -> web.StreamResponse:
@@ -181,7 +181,7 @@ async def test_a_server_may_lie_below_a_path() -> None:
     assert seen == ["/vaults/one/bridge/v1/tools", "/vaults/two/bridge/v1/tools"]
 
 
-async def test_an_answer_is_asked_for_as_it_is() -> None:
+async def test_an_uncompressed_answer_is_requested() -> None:
     """Without the header a server might compress what we could not read."""
     seen: list[str] = []
 
@@ -194,7 +194,7 @@ async def test_an_answer_is_asked_for_as_it_is() -> None:
     assert seen == ["identity"]
 
 
-async def test_a_call_that_takes_too_long_is_given_up() -> None:
+async def test_a_call_that_takes_too_long_times_out() -> None:
     async with running() as bridge:
         with pytest.raises(TimedOut):
             await BridgeClient(bridge.url, call_seconds=0.05).call("stuck", {})
@@ -235,7 +235,7 @@ async def test_a_redirect_gets_no_key() -> None:
     assert caught == []
 
 
-def test_a_key_does_not_travel_in_the_open_to_another_machine() -> None:
+def test_a_key_is_not_sent_unencrypted_to_another_machine() -> None:
     with pytest.raises(InvalidArgument, match="unencrypted"):
         BridgeClient("http://10.0.0.1:3000", key="k")
     BridgeClient("http://10.0.0.1:3000", key="k", plain_http=True)

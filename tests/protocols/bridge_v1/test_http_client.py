@@ -203,7 +203,7 @@ async def test_a_lost_answer_leaves_open_whether_the_request_was_done() -> None:
     assert unsent.value.hint == ""
 
 
-async def test_a_server_that_says_nothing_is_given_up() -> None:
+async def test_a_silent_server_times_out() -> None:
     held = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -215,7 +215,7 @@ async def test_a_server_that_says_nothing_is_given_up() -> None:
         held.set()
 
 
-async def test_an_answer_that_comes_before_the_body_is_read_is_seen() -> None:
+async def test_an_answer_sent_before_the_body_was_read_is_received() -> None:
     """As our own server refuses a large body."""
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -282,7 +282,7 @@ def test_a_password_in_an_address_is_not_repeated() -> None:
     assert "hunter2" not in str(refused.value)
 
 
-def test_addresses_are_taken_apart() -> None:
+def test_addresses_are_parsed() -> None:
     assert str(parse_address("http://localhost/")) == "http://localhost:80"
     assert str(parse_address("https://[::1]/a/")) == "https://[::1]:443/a"
     assert parse_address("HTTP://LocalHost:1").is_loopback

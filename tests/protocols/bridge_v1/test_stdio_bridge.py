@@ -59,7 +59,7 @@ async def call(wire: Wire, name: str, **arguments: Any) -> Any:
     return await wire.result("tools/call", {"name": name, "arguments": arguments})
 
 
-async def test_the_other_sides_tools_are_ours() -> None:
+async def test_the_servers_tools_are_listed_and_called() -> None:
     async with running() as bridge, bridged(bridge.port) as wire:
         listed = (await wire.result("tools/list"))["tools"]
         assert listed[0] == {
@@ -97,22 +97,22 @@ async def test_a_change_of_the_servers_tools_is_announced() -> None:
 async def test_until_the_server_is_reached_one_tool_says_why_and_then_its_tools_appear(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
-        told = await call(wire, STATUS_TOOL)
-        assert told["isError"] is True
-        assert f"127.0.0.1:{port} cannot be reached: connection refused" in told["content"][0]["text"]
-        assert "running there?" in told["content"][0]["text"]
+        answer = await call(wire, STATUS_TOOL)
+        assert answer["isError"] is True
+        assert f"127.0.0.1:{port} cannot be reached: connection refused" in answer["content"][0]["text"]
+        assert "running there?" in answer["content"][0]["text"]
         async with running(port=port):
             await wire.notification("notifications/tools/list_changed")
             assert "read_note" in await names(wire)
             assert STATUS_TOOL not in await names(wire)
 
 
-async def test_the_status_tool_looks_again_when_it_is_asked(port: int) -> None:
+async def test_the_status_tool_asks_the_server_again(port: int) -> None:
     async with bridged(port) as wire:
         assert await names(wire) == [STATUS_TOOL]
         async with running(port=port):
-            told = await call(wire, STATUS_TOOL)
-            assert "is there with 6 tools" in told["content"][0]["text"]
+            answer = await call(wire, STATUS_TOOL)
+            assert "is running and has 6 tools" in answer["content"][0]["text"]
 
 
 async def test_while_the_server_is_away_its_tools_stay_listed_and_say_what_is_wrong(port: int) -> None:
@@ -122,9 +122,9 @@ async def test_while_the_server_is_away_its_tools_stay_listed_and_say_what_is_wr
             await wire.notification("notifications/tools/list_changed")
             before = await names(wire)
         for _ in range(2):
-            told = await call(wire, "read_note", path="a.md")
-            assert told["isError"] is True
-            assert "cannot be reached" in told["content"][0]["text"]
+            answer = await call(wire, "read_note", path="a.md")
+            assert answer["isError"] is True
+            assert "cannot be reached" in answer["content"][0]["text"]
         assert await names(wire) == before
         async with running(port=port):
             async with asyncio.timeout(BOUND):
@@ -174,8 +174,8 @@ async def test_a_rejected_key_is_reported_and_no_request_is_sent_without_it() ->
 
     async with running(authorize=refuse) as bridge, bridged(bridge.port, key="old") as wire:
         assert await names(wire) == [STATUS_TOOL]
-        told = await call(wire, STATUS_TOOL)
-        assert "rejects the API key" in told["content"][0]["text"]
+        answer = await call(wire, STATUS_TOOL)
+        assert "rejects the API key" in answer["content"][0]["text"]
         assert set(seen) == {"Bearer old"}
 
 

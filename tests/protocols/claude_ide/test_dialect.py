@@ -74,7 +74,7 @@ async def test_initialize_needs_no_parameters(bridge: Bridge) -> None:
 
 
 @pytest.mark.parametrize("method", ["initialized", "notifications/initialized"])
-async def test_initialized_is_taken_and_not_answered(bridge: Bridge, method: str) -> None:
+async def test_initialized_is_accepted_and_not_answered(bridge: Bridge, method: str) -> None:
     async with bridge.client(greet=False) as client:
         await client.request("initialize")
         await client.notify(method)
@@ -271,7 +271,7 @@ async def _any(client: Client) -> dict[str, Any]:
     return await client.came.get()
 
 
-async def test_our_own_failure_is_an_internal_error_that_tells_nothing(
+async def test_an_internal_failure_is_an_error_without_details(
     bridge: Bridge, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def broken() -> int:
@@ -447,7 +447,7 @@ async def _until(condition: Any) -> None:
 # privacy
 
 
-async def test_nothing_of_a_private_note_ever_leaves(bridge: Bridge, vault: Path) -> None:
+async def test_nothing_about_a_private_note_is_ever_sent(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client:
         state = bridge.hub.state
         state.files_open("here", [OpenFile(SECRET), OpenFile(NOTE)])
@@ -468,7 +468,7 @@ async def test_nothing_of_a_private_note_ever_leaves(bridge: Bridge, vault: Path
             except Failed as failed:
                 said.append([failed.message])
         await client.tool("closeAllDiffTabs")
-        # The next visible place is the first thing that is told.
+        # The next visible position is the first thing that is sent.
         state.focus_on("here", NOTE)
         first = await asyncio.wait_for(client.came.get(), WAIT)
     assert first["params"]["filePath"] == str(vault / NOTE)
@@ -607,7 +607,7 @@ async def test_close_tab_rejects_a_waiting_diff_and_always_answers(bridge: Bridg
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("close_tab", {"tab_name": "t"}), ("closeAllDiffTabs", {})])
-async def test_a_diff_closed_in_the_same_breath_does_not_stay_open(
+async def test_a_diff_that_is_closed_at_once_does_not_stay_open(
     bridge: Bridge, vault: Path, name: str, arguments: dict[str, Any]
 ) -> None:
     async with bridge.client() as client, bridge.editor(diffs=True):
@@ -672,7 +672,7 @@ async def test_an_acceptance_of_a_changed_note_is_reported_by_what_the_client_wr
         assert (await page.next("diffClosed"))["reason"] == outcome
 
 
-async def test_a_cancelled_request_takes_its_diff_away(bridge: Bridge, vault: Path) -> None:
+async def test_a_cancelled_request_withdraws_its_diff(bridge: Bridge, vault: Path) -> None:
     async with bridge.client() as client, bridge.editor(diffs=True) as page:
         await client.send(
             id=77, method="tools/call", params={"name": "openDiff", "arguments": _diff(vault / NOTE)}
@@ -758,7 +758,7 @@ async def test_status_knows_the_clients_and_their_last_messages(bridge: Bridge) 
 # several vaults
 
 
-async def test_a_client_is_served_the_closest_vault_it_runs_in(tmp_path: Path) -> None:
+async def test_a_client_gets_the_innermost_vault_it_runs_in(tmp_path: Path) -> None:
     outer, inner, far = tmp_path / "outer", tmp_path / "outer" / "inner", tmp_path / "outer-not"
     for folder in (inner / "sub", far):
         folder.mkdir(parents=True)

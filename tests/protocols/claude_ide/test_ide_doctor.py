@@ -56,7 +56,7 @@ async def patient(tmp_path: Path) -> AsyncIterator[Patient]:
         yield Patient(bridge, home, vault)
 
 
-async def test_a_sound_bridge_has_nothing_to_complain_about(patient: Patient) -> None:
+async def test_a_healthy_bridge_passes_every_check(patient: Patient) -> None:
     checks = await patient.examined(working=patient.vault)
     assert [check for check in checks if check.status != "good"] == []
     assert len(checks) == 10
@@ -64,9 +64,9 @@ async def test_a_sound_bridge_has_nothing_to_complain_about(patient: Patient) ->
 
 async def test_no_finding_contains_a_token(patient: Patient) -> None:
     patient.change(authToken="another-secret")
-    told = repr(await patient.examined())
-    assert TOKEN not in told
-    assert "another-secret" not in told
+    report = repr(await patient.examined())
+    assert TOKEN not in report
+    assert "another-secret" not in report
 
 
 async def test_a_missing_lock(patient: Patient) -> None:
@@ -139,7 +139,7 @@ async def test_the_locks_token_is_not_the_servers(patient: Patient) -> None:
     assert "401" in (await patient.complaint("handshake")).found
 
 
-async def test_dead_locks_lie_about(patient: Patient) -> None:
+async def test_locks_of_dead_processes_are_reported(patient: Patient) -> None:
     (patient.lock.parent / "4999.lock").write_text(json.dumps({"pid": 2**22 + 7}))
     assert "4999" in (await patient.complaint("dead processes")).found
 

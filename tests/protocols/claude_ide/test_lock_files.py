@@ -80,7 +80,7 @@ def test_every_release_finds_the_bridge_exactly_once(
     assert len(found) == (0 if release == "1.0.0" and configured else 1)
 
 
-def test_the_releases_stand_in_the_documents_table() -> None:
+def test_the_releases_are_in_the_documents_table() -> None:
     table = (Path(__file__).parents[3] / "docs" / "claude-code.md").read_text("utf-8")
     assert [release for release in HABITS if f"| {release} |" not in table] == []
 
@@ -259,7 +259,7 @@ def test_others_locks_are_never_touched(home: Path, content: str) -> None:
     assert (folder / "5000.lock").exists()
 
 
-def test_only_files_named_by_a_port_are_looked_at(home: Path, dead_pid: int) -> None:
+def test_only_files_named_by_a_port_are_read(home: Path, dead_pid: int) -> None:
     """Seed 001: the name must be the port number."""
     folder = home / ".claude" / "ide"
     folder.mkdir(parents=True)

@@ -71,7 +71,7 @@ async def pinged(port: int, token: str) -> bool:
         return '"result"' in str(await asyncio.wait_for(client.recv(), WAIT))
 
 
-async def test_kill_9_and_a_restart_keep_port_and_token_and_mend_the_lock(stage: Stage) -> None:
+async def test_kill_9_and_a_restart_keep_port_and_token_and_replace_the_lock(stage: Stage) -> None:
     """A client that reconnects with its first url and token finds the new process."""
     first, port = await stage.start()
     lock = stage.locks[f"{port}.lock"]
@@ -88,7 +88,7 @@ async def test_kill_9_and_a_restart_keep_port_and_token_and_mend_the_lock(stage:
     assert await pinged(port, token)
 
 
-async def test_a_clean_end_removes_the_lock_and_keeps_the_memory(stage: Stage) -> None:
+async def test_a_clean_end_removes_the_lock_and_keeps_the_endpoint(stage: Stage) -> None:
     child, port = await stage.start()
     before = load_endpoint(stage.cache)
     assert before is not None
@@ -101,7 +101,7 @@ async def test_a_clean_end_removes_the_lock_and_keeps_the_memory(stage: Stage) -
     assert (after.port, after.token, after.pid) == (port, before.token, 0)
 
 
-async def test_a_second_bridge_of_the_same_vault_leaves_the_firsts_place_alone(stage: Stage) -> None:
+async def test_a_second_bridge_of_the_same_vault_keeps_the_first_ones_endpoint(stage: Stage) -> None:
     first, port = await stage.start()
     _, other_port = await stage.start()
     assert other_port != port
@@ -111,7 +111,7 @@ async def test_a_second_bridge_of_the_same_vault_leaves_the_firsts_place_alone(s
     assert set(stage.locks) == {f"{port}.lock", f"{other_port}.lock"}
 
 
-def test_a_remembered_port_that_is_taken_gives_way_and_the_token_stays(tmp_path: Path) -> None:
+def test_when_the_saved_port_is_taken_another_is_used_and_the_token_stays(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         token, busy = new_token(), taken.getsockname()[1]
@@ -127,7 +127,7 @@ def test_a_remembered_port_that_is_taken_gives_way_and_the_token_stays(tmp_path:
         presence.socket.close()
 
 
-def test_a_port_that_was_asked_for_is_taken_or_nothing(tmp_path: Path) -> None:
+def test_a_requested_port_is_used_or_the_start_fails(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -149,7 +149,7 @@ def test_it_listens_on_loopback_only(tmp_path: Path) -> None:
     presence.socket.close()
 
 
-def test_locks_of_the_dead_are_swept_when_we_announce_ourselves(tmp_path: Path) -> None:
+def test_locks_of_dead_processes_are_swept_on_announce(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     folder = stage.home / ".claude" / "ide"
     folder.mkdir(parents=True)
@@ -163,7 +163,7 @@ def test_locks_of_the_dead_are_swept_when_we_announce_ourselves(tmp_path: Path) 
     presence.socket.close()
 
 
-def test_vaults_that_are_served_along_are_found_for_as_long_as_the_bridge_runs(tmp_path: Path) -> None:
+def test_guest_vaults_are_found_as_long_as_the_bridge_runs(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     guest, cache = tmp_path / "guest", tmp_path / "cache of the guest"
     guest.mkdir()

@@ -44,7 +44,7 @@ async def test_a_page_may_share_the_root_with_the_socket() -> None:
     await runner.cleanup()
 
 
-async def test_stopping_ends_both_doors_and_the_health_checks(tmp_path: Path) -> None:
+async def test_stopping_closes_both_endpoints_and_ends_the_health_checks(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
     async with running(tmp_path / "vault") as bridge, bridge.client() as claude, bridge.editor() as page:
         await bridge.server.stop()

@@ -41,7 +41,7 @@ VAULT = {"Note.md": "one\ntwo\n"}
         ("2024-01-02", {"note": "2024-01-02"}),
     ],
 )
-def test_places_as_typed(text: str, params: dict[str, Any]) -> None:
+def test_typed_places_are_parsed(text: str, params: dict[str, Any]) -> None:
     assert parse_place(text) == params
 
 
@@ -55,20 +55,20 @@ def test_places_as_typed(text: str, params: dict[str, Any]) -> None:
         ("C# notes", {"note": "C# notes"}),
     ],
 )
-def test_mentions_as_typed(text: str, params: dict[str, Any]) -> None:
+def test_typed_mentions_are_parsed(text: str, params: dict[str, Any]) -> None:
     assert parse_mention(text) == params
 
 
 @pytest.mark.parametrize(
     "text", ["", "Note:0", "Note:1:0", "Note:1-0", "Note:5-3", "Note:5:2-4:9", "Note:5:2-5:1"]
 )
-def test_a_place_that_cannot_be_is_refused(text: str) -> None:
+def test_an_impossible_place_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_place(text)
 
 
 @pytest.mark.parametrize("text", ["", "Note#L0", "Note#L1-L0", "Note#L4-L2"])
-def test_a_mention_that_cannot_be_is_refused(text: str) -> None:
+def test_an_impossible_mention_is_refused(text: str) -> None:
     with pytest.raises(InvalidArgument):
         parse_mention(text)
 
@@ -116,7 +116,7 @@ async def test_a_terminal_can_show_and_decide_diffs(vault: Path) -> None:
             ] == "accepted"
 
 
-async def test_no_bridge_is_said_plainly(tmp_path: Path) -> None:
+async def test_a_missing_bridge_is_reported_plainly(tmp_path: Path) -> None:
     with pytest.raises(BridgeNotRunning, match="serve"):
         find_bridge(tmp_path)
     save_endpoint(tmp_path, Endpoint(port=1, token=TOKEN, pid=os.getpid()))

@@ -54,7 +54,7 @@ def test_only_the_owner_can_read_it(tmp_path: Path) -> None:
         b" " * 100_000,
     ],
 )
-def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+def test_a_broken_file_counts_as_missing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / FILE_NAME).write_bytes(content)
     assert load_endpoint(tmp_path) is None
 
@@ -71,7 +71,7 @@ def test_a_broken_file_is_as_good_as_none(tmp_path: Path, content: bytes) -> Non
         ),
     ],
 )
-def test_programs_dial_an_address_and_people_a_name(known: Endpoint, url: str, link: str) -> None:
+def test_programs_use_the_address_and_people_the_name(known: Endpoint, url: str, link: str) -> None:
     assert (known.url, known.link) == (url, link)
 
 
@@ -81,7 +81,7 @@ def test_a_file_from_before_there_were_hosts_means_this_machine(tmp_path: Path) 
     assert known is not None and known.url == "http://127.0.0.1:3000"
 
 
-def test_nothing_is_recalled_where_nothing_was_remembered(tmp_path: Path) -> None:
+def test_without_a_saved_endpoint_none_is_loaded(tmp_path: Path) -> None:
     assert load_endpoint(tmp_path / "nowhere") is None
 
 
@@ -134,7 +134,7 @@ def test_a_guest_keeps_its_own_port_and_token(tmp_path: Path) -> None:
     remove_guest_endpoint(tmp_path, os.getpid())
 
 
-def test_a_living_bridge_of_its_own_comes_before_a_host(tmp_path: Path) -> None:
+def test_a_vaults_own_running_bridge_comes_before_another_vaults(tmp_path: Path) -> None:
     save_guest_endpoint(tmp_path, alive(4000))
     save_endpoint(tmp_path, own := alive(5000))
     assert find_running(tmp_path) == own

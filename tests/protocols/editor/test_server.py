@@ -163,7 +163,7 @@ async def test_a_focus_becomes_state(bridge: Bridge, page: Client, how: str) -> 
     assert (focus.path, focus.selection) == (NOTE, Selection(Point(2, 4), Point(2, 6), "😀"))
 
 
-async def test_a_selection_dragged_upwards_is_put_right(bridge: Bridge, page: Client) -> None:
+async def test_the_ends_of_a_selection_dragged_upwards_are_swapped(bridge: Bridge, page: Client) -> None:
     up = {"start": {"line": 2, "character": 1}, "end": {"line": 0, "character": 0}, "text": "x"}
     await page.request("focus", path="Note.md", selection=up)
     focus = bridge.hub.state.focus()
@@ -216,7 +216,7 @@ async def test_a_malformed_message_is_refused_and_says_what_is_wrong(
     assert await page.request("ping") == {}
 
 
-async def test_unknown_members_are_let_through(bridge: Bridge, page: Client) -> None:
+async def test_unknown_members_are_ignored(bridge: Bridge, page: Client) -> None:
     await page.request("focus", path="Note.md", colour="green")
     assert bridge.hub.state.focus() is not None
 
@@ -278,7 +278,9 @@ async def test_the_sharing_switch_works_from_an_editor(bridge: Bridge, page: Cli
 # diffs
 
 
-async def test_a_waiting_diff_is_listed_and_shown_to_who_comes_later(bridge: Bridge, vault: Path) -> None:
+async def test_a_waiting_diff_is_listed_and_sent_to_editors_that_connect_later(
+    bridge: Bridge, vault: Path
+) -> None:
     arguments = {
         "old_file_path": str(vault / NOTE),
         "new_file_path": str(vault / NOTE),
@@ -340,7 +342,7 @@ async def test_an_editor_is_asked_to_save(bridge: Bridge, page: Client, vault: P
 @pytest.mark.parametrize(
     "answer", [{"result": {"done": False}}, {"error": {"code": -1, "message": "no"}}, {"result": {}}]
 )
-async def test_an_editor_that_could_not_did_not(
+async def test_an_editor_that_fails_has_not_done_it(
     bridge: Bridge, page: Client, vault: Path, answer: dict[str, Any]
 ) -> None:
     async with bridge.client() as claude:
@@ -353,7 +355,7 @@ async def test_an_editor_that_could_not_did_not(
 # status
 
 
-async def test_status_tells_of_clients_editors_and_messages(bridge: Bridge, page: Client) -> None:
+async def test_status_lists_clients_editors_and_messages(bridge: Bridge, page: Client) -> None:
     await page.request("focus", path="Note.md")
     async with bridge.client() as claude:
         await claude.request("ping")
@@ -367,19 +369,19 @@ async def test_status_tells_of_clients_editors_and_messages(bridge: Bridge, page
     assert TOKEN not in json.dumps(status)
 
 
-async def test_an_editor_that_wants_to_know_is_told_who_comes_and_goes(bridge: Bridge, page: Client) -> None:
+async def test_an_editor_may_follow_which_assistants_connect_and_leave(bridge: Bridge, page: Client) -> None:
     async with bridge.editor(assistants=True) as curious:
         async with bridge.client():
             assert await curious.next("assistantsChanged") == {"assistants": 1}
         assert await curious.next("assistantsChanged") == {"assistants": 0}
-    # Nobody is told who did not ask, or who is gone.
+    # Editors that did not ask, or that have left, are not notified.
     async with bridge.client() as client:
         await page.request("mention", note="Note.md")
         await client.next("at_mentioned")
     assert page.came.empty()
 
 
-async def test_an_editors_mention_waits_for_nobody_but_says_so(bridge: Bridge, page: Client) -> None:
+async def test_a_mention_without_assistants_returns_zero_and_waits(bridge: Bridge, page: Client) -> None:
     assert (await page.request("mention", note="Note.md"))["assistants"] == 0
     async with bridge.client() as claude:
         assert await claude.next("at_mentioned")

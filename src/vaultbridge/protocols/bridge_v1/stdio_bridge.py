@@ -173,7 +173,7 @@ class BridgeProvider(EmptyProvider):
             raise _with_hint(error) from error
         self._take(tools)
         return ToolResult(
-            (TextContent(text=f"{self._client.address} is there with {len(tools.tools)} tools."),)
+            (TextContent(text=f"{self._client.address} is running and has {len(tools.tools)} tools."),)
         )
 
 

@@ -6,7 +6,7 @@ const MOST_WORDS = 600; // the most tokens of a line that are compared; a longer
 const ALIKE = 0.35; // the part of a line that must be unchanged for marked words to help rather than confuse
 
 /** The lines of a text, each with its own line end. @param {string} text @returns {string[]} */
-const linesOf = (text) => text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
+const splitLines = (text) => text.match(/[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$/g) ?? [];
 /** @param {string} line */
 const bare = (line) => line.replace(/[\r\n]+$/, '');
 
@@ -38,7 +38,7 @@ function equalPairs(a, b, most) {
   /** @type {[number, number][]} */
   const pairs = [];
   let [x, y] = [0, 0];
-  for (const [nextX, nextY] of [...onceInBoth(a, b), /** @type {[number, number]} */ ([a.length, b.length])]) {
+  for (const [nextX, nextY] of [...uniqueInBoth(a, b), /** @type {[number, number]} */ ([a.length, b.length])]) {
     const between = fewestEdits(a.slice(x, nextX), b.slice(y, nextY), most) ?? [];
     for (const [fromX, fromY] of between) pairs.push([x + fromX, y + fromY]);
     if (nextX < a.length) pairs.push([nextX, nextY]);
@@ -49,7 +49,7 @@ function equalPairs(a, b, most) {
 
 /** The longest sequence of lines that occur exactly once in each list and in the same order in both (patience sorting).
  * @param {string[]} a @param {string[]} b @returns {[number, number][]} */
-function onceInBoth(a, b) {
+function uniqueInBoth(a, b) {
   /** @param {string[]} lines */
   const once = (lines) => {
     /** @type {Map<string, number>} */
@@ -92,14 +92,14 @@ function fewestEdits(a, b, most) {
       let x = down ? reach[zero + k + 1] : reach[zero + k - 1] + 1;
       while (x < a.length && x - k < b.length && a[x] === b[x - k]) x++;
       reach[zero + k] = x;
-      if (x >= a.length && x - k >= b.length) return wayBack(a.length, b.length, before);
+      if (x >= a.length && x - k >= b.length) return backtrack(a.length, b.length, before);
     }
   }
   return null;
 }
 
 /** @param {number} x @param {number} y @param {Int32Array[]} before @returns {[number, number][]} */
-function wayBack(x, y, before) {
+function backtrack(x, y, before) {
   /** @type {[number, number][]} */
   const pairs = [];
   for (let d = before.length - 1; d >= 0; d--) {
@@ -116,12 +116,12 @@ function wayBack(x, y, before) {
 }
 
 /** @param {string} text @returns {string[]} */
-const wordsOf = (text) => text.match(/[\p{L}\p{M}\p{N}_]+|\r\n|\s+|[^]/gu) ?? [];
+const splitWords = (text) => text.match(/[\p{L}\p{M}\p{N}_]+|\r\n|\s+|[^]/gu) ?? [];
 
 /** Both lines in pieces [text, changed]; one piece each where the lines have too little in common.
  * @param {string} oldText @param {string} newText @returns {[[string, boolean][], [string, boolean][]]} */
 function compareWords(oldText, newText) {
-  const [a, b] = [wordsOf(oldText), wordsOf(newText)];
+  const [a, b] = [splitWords(oldText), splitWords(newText)];
   /** @type {[[string, boolean][], [string, boolean][]]} */
   const whole = [[[oldText, false]], [[newText, false]]];
   if (a.length > MOST_WORDS || b.length > MOST_WORDS) return whole;
@@ -144,8 +144,8 @@ function compareWords(oldText, newText) {
 
 /** The hunks that turn one text into the other, in order; at least one equal line lies between two of them.
  * @param {string} oldText @param {string} newText @returns {Hunk[]} */
-function hunksOf(oldText, newText) {
-  const [a, b] = [linesOf(oldText), linesOf(newText)];
+function findHunks(oldText, newText) {
+  const [a, b] = [splitLines(oldText), splitLines(newText)];
   const hunks = [];
   let [x, y] = [0, 0];
   for (const [nextX, nextY, length] of equalRuns(a, b)) {
@@ -157,7 +157,7 @@ function hunksOf(oldText, newText) {
 
 /** `lines` from `start` up to `end` with these hunks applied. @param {string[]} lines @param {Hunk[]} hunks
  * @param {number} [start] @param {number} [end] */
-function applied(lines, hunks, start = 0, end = lines.length) {
+function applyHunks(lines, hunks, start = 0, end = lines.length) {
   const parts = [];
   let at = start;
   for (const hunk of hunks) {
@@ -172,9 +172,9 @@ function applied(lines, hunks, start = 0, end = lines.length) {
  * true: compared with `mine` it is then a visible change, which a person may leave out.
  * @param {string} base @param {string} mine @param {string} theirs @returns {{text: string, clash: boolean}}
  */
-function merged(base, mine, theirs) {
-  const lines = linesOf(base);
-  const [ours, others] = [hunksOf(base, mine), hunksOf(base, theirs)];
+function merge(base, mine, theirs) {
+  const lines = splitLines(base);
+  const [ours, others] = [findHunks(base, mine), findHunks(base, theirs)];
   const parts = [];
   let [at, clash] = [0, false];
   while (ours.length || others.length) {
@@ -191,7 +191,7 @@ function merged(base, mine, theirs) {
           grew = true;
         }
     }
-    const [left, right] = [applied(lines, here, start, end), applied(lines, there, start, end)];
+    const [left, right] = [applyHunks(lines, here, start, end), applyHunks(lines, there, start, end)];
     clash ||= here.length > 0 && there.length > 0 && left !== right;
     parts.push(lines.slice(at, start).join(''), there.length ? right : left);
     at = end;
@@ -199,4 +199,4 @@ function merged(base, mine, theirs) {
   return { text: parts.join('') + lines.slice(at).join(''), clash };
 }
 
-export { applied, bare, compareWords, equalRuns, hunksOf, linesOf, merged };
+export { applyHunks, bare, compareWords, equalRuns, findHunks, merge, splitLines };

@@ -1,6 +1,6 @@
 // Proposed changes, and a person's decision on each. Every difference is shown, even of invisible characters.
 
-import { bare, compareWords, linesOf, merged } from './diff.js';
+import { bare, compareWords, merge, splitLines } from './diff.js';
 import { hashOf, readWhole } from './reading.js';
 import { compareLines, withLineEnds } from './sides.js';
 import { $, button, el, notice, say } from './dom.js';
@@ -111,8 +111,8 @@ class Changes {
     card.hash = seen.hash;
     const now = seen.lines.join('\n');
     if (seen.isCut || now === card.base.replace(/\r\n?/g, '\n')) return;
-    const { text, clash } = merged(card.base, now, card.final);
-    Object.assign(card, { final: text, proposal: merged(card.base, now, card.proposal).text, base: now, whole: new Set() });
+    const { text, clash } = merge(card.base, now, card.final);
+    Object.assign(card, { final: text, proposal: merge(card.base, now, card.proposal).text, base: now, whole: new Set() });
     card.moved = clash || card.moved === 'clash' ? 'clash' : 'kept';
     const focused = card.node.contains(document.activeElement);
     this.#draw(card);
@@ -200,7 +200,7 @@ class Changes {
   }
 
   #form(card) {
-    const area = el('textarea', { value: card.final, spellcheck: false, rows: Math.min(30, linesOf(card.final).length + 2),
+    const area = el('textarea', { value: card.final, spellcheck: false, rows: Math.min(30, splitLines(card.final).length + 2),
       'aria-label': `The text that ${card.diff.path} will have` });
     card.begun = area.value;
     return area;
@@ -209,7 +209,7 @@ class Changes {
   #table(card, rows) {
     if (rows.every((row) => row.same)) return el('p', { class: 'quiet' }, 'This leaves the note as it is.');
     const beside = this.beside && innerWidth >= ROOM && card.base !== '';
-    const usual = linesOf(card.base || card.final)[0];
+    const usual = splitLines(card.base || card.final)[0];
     const draw = new Drawing(usual.slice(bare(usual).length), beside);
     const body = el('tbody');
     let drawn = 0;
