@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from vaultbridge.bases.parse import extract_base_blocks
 
 
-def test_blocks_are_found_with_their_places() -> None:
+def test_blocks_are_found_with_their_positions() -> None:
     text = "# A\n\n```base\nviews:\n  - type: table\n```\n\ntext\n~~~ base\nfilters: a\n~~~\n"
     first, second = extract_base_blocks(text)
     assert (first.text, first.line) == ("views:\n  - type: table\n", 4)
@@ -27,7 +27,7 @@ def test_blocks_are_found_with_their_places() -> None:
         "",
     ],
 )
-def test_other_code_holds_no_base(text: str) -> None:
+def test_other_code_contains_no_base(text: str) -> None:
     assert extract_base_blocks(text) == ()
 
 

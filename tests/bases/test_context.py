@@ -18,7 +18,7 @@ def test_each_value_has_its_own_allowance() -> None:
     context.charge(STEPS_PER_VALUE)
 
 
-def test_the_view_has_one_too_and_its_end_is_the_end() -> None:
+def test_the_view_has_an_allowance_too_and_ends_with_it() -> None:
     context = make_context()
     with pytest.raises(TimedOut, match="over all files"):
         for _ in range(STEPS_PER_VIEW // STEPS_PER_VALUE + 1):
@@ -26,7 +26,7 @@ def test_the_view_has_one_too_and_its_end_is_the_end() -> None:
             context.charge(STEPS_PER_VALUE)
 
 
-def test_going_over_a_value_costs_by_its_size() -> None:
+def test_walking_a_value_costs_by_its_size() -> None:
     context = make_context()
     context.charge_walk(5.0)
     context.charge_walk((1.0,) * (STEPS_PER_VALUE - 1))
@@ -34,7 +34,7 @@ def test_going_over_a_value_costs_by_its_size() -> None:
         context.charge_walk("x" * 6_400)
 
 
-def test_a_search_is_charged_also_when_it_fails() -> None:
+def test_a_failed_search_is_charged_too() -> None:
     context = make_context()
     regex, text = compile_regex("[ab]*c"), "ab" * 4_000
     assert context.search(regex, text) is None

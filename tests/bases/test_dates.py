@@ -39,7 +39,7 @@ def test_dates_are_read_into_the_wall_clock(text: str, when: datetime, has_time:
     "text",
     ["", "2025", "2025-13-01", "2025-02-30", "27.05.2025", "2025-05-27 25:00", "x2025-05-27", "2025-5-7"],
 )
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_what_is_not_a_date_gives_none(text: str) -> None:
     assert read_date(text, UTC) is None
 
 
@@ -67,7 +67,7 @@ def test_durations_in_the_units_of_the_help_pages(text: str, duration: Duration)
 
 
 @pytest.mark.parametrize("text", ["", " ", "1", "d", "1 fortnight", "1d x", "1D 2", "1d " * 21])
-def test_what_is_no_duration_is_none(text: str) -> None:
+def test_what_is_not_a_duration_gives_none(text: str) -> None:
     assert read_duration(text) is None
 
 

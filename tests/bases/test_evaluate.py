@@ -52,7 +52,7 @@ def test_names_members_and_operators(source: str, meant: Value) -> None:
     assert evaluate(source) == meant
 
 
-def test_local_names_go_before_the_note_s_and_only_inside() -> None:
+def test_local_names_hide_the_notes_properties_only_inside_the_call() -> None:
     assert evaluate("[1].map(value)[0]") == 1
     assert evaluate("[{name: 'x'}].map(value.name)") == ("x",)
     assert evaluate("[[1, 2]].map(value.filter(value > 1))") == ((2.0,),)

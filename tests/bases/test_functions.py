@@ -1,4 +1,4 @@
-"""Every example that the help pages give for a function, and that every function named there exists."""
+"""Every example of a function in the help pages works, and every function named there exists."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_without_a_showing_file_this_is_null() -> None:
     assert evaluate("this.file.name") is None
 
 
-def test_a_file_is_no_number() -> None:
+def test_a_file_is_not_a_number() -> None:
     with pytest.raises(FormulaError, match="file, link or path"):
         evaluate("file.hasLink(5)")
 

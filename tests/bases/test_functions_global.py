@@ -73,6 +73,6 @@ def test_global_functions_and_those_of_every_value(source: str, meant: Value) ->
         ("min(true)", r"min\(\) needs a number, got boolean"),
     ],
 )
-def test_what_does_not_fit_is_a_formula_error_that_says_so(source: str, message: str) -> None:
+def test_a_wrong_argument_is_a_formula_error_with_a_reason(source: str, message: str) -> None:
     with pytest.raises(FormulaError, match=message):
         evaluate(source)

@@ -31,6 +31,6 @@ def test_number_functions(source: str, meant: Value) -> None:
 
 
 @pytest.mark.parametrize("source", ["(1).toFixed(101)", "(1).round(-1)", "(1).round('a')", "'a'.round()"])
-def test_what_does_not_fit_is_a_formula_error(source: str) -> None:
+def test_a_wrong_argument_is_a_formula_error(source: str) -> None:
     with pytest.raises(FormulaError):
         evaluate(source)

@@ -14,7 +14,7 @@ def kinds(source: str) -> list[tuple[str, str]]:
     return [(token.kind, token.text) for token in tokenize(source)[:-1]]
 
 
-def test_tokens_know_their_places() -> None:
+def test_tokens_have_their_positions() -> None:
     assert [(t.start, t.end) for t in tokenize('a  == "b"')] == [(0, 1), (3, 5), (6, 9), (9, 9)]
 
 
@@ -24,7 +24,7 @@ def test_a_slash_divides_after_a_value_and_opens_a_regular_expression_elsewhere(
     assert kinds("f(/a b/)")[2] == ("regexp", "a b")
 
 
-def test_a_regular_expression_may_hold_a_slash_in_a_class_or_escaped() -> None:
+def test_a_regular_expression_may_contain_a_slash_in_a_class_or_escaped() -> None:
     token = tokenize(r"/a[/]b\/c/gi")[0]
     assert (token.text, token.flags) == (r"a[/]b\/c", "gi")
 
@@ -71,7 +71,9 @@ def test_names_may_be_of_any_script() -> None:
         ("a @ b", 2, ""),
     ],
 )
-def test_a_foreign_sign_is_refused_with_what_would_be_right(source: str, position: int, hint: str) -> None:
+def test_a_sign_of_another_language_is_refused_with_the_right_one(
+    source: str, position: int, hint: str
+) -> None:
     with pytest.raises(InvalidQuery) as refused:
         tokenize(source)
     assert refused.value.position == position
@@ -85,7 +87,7 @@ def test_what_is_not_closed_is_refused_where_it_opened(source: str, position: in
     assert refused.value.position == position
 
 
-def test_an_expression_has_a_longest_length() -> None:
+def test_the_length_of_an_expression_is_bounded() -> None:
     assert len(tokenize("a" * MAX_EXPRESSION_CHARS)) == 2
     with pytest.raises(InvalidQuery, match="characters"):
         tokenize("a" * (MAX_EXPRESSION_CHARS + 1))

@@ -18,18 +18,18 @@ from vaultbridge.bases.values import LinkValue, is_url, make_link, parse_link
         ("[b](https://e.org/x)", LinkValue("https://e.org/x", "s", "b", external=True)),
     ],
 )
-def test_a_text_that_is_wholly_a_link_is_one(text: str, link: LinkValue) -> None:
+def test_a_text_that_is_a_link_becomes_a_link(text: str, link: LinkValue) -> None:
     assert parse_link(text, "s") == link
 
 
 @pytest.mark.parametrize(
     "text", ["", "A", "see [[A]]", "[[A]] and [[B]]", "[[]]", "[[a\nb]]", "https://e.org", "[a]"]
 )
-def test_other_texts_are_not(text: str) -> None:
+def test_other_texts_do_not_become_links(text: str) -> None:
     assert parse_link(text, "s") is None
 
 
-def test_a_link_can_be_made_of_any_text() -> None:
+def test_any_text_can_become_a_link() -> None:
     assert make_link("A/B", "s") == LinkValue("A/B", "s")
     assert make_link("[[A|b]]", "s") == LinkValue("A", "s", "b")
     assert make_link("https://e.org", "s") == LinkValue("https://e.org", "s", external=True)

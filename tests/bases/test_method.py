@@ -20,11 +20,11 @@ from vaultbridge.bases.values import Duration, FormulaError
         (2, ANY_NUMBER, 1, "f() takes at least 2 arguments, got 1."),
     ],
 )
-def test_a_wrong_number_of_arguments_is_told(least: int, most: int, count: int, refusal: str) -> None:
+def test_a_wrong_number_of_arguments_is_reported(least: int, most: int, count: int, refusal: str) -> None:
     assert Method(lambda context, target, arguments: None, least, most).refusal("f", count) == refusal
 
 
-def test_arguments_are_read_as_what_a_function_wants() -> None:
+def test_arguments_are_converted_to_what_a_function_needs() -> None:
     assert number_argument((Duration(0, 5),), 0, "f") == 5
     assert index_argument((2.9,), 0, "f") == 2
     assert index_argument((math.nan,), 0, "f") == 0
@@ -32,6 +32,6 @@ def test_arguments_are_read_as_what_a_function_wants() -> None:
     assert text_argument((None,), 0) == ""
 
 
-def test_a_truth_is_no_number() -> None:
+def test_a_boolean_is_not_a_number() -> None:
     with pytest.raises(FormulaError, match=r"f\(\) needs a number, got boolean"):
         number_argument((True,), 0, "f")

@@ -153,7 +153,7 @@ def test_what_cannot_be_calculated_is_a_formula_error(source: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "1a", "0x10", "1_000", "Infinity", "nan", "--1"])
-def test_what_is_no_number_is_none(text: str) -> None:
+def test_what_is_not_a_number_gives_none(text: str) -> None:
     assert read_number(text) is None
 
 

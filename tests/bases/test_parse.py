@@ -160,14 +160,14 @@ def test_a_filter_may_be_one_statement_or_a_bare_list() -> None:
         ("summaries:\n  s: values.\n", 2, "values.: Unexpected"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(text: str, line: int, message: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(text: str, line: int, message: str) -> None:
     problems = parse_base(text).problems
     assert [(problem.code, problem.line) for problem in problems] == [("bad-base", line)]
     assert message in problems[0].message
     assert parse_base(text, first_line=11).problems[0].line == line + 10 or "YAML" in message
 
 
-def test_lines_count_from_where_the_block_stands() -> None:
+def test_lines_count_from_the_first_line_of_the_block() -> None:
     assert parse_base("formulas:\n  x: 1 +\n", first_line=20).problems[0].line == 21
     assert parse_base("a: [1\n", first_line=20).problems[0].line == 21
 
@@ -179,7 +179,7 @@ def test_one_bad_formula_does_not_hide_the_rest() -> None:
     assert base.views[0].name == "A"
 
 
-def test_problems_are_told_up_to_a_bound() -> None:
+def test_the_number_of_reported_problems_is_bounded() -> None:
     assert len(parse_base("views:\n" + "- a\n" * 500).problems) == MAX_PROBLEMS
 
 
@@ -201,7 +201,7 @@ def test_a_limit_of_zero_is_none() -> None:
         "\x00",
     ],
 )
-def test_a_hostile_base_is_reported_or_read_and_soon_over(text: str) -> None:
+def test_a_hostile_base_is_reported_or_read_quickly(text: str) -> None:
     base = parse_base(text)
     assert base.problems or base == Base()
 

@@ -92,7 +92,7 @@ def test_what_cannot_be_read_is_refused_with_a_reason(pattern: str, reason: str 
 
 
 @pytest.mark.parametrize("flags", ["q", "gg"])
-def test_flags_are_known_and_stand_once(flags: str) -> None:
+def test_unknown_and_repeated_flags_are_refused(flags: str) -> None:
     with pytest.raises(InvalidPattern, match="flags"):
         compile_regex("a", flags)
 

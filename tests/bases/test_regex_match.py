@@ -30,7 +30,7 @@ def test_a_pattern_that_would_never_end_is_stopped(pattern: str, text: str) -> N
 
 
 @pytest.mark.parametrize("pattern", [".*foo", "[ab]*c", "a*a*a*c", r"\w+\s*=\s*\w+;"])
-def test_an_honest_pattern_costs_in_proportion_to_the_text(pattern: str) -> None:
+def test_an_ordinary_pattern_costs_in_proportion_to_the_text(pattern: str) -> None:
     _, short = compile_regex(pattern).search("ab" * 100)
     _, long = compile_regex(pattern).search("ab" * 1_000)
     assert long < 12 * short
@@ -46,14 +46,14 @@ def test_a_long_text_does_not_exhaust_the_stack() -> None:
     assert found("a*b", "a" * 20_000 + "b") == (0, 20_001)
 
 
-def test_groups_are_given_and_those_without_part_are_none() -> None:
+def test_groups_are_returned_and_those_that_did_not_participate_are_none() -> None:
     match, steps = compile_regex("(a)|(b)(?<rest>.*)").search("xbcd")
     assert match is not None
     assert match.groups == ("bcd", None, "b", "cd")
     assert steps > 0
 
 
-def test_steps_of_a_failed_search_are_told_too() -> None:
+def test_the_steps_of_a_failed_search_are_counted_too() -> None:
     match, steps = compile_regex("[ab]c").search("ababab")
     assert match is None
     assert steps >= 6
@@ -76,7 +76,7 @@ ATOMS = st.sampled_from(
 
 
 def patterns() -> st.SearchStrategy[str]:
-    """Patterns that mean the same to Python and to JavaScript."""
+    """Patterns that mean the same in Python and in JavaScript."""
     repeat = st.sampled_from(["", "", "*", "+", "?", "*?", "+?", "{2}", "{0,2}", "{1,}"])
     consuming = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\w", "1"])
     repeated = st.builds(lambda atom, mark: atom + mark, consuming, repeat)

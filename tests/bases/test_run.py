@@ -76,7 +76,7 @@ def test_the_base_s_and_the_view_s_filters_must_both_hold() -> None:
     assert names(run(text, "B")) == ["Ask", "Log 9", "Log 10"]
 
 
-def test_a_filter_that_fails_for_a_row_is_false_for_it_and_told() -> None:
+def test_a_filter_that_fails_for_a_row_is_false_for_it_and_reported() -> None:
     result = run("filters: {or: ['status.contains(\"op\")', 'cost == \"free\"']}")
     assert names(result) == ["Ask", "Log 10", "Zero"]
     assert result.problems == ('status.contains("op"): Cannot call contains() on an empty value.',)
@@ -212,13 +212,13 @@ def test_files_outside_of_the_rows_are_found_by_row_of() -> None:
     assert cells(run(text, rows=book, row_of={AUTHOR.path: AUTHOR}.get)) == [1920.0]
 
 
-def test_property_types_and_chance_are_passed_on() -> None:
+def test_property_types_and_random_numbers_are_passed_on() -> None:
     text = "formulas: {t: 'due.isType(\"string\")', r: random()}\nviews: [{order: [formula.t, formula.r]}]"
     result = run(text, rows=TASKS[:1], types={"due": "text"}, random=lambda: 0.5)
     assert result.rows[0].cells == (True, 0.5)
 
 
-def test_chance_is_the_same_for_the_same_moment() -> None:
+def test_random_numbers_are_the_same_for_the_same_moment() -> None:
     text = "formulas: {r: random()}\nviews: [{order: [formula.r]}]"
     assert cells(run(text)) == cells(run(text))
     assert len(set(map(str, cells(run(text))))) == len(TASKS)
@@ -248,7 +248,7 @@ def test_chance_is_the_same_for_the_same_moment() -> None:
         ("summaries: {s: values.nope()}\nviews: [{summaries: {a: s}}]", r"nope\(\)"),
     ],
 )
-def test_what_the_view_uses_and_nobody_could_evaluate_stops_it(text: str, message: str) -> None:
+def test_a_view_stops_at_what_cannot_be_evaluated(text: str, message: str) -> None:
     with pytest.raises(InvalidQuery, match=message):
         run(text)
 
@@ -278,7 +278,7 @@ def test_a_long_chain_of_formulas_runs() -> None:
     assert cells(run(text, rows=TASKS[:1])) == [300.0]
 
 
-def test_a_view_that_needs_too_much_work_is_given_up() -> None:
+def test_a_view_that_needs_too_much_work_is_stopped() -> None:
     rows = tuple(row(f"n{n}") for n in range(20))
     text = "filters: status != 1"
     assert len(run(text, rows=rows, max_steps=60).rows) == 20

@@ -102,7 +102,7 @@ def test_the_text_of_a_number_is_that_number(number: float) -> None:
     assert float(format_number(number)) == number
 
 
-def test_the_weight_counts_all_that_is_held() -> None:
+def test_counting_values_includes_nested_ones() -> None:
     assert count_values("text") == 1
     assert count_values((1.0, (2.0, {"a": 3.0}))) == 6
 
@@ -115,7 +115,7 @@ def test_a_list_that_shares_its_parts_is_refused_before_it_is_walked() -> None:
         count_values(value)
 
 
-def test_lists_nest_only_so_deep() -> None:
+def test_the_nesting_of_lists_is_bounded() -> None:
     value: Value = 1.0
     for _ in range(MAX_VALUE_DEPTH + 2):
         value = (value,)
@@ -123,7 +123,7 @@ def test_lists_nest_only_so_deep() -> None:
         count_values(value)
 
 
-def test_a_text_grows_only_so_long() -> None:
+def test_the_length_of_a_text_is_bounded() -> None:
     assert len(check_text("a" * MAX_TEXT_CHARS)) == MAX_TEXT_CHARS
     with pytest.raises(FormulaError, match="characters"):
         check_text("a" * (MAX_TEXT_CHARS + 1))

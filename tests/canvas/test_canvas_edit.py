@@ -97,13 +97,13 @@ def test_each_kind_of_card_can_be_added(card: NewCard, keys: dict[str, str]) -> 
     }
 
 
-def test_a_group_is_drawn_beneath_and_can_be_put_around_cards() -> None:
+def test_a_group_is_drawn_below_and_can_surround_cards() -> None:
     edit = add_card(CANVAS, NewGroup("All", around=("a", "b")), random_bytes=numbered())
     first = nodes(edited(CANVAS, edit))[0]
     assert (first["id"], first["x"], first["y"], first["width"], first["height"]) == (ONE, -20, -20, 660, 160)
 
 
-def test_a_place_and_size_that_are_given_are_kept() -> None:
+def test_a_given_position_and_size_are_used() -> None:
     place = Placement(x=-5, y=7, width=11, height=13)
     edit = add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=place)
     added = nodes(edited(CANVAS, edit))[-1]
@@ -116,7 +116,7 @@ def test_a_card_is_put_beside_another() -> None:
     assert (added["x"], added["y"]) == (0, 100)  # the right is taken by the group
 
 
-def test_a_card_is_put_into_a_group_which_grows_when_it_must() -> None:
+def test_a_card_is_put_into_a_group_which_grows_if_necessary() -> None:
     small = add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=Placement(group="g", width=100))
     after = edited(CANVAS, small)
     assert (nodes(after)[-1]["x"], nodes(after)[-1]["y"]) == (640, 20)
@@ -128,7 +128,7 @@ def test_a_card_is_put_into_a_group_which_grows_when_it_must() -> None:
     assert nodes(after)[1]["label"] == "Box"
 
 
-def test_a_group_to_lie_in_must_be_one() -> None:
+def test_a_card_can_only_be_put_into_a_group() -> None:
     with pytest.raises(InvalidArgument, match="'a' is not a group"):
         add_card(CANVAS, NewText("t"), random_bytes=numbered(), placement=Placement(group="a"))
 
@@ -150,7 +150,7 @@ def test_a_group_to_lie_in_must_be_one() -> None:
         ),
     ],
 )
-def test_the_layout_of_the_file_is_kept(text: str, after: str) -> None:
+def test_the_layout_of_the_file_is_preserved(text: str, after: str) -> None:
     place = Placement(x=0, y=0)
     edit = add_card(text, NewText("t"), random_bytes=numbered(), placement=place)
     card = f'{{"id":"{ONE}","type":"text","text":"t","x":0,"y":0,"width":260,"height":60}}'
@@ -196,7 +196,7 @@ def test_an_edge_is_updated_in_place() -> None:
     assert (edge.label, edge.to_node, edge.from_side, edge.to_side) == ("so", "g", "", "left")
 
 
-def test_a_removed_card_takes_its_edges_with_it() -> None:
+def test_removing_a_card_removes_its_edges() -> None:
     after = edited(CANVAS, remove_card(CANVAS, "a"))
     assert [node["id"] for node in nodes(after)] == ["g", "b"]
     assert json.loads(after)["edges"] == []
@@ -241,12 +241,12 @@ def test_a_wrong_argument_is_named(edit: Edit, message: str) -> None:
 
 
 @pytest.mark.parametrize("text", ['{"nodes":[', "[]", '{"nodes":{}}', '{"edges":5}'])
-def test_a_file_that_is_no_canvas_is_not_edited(text: str) -> None:
+def test_a_file_that_is_not_a_canvas_is_not_edited(text: str) -> None:
     with pytest.raises(EditRefused):
         add_card(text, NewText("t"), random_bytes=numbered())
 
 
-def test_an_id_that_is_taken_is_not_given_again() -> None:
+def test_an_id_in_use_is_not_used_again() -> None:
     first = apply_changes("", add_card("", NewText("t"), random_bytes=numbered()).changes)
     assert add_card(first, NewText("u"), random_bytes=numbered()).id == "0000000000000002"
     with pytest.raises(EditRefused, match="free id"):
@@ -258,7 +258,7 @@ ACTIONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99), st.integers(
 
 @settings(deadline=None)
 @given(ACTIONS)
-def test_any_sequence_of_edits_leaves_a_good_canvas_without_overlaps(
+def test_any_sequence_of_edits_leaves_a_valid_canvas_without_overlaps(
     actions: list[tuple[int, int, int]],
 ) -> None:
     text, draw = "", numbered()

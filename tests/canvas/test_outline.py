@@ -35,7 +35,7 @@ EDGES: list[dict[str, object]] = [
 ]
 
 
-def test_groups_hold_what_lies_in_them_and_connections_follow() -> None:
+def test_groups_contain_their_cards_and_connections_follow() -> None:
     assert outline(NODES, EDGES).splitlines() == [
         "8 cards, 4 connections",
         "",

@@ -67,7 +67,7 @@ def test_cards_and_edges_are_read_as_what_they_are() -> None:
     assert (second.from_end, second.to_end, second.color) == ("arrow", "none", "#ff0000")
 
 
-def test_keys_that_are_not_understood_are_kept() -> None:
+def test_unknown_keys_are_preserved() -> None:
     canvas = read_canvas(CANVAS)
     assert canvas.root is not None and canvas.root.get("metadata") is not None
     assert canvas.cards[1].json.get("plugin") is not None
@@ -85,7 +85,7 @@ def test_a_file_card_is_a_link_whose_span_is_the_string_of_its_path() -> None:
     assert link.line == 5
 
 
-def test_links_and_tags_of_a_text_card_stand_for_its_whole_string() -> None:
+def test_links_and_tags_of_a_text_card_have_the_span_of_its_whole_string() -> None:
     note = parse_canvas(CANVAS)
     links = [link for link in note.links if link.kind != "canvas"]
     assert [(link.raw, link.target, link.subpath, link.display, link.embed, link.kind) for link in links] == [
@@ -120,13 +120,13 @@ def test_an_empty_canvas_is_a_canvas(text: str) -> None:
         ('{"edges":[\n\n{"id":"a","fromNode":"b"}]}', 3, "An edge needs"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(text: str, line: int, message: str) -> None:
+def test_what_is_wrong_is_reported_with_its_line(text: str, line: int, message: str) -> None:
     (problem,) = parse_canvas(text).problems
     assert (problem.code, problem.line) == ("bad-canvas", line)
     assert message in problem.message
 
 
-def test_problems_are_told_up_to_a_bound() -> None:
+def test_the_number_of_reported_problems_is_bounded() -> None:
     assert len(read_canvas('{"nodes":[' + ",".join("5" * 500) + "]}").problems) == MAX_PROBLEMS
 
 

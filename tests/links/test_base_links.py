@@ -1,4 +1,4 @@
-"""Files and folders named in a base."""
+"""Rewriting the files and folders named in a base."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rewritten(text: str) -> str:
         ("", ""),
     ],
 )  # fmt: skip
-def test_names_are_rewritten_in_the_quoting_they_stand_in(before: str, after: str) -> None:
+def test_names_are_rewritten_in_their_quoting(before: str, after: str) -> None:
     assert rewritten(before) == after
 
 

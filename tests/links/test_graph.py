@@ -1,4 +1,4 @@
-"""Walks over a graph, against a plain breadth-first search."""
+"""Walks over a graph, compared with a plain breadth-first search."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def distances(edges: set[tuple[str, str]], start: str) -> dict[str, int]:
 
 
 @given(EDGES, st.integers(0, 4))
-def test_a_neighbourhood_holds_exactly_the_notes_within_reach(
+def test_a_neighbourhood_has_exactly_the_notes_within_its_depth(
     edges: set[tuple[str, str]], depth: int
 ) -> None:
     around = neighbourhood("a", lambda node: outgoing(edges, node), depth)
@@ -73,7 +73,7 @@ def test_a_limit_cuts_a_neighbourhood_short_and_says_so() -> None:
     assert list(around.distances) == ["a", "b", "c"] and around.truncated
 
 
-def test_a_search_that_grows_beyond_its_limit_gives_up() -> None:
+def test_a_search_stops_at_its_limit() -> None:
     def chain(node: str) -> list[str]:
         return [str(int(node) + 1)]
 

@@ -19,7 +19,7 @@ def heading_renamed(texts: dict[str, str], path: str, heading: str, new: str) ->
     return vault.after(plan.edits).texts
 
 
-def test_every_link_to_the_heading_follows() -> None:
+def test_every_link_to_the_heading_is_rewritten() -> None:
     cards = [
         card("file", "1", file="n.md", subpath="#Old head"),
         card("text", "2", text='"[[n#Old head]]"'),
@@ -41,13 +41,13 @@ def test_every_link_to_the_heading_follows() -> None:
     assert after["b.canvas"] == canvas.replace("Old head", "New one")
 
 
-def test_a_link_means_the_first_of_two_equal_headings_only() -> None:
+def test_a_link_leads_only_to_the_first_of_two_equal_headings() -> None:
     texts = {"n.md": "# A\n## X\n# B\n## X\n", "s.md": "[[n#X]] [[n#B#X]]"}
     assert heading_renamed(texts, "n.md", "B#X", "Y")["s.md"] == "[[n#X]] [[n#B#Y]]"
     assert heading_renamed(texts, "n.md", "A#X", "Y")["s.md"] == "[[n#Y]] [[n#B#X]]"
 
 
-def test_a_link_that_would_mean_another_heading_gets_the_path() -> None:
+def test_a_link_that_would_lead_to_another_heading_gets_the_path() -> None:
     texts = {"n.md": "# A\n## X\n# B\n## Y\n", "s.md": "[[n#Y]]"}
     assert heading_renamed(texts, "n.md", "X", "Y")["s.md"] == "[[n#B#Y]]"
     assert (
@@ -66,7 +66,7 @@ def test_a_heading_that_keeps_its_name_changes_nothing() -> None:
     assert heading_renamed(texts, "n.md", "X", "X") == texts
 
 
-def test_every_link_to_a_block_follows() -> None:
+def test_every_link_to_a_block_is_rewritten() -> None:
     texts = {
         "n.md": "para ^old\n\n[[#^OLD]]\n\nother ^oldest\n",
         "s.md": "[[n#^old|x]] ![[n#^oldest]] [b](n.md#^old) [[n#old]]",

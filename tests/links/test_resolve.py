@@ -1,4 +1,4 @@
-"""Resolution as docs/obsidian.md 3 has it, rule by rule."""
+"""The rules of resolution in docs/obsidian.md 3, one by one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_empty_target_is_the_source_itself() -> None:
     ],
 )
 def test_the_last_segment_chooses_the_candidates(target: str, paths: list[str], expected: str | None) -> None:
-    """Rule 0: a name with a dot is tried as it stands, then with .md; one without only with .md."""
+    """Rule 0: a name with a dot is tried unchanged, then with .md; a name without a dot only with .md."""
     assert found(target, "src.md", *paths) == expected
 
 
@@ -119,7 +119,7 @@ def test_case_and_unicode_form_do_not_count() -> None:
 
 
 def test_a_final_sigma_is_found_with_and_without_extension() -> None:
-    """The lower case of Σ depends on what follows, so `.md` must be put on first."""
+    """The lower case of Σ depends on what follows, so `.md` must be added first."""
     for name in ("ΟΔΟΣ.md", "x/ΟΔΟΣ.md"):
         assert found("ΟΔΟΣ", "s.md", name, "y/ΟΔΟΣ.md") is not None
         assert found("ΟΔΟΣ.md", "s.md", name) == name
@@ -158,7 +158,7 @@ PATH = st.builds(
 def test_the_result_depends_only_on_files_with_a_candidate_key(
     target: str, source: str, paths: list[str], extra: str
 ) -> None:
-    """The incremental index stands on this."""
+    """The incremental index relies on this."""
     before = FileTable(paths)
     after = before.copy()
     after.add(extra)
@@ -171,6 +171,6 @@ def test_the_order_of_adding_files_does_not_matter(target: str, source: str, pat
     assert resolve(target, source, FileTable(paths)) == resolve(target, source, FileTable(reversed(paths)))
 
 
-def test_dot_path_spells_the_way_of_dot_links_only() -> None:
+def test_dot_path_applies_only_to_dot_links() -> None:
     assert dot_path("../N", "A/b/s.md") == "a/n"
     assert dot_path("n", "a/s.md") is None

@@ -1,4 +1,4 @@
-"""One link made to name another file, wherever it stands."""
+"""Changing one link to name another file, wherever it is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_only_the_named_part_changes() -> None:
     )
 
 
-def test_a_display_that_repeats_the_old_name_follows_without_its_size() -> None:
+def test_a_display_that_repeats_the_old_name_changes_and_keeps_its_size() -> None:
     rewrite = Rewrite(target="n.png", shown=(("a.png", "n.png"), ("a", "n")))
     assert retargeted("![a.png|100x20](a.png)", rewrite) == "![n.png|100x20](n.png)"
     assert retargeted("[a](a.png)", rewrite) == "[n](n.png)"
@@ -36,7 +36,7 @@ def test_a_display_that_repeats_the_old_name_follows_without_its_size() -> None:
     assert retargeted("[[a.png|a]]", rewrite) == "[[n.png|a]]"
 
 
-def test_quotes_in_a_name_are_escaped_as_the_property_is_quoted() -> None:
+def test_quotes_in_a_name_are_escaped_by_the_propertys_quoting() -> None:
     rewrite = Rewrite(target='it\'s "x" \\')
     assert retargeted("---\nk: '[[a|b]]'\n---\n", rewrite) == "---\nk: '[[it''s \"x\" \\|b]]'\n---\n"
     assert retargeted('---\nk: "[[a|b]]"\n---\n', rewrite) == '---\nk: "[[it\'s \\"x\\" \\\\|b]]"\n---\n'

@@ -1,4 +1,4 @@
-"""Subpaths: taken apart, found in an outline, written."""
+"""Parsing subpaths, finding them in an outline, and writing them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXT = "# A\n## B\n### C\n## D\n# B\n## C\n"
         ("#A#^id", BlockId("id")),
     ],
 )
-def test_a_subpath_is_taken_apart(subpath: str, expected: object) -> None:
+def test_a_subpath_is_split_into_its_parts(subpath: str, expected: object) -> None:
     assert parse_subpath(subpath) == expected
 
 

@@ -1,4 +1,4 @@
-"""Changes applied, refused and undone."""
+"""Applying, refusing and undoing changes."""
 
 from __future__ import annotations
 

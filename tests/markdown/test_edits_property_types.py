@@ -1,4 +1,4 @@
-"""Values fitted to the types of `types.json`."""
+"""Coercing values to the types of `types.json`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from vaultbridge.markdown.edits.property_types import PROPERTY_TYPES, coerce_val
         ({"any": 1}, "a-plugins-type", {"any": 1}),
     ],
 )
-def test_a_value_that_fits_is_given_in_the_types_form(value: Any, kind: str, expected: Any) -> None:
+def test_a_suitable_value_is_converted_to_the_type(value: Any, kind: str, expected: Any) -> None:
     assert repr(coerce_value(value, kind)) == repr(expected)
 
 
@@ -54,24 +54,24 @@ def test_a_value_that_fits_is_given_in_the_types_form(value: Any, kind: str, exp
         ([True], "tags"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_with_what_would(value: Any, kind: str) -> None:
+def test_an_unsuitable_value_is_refused_with_a_hint(value: Any, kind: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
         coerce_value(value, kind)
     assert refused.value.hint
 
 
 def test_the_refusal_says_where_the_type_comes_from() -> None:
-    """`high` for a rating was refused as "no number", and nobody knew who wanted one."""
+    """An error that only said "not a number" did not say why a number was needed."""
     with pytest.raises(InvalidArgument, match="'high' is not a number, which is this property's type"):
         coerce_value("high", "number")
 
 
 @pytest.mark.parametrize("kind", PROPERTY_TYPES)
-def test_null_fits_every_type(kind: str) -> None:
+def test_null_is_valid_for_every_type(kind: str) -> None:
     assert coerce_value(None, kind) is None
 
 
-def test_the_types_of_the_apps_own_properties_are_no_choice_of_the_vault() -> None:
+def test_a_vault_cannot_change_the_types_of_the_apps_own_properties() -> None:
     assert property_type("Tags", {}) == property_type("tags", {"tags": "text"}) == "tags"
     assert (property_type("aliases", {}), property_type("cssclasses", {})) == ("aliases", "multitext")
     assert (property_type("Due", {"due": "date"}), property_type("other", {})) == ("date", "")

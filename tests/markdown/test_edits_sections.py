@@ -1,4 +1,4 @@
-"""Edits under headings and of blocks. Landing in the wrong place is what people complain about most."""
+"""Editing sections and blocks. People complain most about text that goes to the wrong place."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def edited(edit: Edit, text: str, *arguments: object, **options: object) -> str:
         ("---\nk: v\n---\n# A\n", "A", "---\nk: v\n---\n# A\nnew\n"),
     ],
 )  # fmt: skip
-def test_appending_under_a_heading_lands_at_the_end_of_its_own_text(
+def test_text_appended_under_a_heading_goes_to_the_end_of_its_own_text(
     text: str, heading: str, expected: str
 ) -> None:
     assert edited(append_under_heading, text, heading, "new") == expected
@@ -107,7 +107,7 @@ def test_a_section_can_be_emptied() -> None:
     assert edited(replace_under_heading, "# A\n\n# B\n", "A", "") == "# A\n\n# B\n"
 
 
-def test_a_repeated_or_missing_heading_is_refused_with_what_there_is() -> None:
+def test_a_repeated_or_missing_heading_is_refused_with_a_list_of_headings() -> None:
     text = "# A\n## X\n# B\n## X\n"
     for edit in (append_under_heading, prepend_under_heading, replace_under_heading, rename_heading):
         with pytest.raises(EditRefused, match=r"line 2.*line 4"):
@@ -147,7 +147,7 @@ def test_a_replaced_block_keeps_its_id(text: str, new: str, expected: str) -> No
     assert edited(replace_block, text, "id", new) == expected
 
 
-def test_a_block_is_not_replaced_by_what_would_lose_its_id() -> None:
+def test_a_block_is_not_replaced_by_text_that_would_lose_its_id() -> None:
     with pytest.raises(EditRefused, match="outside any block"):
         edited(replace_block, "text ^id\n", "id", "```\ncode")
     with pytest.raises(EditRefused, match="cannot become empty"):
@@ -215,7 +215,7 @@ LINES = st.lists(
 def test_an_addition_belongs_to_the_heading_it_was_put_under(
     lines: list[str], line_end: str, data: st.DataObject
 ) -> None:
-    """Whatever stands around: the headings stay the same, and the new line lies in the named section with no
+    """Whatever is around it: the headings stay the same, and the new line is in the named section with no
     other heading between."""
     text = "\n".join(lines).replace("\n", line_end)
     note = parse(text)

@@ -1,4 +1,4 @@
-"""Tags added, removed and renamed (docs/obsidian.md 6)."""
+"""Adding, removing and renaming tags (docs/obsidian.md 6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def edited(edit: Callable[..., tuple[Change, ...]], text: str, *arguments: Any, 
 
 
 @pytest.mark.parametrize("tag", ["a", "#a/b-c_d", "日本", "2024-01", "é", " #x "])
-def test_good_tags_are_taken(tag: str) -> None:
+def test_valid_tags_are_accepted(tag: str) -> None:
     assert [t.name for t in parse(f"#{parse_tag_name(tag)}").tags] == [parse_tag_name(tag)]
 
 
@@ -34,7 +34,7 @@ def test_what_the_app_would_not_read_as_a_tag_is_refused(tag: str) -> None:
 
 
 @given(st.text(min_size=1, max_size=6))
-def test_a_name_is_good_exactly_when_the_parser_reads_it_whole(text: str) -> None:
+def test_a_name_is_valid_exactly_if_the_parser_reads_all_of_it(text: str) -> None:
     try:
         name = parse_tag_name(text)
     except InvalidArgument:
@@ -57,7 +57,7 @@ def test_a_tag_is_added_to_the_properties_once(text: str, expected: str) -> None
     assert edited(add_tag, text, "#new") == expected
 
 
-def test_a_tags_property_that_means_nothing_is_not_built_upon() -> None:
+def test_no_tag_is_added_to_a_tags_property_that_is_no_tag() -> None:
     with pytest.raises(EditRefused, match="does not read as a tag"):
         edited(add_tag, "---\ntags: a, b\n---\n", "new")
 
@@ -80,11 +80,11 @@ def test_a_tags_property_that_means_nothing_is_not_built_upon() -> None:
         ("a #t.\r\n", "a .\r\n"),
     ],
 )
-def test_a_removed_tag_takes_one_blank_or_its_own_line(text: str, expected: str) -> None:
+def test_removing_a_tag_removes_one_blank_or_its_line(text: str, expected: str) -> None:
     assert edited(remove_tag, text, "T") == expected
 
 
-def test_a_tag_can_be_removed_from_one_of_the_two_places() -> None:
+def test_a_tag_can_be_removed_only_from_the_properties_or_only_from_the_text() -> None:
     text = "---\ntags: [t]\n---\n#t x"
     assert edited(remove_tag, text, "t", in_text=False) == "---\ntags: []\n---\n#t x"
     assert edited(remove_tag, text, "t", in_properties=False) == "---\ntags: [t]\n---\nx"
@@ -103,7 +103,7 @@ def test_a_tag_can_be_removed_from_one_of_the_two_places() -> None:
         ("nothing", "nothing"),
     ],
 )
-def test_a_renamed_tag_takes_those_under_it_along(text: str, expected: str) -> None:
+def test_renaming_a_tag_renames_its_subtags(text: str, expected: str) -> None:
     after = edited(rename_tag, text, "#a", "x/y")
     assert after == expected
 
@@ -122,7 +122,7 @@ def test_a_bad_new_name_is_refused() -> None:
         edited(rename_tag, "#a", "a", "1")
 
 
-def test_tags_of_text_cards_follow() -> None:
+def test_a_rename_also_changes_the_tags_of_text_cards() -> None:
     node = {"id": "1", "type": "text", "text": 'é "q"\n#a/b `#a`', "x": 0, "y": 0, "width": 1, "height": 1}
     text = json.dumps({"nodes": [node], "edges": []})
     after = apply_changes(text, rename_canvas_tag(text, "a", "z"))

@@ -1,4 +1,4 @@
-"""Tasks set and toggled."""
+"""Setting and toggling tasks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_only_the_status_character_changes(text: str, status: str, expected: str
         ("- [ ] a", "-", "- [-] a"),
     ],
 )
-def test_the_date_of_completion_follows_when_one_is_given(text: str, status: str, expected: str) -> None:
+def test_a_given_completion_date_is_written(text: str, status: str, expected: str) -> None:
     assert after(text, status, done_date="2024-05-06") == expected
 
 
@@ -71,6 +71,6 @@ def test_a_status_is_one_character(status: str) -> None:
         after("- [ ] a", status)
 
 
-def test_a_date_must_be_one() -> None:
+def test_a_completion_date_must_be_a_date() -> None:
     with pytest.raises(InvalidArgument):
         after("- [ ] a", "x", done_date="today")

@@ -1,4 +1,4 @@
-"""Edits by place or by the text that stands there."""
+"""Editing text by position or by its content."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def test_nothing_is_inserted_above_the_properties(text: str, first: int) -> None
     assert insert_at_line(text, 2, "x: 1")
 
 
-def test_a_rule_at_the_top_of_a_note_is_no_block_of_properties() -> None:
+def test_a_horizontal_rule_at_the_top_of_a_note_is_not_a_block_of_properties() -> None:
     assert apply_changes("---\ntext\n", insert_at_line("---\ntext\n", 1, "x")) == "x\n---\ntext\n"
 
 
 @pytest.mark.parametrize("line", [0, -1, 4])
-def test_inserting_at_a_line_that_is_not_there_is_refused(line: int) -> None:
+def test_inserting_at_a_line_that_does_not_exist_is_refused(line: int) -> None:
     with pytest.raises(EditRefused, match=r"the note has 2\. Give a line from 1 to 3"):
         insert_at_line("a\nb\n", line, "x")
 
@@ -121,13 +121,13 @@ def test_lines_are_replaced_whole(text: str, first: int, last: int, new: str, ex
     assert apply_changes(text, replace_lines(text, first, last, new)) == expected
 
 
-def test_lines_that_are_not_there_cannot_be_replaced() -> None:
+def test_lines_that_do_not_exist_cannot_be_replaced() -> None:
     for first, last in ((0, 1), (2, 1), (1, 4)):
         with pytest.raises(EditRefused, match="the note has 3"):
             replace_lines("a\nb\nc\n", first, last, "x")
 
 
-def test_text_is_replaced_where_it_stands_once() -> None:
+def test_text_that_occurs_once_is_replaced() -> None:
     assert apply_changes("one two", replace_text("one two", "two", "2")) == "one 2"
 
 
@@ -136,7 +136,7 @@ def test_text_with_lf_finds_a_note_with_crlf_and_takes_its_line_ends() -> None:
     assert apply_changes(text, replace_text(text, "a\nb", "x\ny\nz")) == "x\r\ny\r\nz\r\nc"
 
 
-def test_text_that_stands_more_than_once_is_refused_with_its_lines() -> None:
+def test_text_that_occurs_more_than_once_is_refused_with_its_lines() -> None:
     with pytest.raises(EditRefused, match=r"occurs 2 times, at lines 1, 3"):
         replace_text("x\ny\nx", "x", "z")
     with pytest.raises(EditRefused, match="occurs 2 times, at lines 1, 1"):
@@ -157,13 +157,13 @@ def test_all_places_are_replaced_when_asked_for() -> None:
         ("four", ""),
     ],
 )
-def test_a_miss_says_where_the_text_nearly_stands(old: str, hint: str) -> None:
+def test_a_miss_says_where_similar_text_is(old: str, hint: str) -> None:
     with pytest.raises(EditRefused) as refused:
         replace_text("one\ntwo three\n", old, "x")
     assert "does not occur" in str(refused.value) and hint in str(refused.value)
 
 
-def test_empty_text_cannot_be_sought() -> None:
+def test_empty_text_cannot_be_replaced() -> None:
     with pytest.raises(InvalidArgument):
         replace_text("a", "", "b")
 
@@ -173,7 +173,8 @@ def test_empty_text_cannot_be_sought() -> None:
     st.text(st.sampled_from("xy#- \n"), min_size=1, max_size=8),
 )
 def test_added_text_leaves_every_old_character_in_place(text: str, addition: str) -> None:
-    """Appending keeps the note as a beginning, prepending its body as an ending, but for line ends."""
+    """After appending, the note begins as before; after prepending, its body ends as before; except line
+    ends."""
     assert appended(text, addition).startswith(text)
     note = parse(text)
     floor = note.properties.end if note.properties else 0

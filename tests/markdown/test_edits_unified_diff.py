@@ -1,4 +1,4 @@
-"""Diffs made and applied."""
+"""Making and applying diffs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_preview_reads_like_any_unified_diff() -> None:
     )
 
 
-def test_a_diff_with_lf_fits_a_note_with_crlf() -> None:
+def test_a_diff_with_lf_matches_a_note_with_crlf() -> None:
     assert applied("a\r\nb\r\nc\r\n", "@@ -1,3 +1,4 @@\n a\n-b\n+x\n+y\n c\n") == "a\r\nx\r\ny\r\nc\r\n"
     assert applied("a\nb\n", "@@ -1,2 +1,2 @@\r\n a\r\n-b\r\n+x\r\n") == "a\nx\n"
 
@@ -61,7 +61,7 @@ def test_context_is_never_rewritten() -> None:
     assert [(c.start, c.end) for c in changes] == [(4, 6)]
 
 
-def test_a_hunk_at_the_wrong_line_moves_to_the_only_place_it_fits() -> None:
+def test_a_hunk_at_the_wrong_line_moves_to_the_only_place_where_it_matches() -> None:
     assert applied("x\ny\na\nb\n", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n") == "x\ny\na\nc\n"
 
 
@@ -97,7 +97,7 @@ def test_an_empty_note_can_be_filled() -> None:
         ("@@ -5,2 +5,2 @@\n a\n-b\n+x\n@@ -1 +1 @@\n-c\n+y\n", "Hunk 2"),
     ],
 )
-def test_a_diff_that_does_not_fit_says_which_hunk_and_line(diff: str, message: str) -> None:
+def test_a_diff_that_does_not_match_is_refused_with_the_hunk_and_line(diff: str, message: str) -> None:
     with pytest.raises(EditRefused, match=message):
         applied("a\nb\nc\nd\na\nb\n", diff)
 

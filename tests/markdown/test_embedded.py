@@ -16,7 +16,7 @@ TEXT = st.text(st.sampled_from("ab\"'\\/\n\té😀\u2028 "), max_size=12)
 
 
 @given(TEXT, st.booleans())
-def test_a_json_string_is_decoded_and_keeps_every_place(text: str, ascii_only: bool) -> None:
+def test_a_json_string_is_decoded_with_every_offset(text: str, ascii_only: bool) -> None:
     outer = "x" + json.dumps(text, ensure_ascii=ascii_only)
     layer = decode_embedded(outer, 2, len(outer) - 1, "json")
     assert layer.text == text
@@ -24,9 +24,7 @@ def test_a_json_string_is_decoded_and_keeps_every_place(text: str, ascii_only: b
 
 
 @given(TEXT, TEXT, st.data())
-def test_a_change_of_the_inner_text_is_that_change_decoded_again(
-    text: str, new: str, data: st.DataObject
-) -> None:
+def test_a_change_of_the_inner_text_is_read_back(text: str, new: str, data: st.DataObject) -> None:
     outer = json.dumps(text)
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))

@@ -1,4 +1,4 @@
-"""Dataview's inline fields (OBSIDIAN 7)."""
+"""Dataview's inline fields (docs/obsidian.md 7)."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def fields(text: str) -> list[tuple[str, str, str]]:
         ("| a:: b |\n|---|\n| [k:: v] |", [("k", "v", "[k:: v]")]),
     ],
 )
-def test_fields_are_found_with_their_place(text: str, expected: list[tuple[str, str, str]]) -> None:
+def test_fields_are_found_with_their_position(text: str, expected: list[tuple[str, str, str]]) -> None:
     assert fields(text) == expected
 
 
@@ -66,5 +66,5 @@ def test_keys_are_compared_in_lower_case_with_hyphens(name: str, key: str) -> No
     assert field_key(name) == key
 
 
-def test_a_key_longer_than_the_cap_is_no_key() -> None:
+def test_a_key_longer_than_the_cap_is_not_a_key() -> None:
     assert fields("k" * 120 + ":: v") == []

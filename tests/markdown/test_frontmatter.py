@@ -1,4 +1,4 @@
-"""The properties block: where it stands, its tags, aliases and links (OBSIDIAN 5, and 2 for links)."""
+"""The properties block: where it is, its tags, aliases and links (docs/obsidian.md 5, and 2 for links)."""
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_nothing_else_is_a_block(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["---\na: 1\nbody\n", "---\n\ntags: [x]\n ---\n", "---\ntitle:\n---- \n"])
-def test_a_block_that_is_meant_but_never_closed_is_reported(text: str) -> None:
+def test_a_block_that_is_begun_but_never_closed_is_reported(text: str) -> None:
     front = read(text)
     assert front.properties is None
     assert [problem.code for problem in front.problems] == ["unclosed-properties"]
@@ -67,8 +67,8 @@ def test_a_block_that_is_meant_but_never_closed_is_reported(text: str) -> None:
         ("---\na: {{date}\n---\n", "bad-yaml", 3),
     ],
 )
-def test_an_unreadable_block_is_kept_apart_but_has_no_values(text: str, code: str, line: int) -> None:
-    """OBSIDIAN 5: report it, never rewrite it."""
+def test_an_unreadable_block_is_not_body_text_but_has_no_values(text: str, code: str, line: int) -> None:
+    """docs/obsidian.md 5: report it, never rewrite it."""
     front = read(text)
     (problem,) = front.problems
     assert (problem.code, problem.line) == (code, line)
@@ -163,7 +163,7 @@ def test_a_tags_span_covers_the_value_without_quotes(text: str) -> None:
 def test_a_property_is_a_link_when_its_whole_value_is_one(
     yaml: str, links: list[tuple[str, str, str, str | None, str]]
 ) -> None:
-    """OBSIDIAN 2: `[[…]]`, and `[t](dest)` since 1.11."""
+    """docs/obsidian.md 2: `[[…]]`, and `[t](dest)` since 1.11."""
     text = f"---\nfirst: é😀\n{yaml}\n---\n"
     found = read(text).links
     assert [

@@ -1,4 +1,4 @@
-"""Links, tags and footnotes in their surroundings (OBSIDIAN 2, 6, 7)."""
+"""Links, tags and footnotes in a note (docs/obsidian.md 2, 6, 7)."""
 
 import pytest
 
@@ -201,5 +201,5 @@ def test_a_footnote_definition_spans_its_indented_lines() -> None:
 
 
 @pytest.mark.parametrize("text", ["`[^1]`", "\\[^1]", "[^ 1]", "[^]", "    [^1]: x", "%% [^1] %%", "$[^1]$"])
-def test_what_is_no_footnote(text: str) -> None:
+def test_what_is_not_a_footnote(text: str) -> None:
     assert parse(text).footnotes == ()

@@ -14,7 +14,7 @@ from vaultbridge.markdown.inline.spans import HtmlScanner
         "<https://a.b/c#d>", "<mailto:x>", "<a.b@c.de>", "<ab:>",
     ],
 )  # fmt: skip
-def test_html_and_autolinks_are_passed_as_a_whole(html: str) -> None:
+def test_html_and_autolinks_are_skipped_whole(html: str) -> None:
     assert HtmlScanner(html + " rest").end(0) == len(html)
 
 

@@ -1,4 +1,4 @@
-"""What the inside of a link means (OBSIDIAN 2)."""
+"""Parsing the inside of a link (docs/obsidian.md 2)."""
 
 import pytest
 from hypothesis import given
@@ -94,7 +94,7 @@ def test_a_destination_ends_where_commonmark_says(text: str, written: str, rest:
         "(" * 30 + ")" * 30,
     ],
 )
-def test_what_is_no_destination_is_none(text: str) -> None:
+def test_what_is_not_a_destination_gives_none(text: str) -> None:
     assert read_destination(text, 0) is None
 
 

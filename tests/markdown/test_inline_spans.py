@@ -1,4 +1,4 @@
-"""Where code spans (CommonMark 6.1) and inline math (OBSIDIAN 7) end."""
+"""Where code spans (CommonMark 6.1) and inline math (docs/obsidian.md 7) end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How inserted lines are fitted between others."""
+"""How inserted lines fit between others."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LINED = st.text(st.sampled_from("ab \r\n\u2028\x0b"), max_size=12)
         ("a\nb\r\nc", 2, "\n"),
     ],
 )
-def test_the_line_end_is_the_neighbours(text: str, offset: int, expected: str) -> None:
+def test_inserted_text_takes_the_line_end_of_its_neighbour(text: str, offset: int, expected: str) -> None:
     assert line_end_near(text, offset) == expected
 
 
 @given(LINED)
-def test_lines_with_ends_are_the_text_and_only_crlf_lf_and_cr_end_one(text: str) -> None:
+def test_lines_with_their_ends_join_to_the_text_and_only_crlf_lf_and_cr_end_a_line(text: str) -> None:
     lines = split_keeping_ends(text)
     assert "".join(lines) == text and "" not in lines
     assert [line.rstrip("\r\n") for line in lines] == split_lines(text)[: len(lines)]
@@ -119,7 +119,5 @@ def test_a_blank_line_is_needed_exactly_where_two_blocks_would_become_one(
         ("# H\n", 0, "x", "x\n\n"),
     ],
 )
-def test_inserted_text_stands_on_lines_of_its_own(
-    text: str, offset: int, addition: str, expected: str
-) -> None:
+def test_inserted_text_becomes_separate_lines(text: str, offset: int, addition: str, expected: str) -> None:
     assert fit_lines(text, offset, addition) == expected

@@ -20,7 +20,7 @@ KEYS = st.sampled_from("abcdef")
 FIELDS = st.one_of(st.none(), st.integers(), st.text(max_size=3))
 
 
-def test_json_is_written_without_blanks_and_with_plain_letters() -> None:
+def test_json_is_written_without_blanks_and_without_unicode_escapes() -> None:
     assert encode_json({"a": [1, "é\n"]}) == '{"a":[1,"é\\n"]}'
 
 
@@ -44,7 +44,7 @@ def test_members_are_set_added_and_removed(
 
 @settings(deadline=None)
 @given(st.integers(0, 8), st.sets(st.integers(0, 7)), st.sampled_from([None, "\t"]))
-def test_any_entries_are_cut_with_their_commas(count: int, places: set[int], indent: str | None) -> None:
+def test_any_entries_are_deleted_with_their_commas(count: int, places: set[int], indent: str | None) -> None:
     items = list(range(count))
     text = json.dumps(items, indent=indent)
     tree = scan_json(text)

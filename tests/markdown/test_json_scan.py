@@ -61,7 +61,7 @@ def test_what_json_accepts_is_accepted_and_nothing_else(text: str) -> None:
         assert to_plain_value(scan_json(text)) == expected
 
 
-def test_a_key_knows_its_place_and_the_last_of_two_counts() -> None:
+def test_a_key_has_a_position_and_the_last_of_two_counts() -> None:
     tree = scan_json(' {"a": 1, "a": 2}')
     assert isinstance(tree, JsonObject)
     assert [member.key_start for member in tree.members] == [2, 10]
@@ -83,7 +83,7 @@ def test_a_key_knows_its_place_and_the_last_of_two_counts() -> None:
         ("nul", 0),
     ],
 )
-def test_the_place_of_a_mistake_is_told(text: str, offset: int) -> None:
+def test_a_mistake_is_reported_with_its_offset(text: str, offset: int) -> None:
     with pytest.raises(BadJson) as refused:
         scan_json(text)
     assert refused.value.offset == offset

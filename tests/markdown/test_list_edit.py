@@ -1,4 +1,4 @@
-"""A list's items kept, dropped and added in one go, in both styles."""
+"""Keeping, removing and adding items of a list in one edit, in both styles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ITEMS = st.lists(st.integers(0, 9), min_size=1, max_size=6)
 
 
 @given(ITEMS, st.booleans(), st.data())
-def test_the_result_is_the_kept_items_with_the_added_ones_between(
+def test_the_result_has_the_remaining_items_with_the_added_ones_between(
     items: list[int], flow: bool, data: st.DataObject
 ) -> None:
     body = f"l: [{', '.join(map(str, items))}]\n" if flow else "l:\n" + "".join(f"  - {i}\n" for i in items)

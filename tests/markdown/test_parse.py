@@ -29,7 +29,7 @@ markdown = st.lists(st.sampled_from(_FRAGMENTS), max_size=24).map("".join)
 
 
 def check(text: str, note: Note) -> None:
-    """What must hold for any note whatsoever."""
+    """Check what must be true for every note."""
     positions = Positions(text)
 
     def spans(values: tuple[Any, ...]) -> None:

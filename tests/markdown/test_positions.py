@@ -23,7 +23,7 @@ def test_lines_and_starts_agree_with_a_plain_split(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "lines"), [("", 1), ("a", 1), ("a\n", 1), ("\n", 1), ("a\n\n", 2), ("a\r\nb\r", 2), ("a\nb", 2)]
 )
-def test_a_last_line_end_begins_no_line_that_people_count(text: str, lines: int) -> None:
+def test_a_final_line_end_does_not_begin_a_line_that_people_count(text: str, lines: int) -> None:
     assert Positions(text).written_lines == lines
 
 
@@ -50,7 +50,7 @@ def test_columns_count_utf16_units(text: str) -> None:
     assert utf16_length(text) == len(text.encode("utf-16-le")) // 2
 
 
-def test_characters_beyond_the_first_plane_take_two_units() -> None:
+def test_characters_outside_the_basic_plane_take_two_units() -> None:
     positions = Positions("é😀b\nx")
     assert [positions.to_lsp(at) for at in range(6)] == [(0, 0), (0, 1), (0, 3), (0, 4), (1, 0), (1, 1)]
 
@@ -65,7 +65,7 @@ def test_an_empty_text_has_one_line() -> None:
     assert positions.to_lsp(5) == (0, 0)
 
 
-def test_lines_out_of_range_are_moved_into_the_text() -> None:
+def test_lines_out_of_range_are_clamped_to_the_text() -> None:
     positions = Positions("ab\ncd")
     assert positions.offset_of_line(0) == 0
     assert positions.offset_of_line(9) == 5

@@ -1,4 +1,4 @@
-"""Properties edited by line: what is not named stays, byte for byte (docs/obsidian.md 5)."""
+"""Editing properties by line: everything else stays, byte for byte (docs/obsidian.md 5)."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def within(body: str) -> str:
         ("a: 2024-01-01\n", "a", "2025-12-31", "a: 2025-12-31\n"),
     ],
 )  # fmt: skip
-def test_setting_a_property_touches_its_own_lines_only(
+def test_setting_a_property_changes_only_its_own_lines(
     body: str, key: str, value: Any, expected: str
 ) -> None:
     assert edited(set_property, within(body), key, value) == within(expected)
 
 
 @pytest.mark.parametrize("body", ["a: 'x' # c\n", "a: x\n", "A: 'x'\n"])
-def test_setting_the_present_value_changes_nothing(body: str) -> None:
+def test_setting_the_current_value_changes_nothing(body: str) -> None:
     assert edited(set_property, within(body), "a", "x") == within(body)
 
 
@@ -94,11 +94,11 @@ def test_setting_the_present_value_changes_nothing(body: str) -> None:
         ("--- not closed", "---\nk: v\n---\n--- not closed"),
     ],
 )
-def test_the_block_is_made_where_there_is_none(text: str, expected: str) -> None:
+def test_the_block_is_created_if_there_is_none(text: str, expected: str) -> None:
     assert edited(set_property, text, "k", "v") == expected
 
 
-def test_crlf_is_kept() -> None:
+def test_crlf_is_preserved() -> None:
     text = "---\r\na: 1\r\nl:\r\n  - x\r\n---\r\n"
     assert edited(set_property, text, "b", [1]) == text.replace("x\r\n", "x\r\nb:\r\n  - 1\r\n")
     assert edited(add_to_list, text, "l", "y") == text.replace("x\r\n", "x\r\n  - y\r\n")
@@ -117,17 +117,17 @@ def test_crlf_is_kept() -> None:
         ("# c\na: 1\n", "a", "# c\n"),
     ],
 )
-def test_removing_a_property_takes_its_lines(body: str, key: str, expected: str) -> None:
+def test_removing_a_property_removes_its_lines(body: str, key: str, expected: str) -> None:
     assert edited(remove_property, within(body), key) == within(expected)
 
 
-def test_the_block_goes_with_its_last_property() -> None:
+def test_the_block_is_removed_with_its_last_property() -> None:
     assert edited(remove_property, "---\na: 1\n\n---\ntext\n", "a") == "text\n"
     # Unless what follows would then be read as properties.
     assert edited(remove_property, "---\na: 1\n---\n---\nb: 2\n---\n", "a") == "---\n---\n---\nb: 2\n---\n"
 
 
-def test_renaming_a_property_changes_the_key_alone() -> None:
+def test_renaming_a_property_changes_only_the_key() -> None:
     text = within("a : 1 # c\nb: 2\n")
     assert edited(rename_property, text, "A", "new key") == within("new key : 1 # c\nb: 2\n")
     assert edited(rename_property, text, "a", "A") == within("A : 1 # c\nb: 2\n")
@@ -172,7 +172,7 @@ def test_adding_to_a_list_adds_one_item_in_its_style(body: str, expected: str) -
         ("l: [old, old, x, old]\n", "l: [x]\n"),
     ],
 )
-def test_removing_from_a_list_takes_the_item_with_its_line_or_comma(body: str, expected: str) -> None:
+def test_removing_from_a_list_removes_the_item_with_its_line_or_comma(body: str, expected: str) -> None:
     assert edited(remove_from_list, within(body), "l", "old") == within(expected)
 
 
@@ -185,7 +185,7 @@ def test_what_is_not_in_a_list_cannot_be_removed_from_it() -> None:
         edited(add_to_list, within("l: {a: 1}\n"), "l", "z")
 
 
-def test_items_are_replaced_in_place_and_none_twice() -> None:
+def test_items_are_replaced_in_place_without_duplicates() -> None:
     text = within("l:\n  - a # one\n  - b\n  - c\n")
     assert edited(replace_in_list, text, "l", lambda item: "x" if item == "b" else item) == within(
         "l:\n  - a # one\n  - x\n  - c\n"
@@ -213,13 +213,13 @@ def test_a_block_that_cannot_be_edited_safely_is_never_rewritten(text: str) -> N
             edited(edit, text, *arguments)
 
 
-def test_an_anchor_that_others_use_is_not_taken_away() -> None:
+def test_an_anchor_that_others_use_is_not_removed() -> None:
     with pytest.raises(EditRefused, match="would damage"):
         edited(set_property, within("a: &n x\nb: *n\n"), "a", "y")
     assert edited(set_property, within("a: &n x\nb: *n # c\n"), "b", "y") == within("a: &n x\nb: y # c\n")
 
 
-def test_keys_match_exactly_before_they_match_but_for_case() -> None:
+def test_an_exact_key_wins_over_one_in_another_case() -> None:
     properties = parse(within("Tags: 1\ntags: 2\n")).properties
     assert find_key(properties, "tags") == "tags"
     assert find_key(properties, "TAGS") == "Tags"

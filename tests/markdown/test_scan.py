@@ -1,4 +1,4 @@
-"""Block structure: CommonMark, the app's additions, and where the app departs (OBSIDIAN 7)."""
+"""Block structure: CommonMark, the app's additions, and where the app differs (docs/obsidian.md 7)."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_headings_are_top_level_only(text: str, expected: list[tuple[int, str]])
     ],
     ids=["two lines", "two lines, equals", "blank after", "break", "no-break space"],
 )
-def test_setext_headings_take_one_line_in_the_app(text: str, expected: list[tuple[int, str]]) -> None:
+def test_a_setext_heading_has_one_line_in_the_app(text: str, expected: list[tuple[int, str]]) -> None:
     """Captures of the app: below two lines `---` is a break; an underline has no blanks behind it; a line of
     no-break spaces ends the paragraph and is a heading without text."""
     assert headings(text) == expected
@@ -138,7 +138,7 @@ def test_a_block_that_is_never_closed_runs_to_the_end(open_block: str) -> None:
         "<a href=x\n# h",
     ],
 )
-def test_what_only_looks_like_such_a_block_hides_nothing(text: str) -> None:
+def test_text_that_only_looks_like_such_a_block_hides_nothing(text: str) -> None:
     assert headings(text) == [(1, "h")]
 
 
@@ -164,7 +164,7 @@ def test_what_only_looks_like_such_a_block_hides_nothing(text: str) -> None:
         ("- x\n  - y\n    - z\n      - w [[a]]", True),
     ],
 )
-def test_indented_code_knows_the_list_it_stands_in(text: str, counts: bool) -> None:
+def test_the_indentation_of_code_depends_on_its_list(text: str, counts: bool) -> None:
     assert bool(parse(text).links) is counts
 
 
@@ -183,7 +183,7 @@ def test_indented_code_knows_the_list_it_stands_in(text: str, counts: bool) -> N
         ("-\n\n  - [ ] a", 1),
     ],
 )
-def test_list_items_begin_where_commonmark_lets_them(text: str, expected: int) -> None:
+def test_list_items_begin_where_commonmark_allows_them(text: str, expected: int) -> None:
     assert len(parse(text).tasks) == expected
 
 
@@ -193,7 +193,7 @@ def test_a_quote_right_below_an_item_belongs_to_it() -> None:
     assert headings("4. a\n  > q\n\n   ```java\nx\n```\n\n# hidden\n") == []
 
 
-def test_text_after_a_closing_mark_is_read() -> None:
+def test_text_after_a_closing_marker_is_read() -> None:
     note = parse("%%\na\n%% [[b]]\n[[c]]\n\n$$\nx\n$$ [[d]]\n")
     assert [link.target for link in note.links] == ["b", "c", "d"]
 

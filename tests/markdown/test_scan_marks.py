@@ -1,4 +1,4 @@
-"""The marks of blocks, one line at a time (CommonMark 4 and 5)."""
+"""The markers of blocks, one line at a time (CommonMark 4 and 5)."""
 
 import pytest
 
@@ -18,9 +18,7 @@ from vaultbridge.markdown.blocks import markers as marks
         ("\xa0a", 0, 0, (0, 0)),
     ],
 )
-def test_tabs_reach_to_the_next_multiple_of_four(
-    line: str, pos: int, column: int, expected: tuple[int, int]
-) -> None:
+def test_tab_stops_are_multiples_of_four(line: str, pos: int, column: int, expected: tuple[int, int]) -> None:
     assert marks.indentation(line, pos, column) == expected
 
 
@@ -36,7 +34,7 @@ def test_thematic_breaks(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["--", "**a*", "-*-", "___a", "+++", "==="])
-def test_no_thematic_breaks(line: str) -> None:
+def test_what_is_not_a_thematic_break(line: str) -> None:
     assert not marks.THEMATIC.match(line)
 
 

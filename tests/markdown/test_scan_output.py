@@ -1,4 +1,4 @@
-"""Block ids, callouts and the problems of blocks (OBSIDIAN 7)."""
+"""Block ids, callouts and the problems of blocks (docs/obsidian.md 7)."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_a_block_id_names_the_block_it_ends_or_follows(
     assert blocks(text) == expected
 
 
-def test_an_id_that_stands_twice_is_reported_without_regard_to_case() -> None:
+def test_a_duplicate_id_is_reported_ignoring_case() -> None:
     note = parse("a ^x\n\nb ^X\n\nc ^y\n")
     assert [block.id for block in note.blocks] == ["x", "X", "y"]
     (problem,) = note.problems

@@ -1,4 +1,4 @@
-"""The outline, and finding a section or block by name (OBSIDIAN 3, the heading-match rule)."""
+"""The outline, and finding a section or block by name (docs/obsidian.md 3, the heading-match rule)."""
 
 from itertools import pairwise
 
@@ -146,7 +146,7 @@ def test_the_exact_text_decides_between_headings_with_one_key() -> None:
 @pytest.mark.parametrize(
     "heading", ["Nothing", "Beta#Deep one two", "Log#Alpha", "", "#", [], ["Beta", "Nothing"]]
 )
-def test_a_missing_heading_says_which_there_are(heading: str | list[str]) -> None:
+def test_the_error_for_a_missing_heading_lists_the_headings(heading: str | list[str]) -> None:
     with pytest.raises(EditRefused) as refusal:
         section(heading)
     assert "Alpha#Log#Deep: one & two" in str(refusal.value)
@@ -206,8 +206,8 @@ def test_sections_nest_and_cover_everything_after_the_first_heading(pieces: list
         ("# A\n## Log\n## Log\n", "only line numbers tell them apart"),
     ],
 )
-def test_the_hint_for_headings_that_fit_says_what_helps(text: str, hint: str) -> None:
-    """Twins under one heading cannot be named with those above them, and were told to be."""
+def test_the_hint_for_several_matching_headings_says_what_helps(text: str, hint: str) -> None:
+    """The old hint, to name the headings above, cannot help with equal headings under one heading."""
     with pytest.raises(EditRefused) as refused:
         find_section(text, parse(text), "Log", unique=True)
     assert hint in refused.value.hint

@@ -1,4 +1,4 @@
-"""Tasks and the Tasks plugin's fields (OBSIDIAN 7)."""
+"""Tasks and the Tasks plugin's fields (docs/obsidian.md 7)."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_a_task_is_a_list_item_with_a_character_in_brackets(
     assert tasks(text) == expected
 
 
-def test_depth_and_heading_say_where_a_task_stands() -> None:
+def test_a_task_has_its_list_depth_and_heading() -> None:
     note = parse("- [ ] a\n# One\n- [ ] b\n  - [ ] c\n> - [ ] d\n\n## Two\n1. x\n   - y\n     - [ ] e\n")
     assert [(task.text, task.depth, task.heading) for task in note.tasks] == [
         ("a", 0, -1),
@@ -64,7 +64,7 @@ def test_depth_and_heading_say_where_a_task_stands() -> None:
     ]
 
 
-def test_only_a_space_is_open() -> None:
+def test_only_a_space_means_open() -> None:
     assert [task.done for task in parse("- [ ] a\n- [x] b\n- [>] c\n- [?] d").tasks] == [
         False,
         True,
@@ -109,12 +109,12 @@ def test_only_a_space_is_open() -> None:
         ("", "", {}),
     ],
 )  # fmt: skip
-def test_fields_trail_the_description(text: str, description: str, fields: dict[str, str]) -> None:
+def test_fields_follow_the_description(text: str, description: str, fields: dict[str, str]) -> None:
     assert split_task_fields(text) == (description, fields)
     assert list(split_task_fields(text)[1]) == list(fields)
 
 
-def test_the_parsed_task_carries_them() -> None:
+def test_a_parsed_task_has_its_fields() -> None:
     (task,) = parse("- [x] call 🔼 ✅ 2024-03-01\n").tasks
     assert (task.text, task.description) == ("call 🔼 ✅ 2024-03-01", "call")
     assert task.fields == {"priority": "medium", "done": "2024-03-01"}

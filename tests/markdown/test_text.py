@@ -1,4 +1,4 @@
-"""Bytes to text and back: nothing may be lost (OBSIDIAN 1; our own promise for invalid bytes)."""
+"""Bytes to text and back: nothing may be lost (docs/obsidian.md 1; our own promise for invalid bytes)."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def test_bytes_with_a_broken_middle_come_back_identical(before: str, broken: byt
     assert encode(decoded.text, bom=decoded.bom) == data
 
 
-def test_a_bom_is_left_out_of_the_text_and_remembered() -> None:
+def test_a_bom_is_removed_from_the_text_and_recorded() -> None:
     decoded = decode(BOM + b"# A\n")
     assert (decoded.text, decoded.bom, decoded.problems) == ("# A\n", True, ())
     assert encode(decoded.text, bom=True) == BOM + b"# A\n"
@@ -43,7 +43,7 @@ def test_line_ends_stay_as_they_are() -> None:
         (b"a\rb\r\xed\xa0\x80", 3, 4, "0xed"),
     ],
 )
-def test_a_byte_that_is_not_utf8_is_reported_where_it_stands(
+def test_a_byte_that_is_not_utf8_is_reported_with_its_position(
     data: bytes, line: int, start: int, byte: str
 ) -> None:
     (problem,) = decode(data).problems
@@ -51,12 +51,12 @@ def test_a_byte_that_is_not_utf8_is_reported_where_it_stands(
     assert f"Line {line}: byte {byte}" in problem.message
 
 
-def test_displayable_keeps_the_length_and_shows_broken_bytes_as_the_replacement_character() -> None:
+def test_replacing_surrogates_keeps_the_length() -> None:
     text = decode(b"a\xffb\xc3").text
     assert replace_surrogates(text) == "a\ufffdb\ufffd"
     assert len(replace_surrogates(text)) == len(text)
 
 
-def test_displayable_leaves_good_text_alone() -> None:
+def test_replacing_surrogates_leaves_valid_text_alone() -> None:
     assert replace_surrogates("plain") == "plain"
     assert replace_surrogates("naïve 😀") == "naïve 😀"

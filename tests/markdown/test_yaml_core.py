@@ -1,4 +1,4 @@
-"""YAML 1.2 core (OBSIDIAN 5): what scalars are, what is refused, and that nothing can explode."""
+"""YAML 1.2 core (docs/obsidian.md 5): the types of scalars, what is refused, and that work is bounded."""
 
 import math
 from typing import Any
@@ -58,7 +58,7 @@ def test_plain_scalars_follow_the_core_schema(written: str, value: Any) -> None:
     assert parse_yaml(f"k: {written}\n").value == {"k": value}
 
 
-def test_not_a_number_is_one() -> None:
+def test_nan_is_a_number() -> None:
     value = resolve_plain(".NaN")
     assert isinstance(value, float) and math.isnan(value)
 
@@ -152,12 +152,12 @@ def test_yaml_beyond_the_cap_is_not_read() -> None:
         ("a: |\r\n  word\r\n", [("a", "word", 0)]),
     ],
 )  # fmt: skip
-def test_every_string_knows_where_it_stands(text: str, leaves: list[tuple[str, str, int]]) -> None:
+def test_every_string_has_its_position(text: str, leaves: list[tuple[str, str, int]]) -> None:
     read = parse_yaml(text)
     assert [(leaf.key, text[leaf.start : leaf.end], leaf.depth) for leaf in read.leaves] == leaves
 
 
-def test_a_string_behind_an_alias_stands_where_its_anchor_is() -> None:
+def test_a_string_of_an_alias_has_the_position_of_its_anchor() -> None:
     text = "a: &x word\nb:\n  - *x\n"
     first, second = parse_yaml(text).leaves
     assert (second.key, second.depth) == ("b", 1)

@@ -1,4 +1,4 @@
-"""Where properties stand."""
+"""Finding the positions of properties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = (
 )
 
 
-def test_every_part_of_an_entry_is_where_it_stands() -> None:
+def test_every_part_of_an_entry_has_its_position() -> None:
     found = {entry.key: entry for entry in entries(TEXT)}
     shown = {key: TEXT[entry.start : entry.end] for key, entry in found.items()}
     assert shown == {
@@ -53,6 +53,6 @@ def test_forms_that_cannot_be_edited_by_line_are_refused(body: str) -> None:
         entries(f"---\n{body}\n---\n")
 
 
-def test_a_list_that_ends_in_an_alias_is_refused_only_where_it_stands() -> None:
+def test_a_list_that_ends_in_an_alias_is_refused_only_if_it_is_edited() -> None:
     with pytest.raises(EditRefused, match="alias"):
         entries("---\na: &x 1\nb:\n  - *x\n---\n")

@@ -39,7 +39,7 @@ def _comparable(value: Any) -> Any:
 @example("a:\n  # c\n  - x\n")
 @example("a: b\n  # c\n  more\n")
 @example("k: -x\nk2: - x\n")
-def test_where_it_answers_it_agrees_with_the_parser(text: str) -> None:
+def test_the_fast_reader_agrees_with_the_parser_or_declines(text: str) -> None:
     fast = parse_plain(text)
     if fast is None:
         return

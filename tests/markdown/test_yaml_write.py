@@ -1,4 +1,4 @@
-"""Values written as YAML, read back by the reader the notes have."""
+"""Values written as YAML are read back by the reader of properties."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_key_is_read_back(name: str) -> None:
 
 
 @given(STRINGS, st.sampled_from(["'", '"']))
-def test_a_string_keeps_the_quotes_asked_for_where_they_can_hold_it(text: str, quote: str) -> None:
+def test_a_string_gets_the_requested_quotes_if_they_can_hold_it(text: str, quote: str) -> None:
     written = write_string(text, inside=False, quote=quote)
     assert parse_yaml(f"- {written}").value == [text]
     if text.isprintable():
@@ -60,7 +60,7 @@ def test_a_string_keeps_the_quotes_asked_for_where_they_can_hold_it(text: str, q
     ["yes", "no", "on", "plain", "two words", "2024-05-06", "2024-05-06T07:08:09", "12:30", "é", "🌍",
      "1_000", "a-b", "a/b", "it's", "a'b\"c", "C#", "v1.2.3", "http://x.y/z"],
 )  # fmt: skip
-def test_strings_that_are_read_as_such_stay_plain(text: str) -> None:
+def test_strings_that_are_read_as_strings_are_not_quoted(text: str) -> None:
     assert write_string(text, inside=False) == text
 
 

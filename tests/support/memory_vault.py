@@ -1,4 +1,4 @@
-"""Vaults in memory, with their references as the engine would give them; and random ones for properties."""
+"""Vaults in memory with their references, and random ones for property tests."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ PATHS = st.builds(joined, st.sampled_from(FOLDERS), st.sampled_from(NAMES))
 
 
 def forms(path: str, source: str) -> list[str]:
-    """Ways a person may have written the path; some mean another file, which is the point."""
+    """Ways in which a person may have written the path; some lead to another file on purpose."""
     full = path.removesuffix(".md")
     name = full.rpartition("/")[2]
     partial = "/".join(full.split("/")[-2:])

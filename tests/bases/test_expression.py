@@ -114,13 +114,13 @@ def test_a_hyphenated_name_keeps_the_difference_it_could_be() -> None:
         ("a and b", 2),
     ],
 )
-def test_a_mistake_is_named_with_its_position(source: str, position: int) -> None:
+def test_a_mistake_is_reported_with_its_position(source: str, position: int) -> None:
     with pytest.raises(InvalidQuery) as refused:
         parse_expression(source)
     assert refused.value.position == position
 
 
-def test_words_for_operators_are_told_apart() -> None:
+def test_words_for_operators_are_refused_with_the_right_sign() -> None:
     with pytest.raises(InvalidQuery, match=r"Write \|\|"):
         parse_expression("a or b")
 
@@ -147,7 +147,7 @@ def test_what_nests_to_the_bound_is_read() -> None:
     parse_expression(" && ".join("a" * MAX_TREE_DEPTH))
 
 
-def test_a_call_has_a_most_of_arguments() -> None:
+def test_the_number_of_arguments_is_bounded() -> None:
     with pytest.raises(InvalidQuery, match="elements"):
         parse_expression(f"[{','.join('1' * (MAX_LITERAL_ITEMS + 1))}]")
 

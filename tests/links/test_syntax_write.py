@@ -29,8 +29,8 @@ def test_the_target_follows_the_vaults_link_format(
     assert choose_target(dest, source, TABLE, link_format) == expected  # type: ignore[arg-type]
 
 
-def test_a_relative_link_is_kept_away_from_the_same_path_at_the_root() -> None:
-    """The resolver is not source-relative, so `s/k` alone would mean the root's."""
+def test_a_relative_link_does_not_lead_to_the_same_path_at_the_root() -> None:
+    """The resolver is not relative to the source, so `s/k` alone would lead to the file at the root."""
     table = FileTable(["a/s/k.md", "s/k.md", "a/x.md"])
     assert choose_target("a/s/k.md", "a/x.md", table, "relative") == "./s/k"
 
@@ -69,7 +69,7 @@ def test_a_colon_in_a_name_needs_a_dot_segment_in_a_markdown_link() -> None:
     ("path", "source", "expected"),
     [("a/b/c", "a/s.md", "b/c"), ("c", "a/b/s.md", "../../c"), ("A/c", "a/s.md", "c"), ("a", "s.md", "a")],
 )
-def test_relative_paths_go_up_only_where_they_must(path: str, source: str, expected: str) -> None:
+def test_relative_paths_go_up_only_where_necessary(path: str, source: str, expected: str) -> None:
     assert relative_path(path, source) == expected
 
 

@@ -28,7 +28,7 @@ from vaultbridge.errors import InvalidQuery
         ("/a(/.matches(x)", 3, "unclosed group", ""),
     ],
 )
-def test_what_exists_nowhere_is_named_with_its_position(
+def test_what_does_not_exist_is_reported_with_its_position(
     source: str, position: int, message: str, hint: str
 ) -> None:
     with pytest.raises(InvalidQuery) as refused:

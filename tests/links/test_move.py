@@ -1,5 +1,5 @@
-"""Renames keep the meaning of every link (docs/obsidian.md 4). The property test at the end is the heart of
-it."""
+"""After a move every link leads to the same file (docs/obsidian.md 4). The property test at the end is the
+core of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultbridge.links.syntax import LinkFormat, LinkSettings
 SHORTEST = LinkSettings()
 
 
-def renamed(
+def moved(
     texts: Mapping[str, str],
     moves: Mapping[str, str],
     link_format: LinkFormat = "shortest",
@@ -70,45 +70,44 @@ def renamed(
 )  # fmt: skip
 def test_every_form_of_link_gets_the_new_name_and_keeps_the_rest(before: str, after: str) -> None:
     texts = {"old.md": "", "other.md": "", "pic.png": "", "note.md": before}
-    assert renamed(texts, {"old.md": "new.md"})["note.md"] == after
+    assert moved(texts, {"old.md": "new.md"})["note.md"] == after
 
 
-def test_a_link_that_still_means_its_file_is_left_alone() -> None:
-    """A bare name survives a move; only the rewrite of a changed meaning uses the vault's format."""
+def test_a_link_that_still_leads_to_its_file_is_left_alone() -> None:
+    """A bare name survives a move; only links that must change use the vault's format."""
     texts = {"a/n.md": "", "s.md": "[[n]] [[a/n]]"}
-    assert renamed(texts, {"a/n.md": "b/n.md"})["s.md"] == "[[n]] [[n]]"
-    assert renamed(texts, {"a/n.md": "b/n.md"}, "absolute")["s.md"] == "[[n]] [[b/n]]"
-    assert renamed(texts, {"a/n.md": "b/n.md"}, "relative")["s.md"] == "[[n]] [[b/n]]"
+    assert moved(texts, {"a/n.md": "b/n.md"})["s.md"] == "[[n]] [[n]]"
+    assert moved(texts, {"a/n.md": "b/n.md"}, "absolute")["s.md"] == "[[n]] [[b/n]]"
+    assert moved(texts, {"a/n.md": "b/n.md"}, "relative")["s.md"] == "[[n]] [[b/n]]"
 
 
 def test_the_shortest_form_is_the_full_path_when_the_name_is_not_unique() -> None:
     texts = {"a/n.md": "", "b/m.md": "", "s.md": "[[m]] [x](m.md)"}
-    assert renamed(texts, {"b/m.md": "b/n.md"})["s.md"] == "[[b/n]] [x](b/n.md)"
+    assert moved(texts, {"b/m.md": "b/n.md"})["s.md"] == "[[b/n]] [x](b/n.md)"
 
 
-def test_links_inside_a_moved_note_follow_it() -> None:
-    """Dot links spell a way, which changes with their note's place."""
+def test_links_inside_a_moved_note_still_lead_to_their_files() -> None:
+    """Dot links are relative to their note, so they change when it moves."""
     texts = {"a/n.md": "[x](../m.md) [[./k]] [[m]]", "m.md": "", "a/k.md": ""}
-    assert renamed(texts, {"a/n.md": "b/c/n.md"})["b/c/n.md"] == "[x](m.md) [[k]] [[m]]"
+    assert moved(texts, {"a/n.md": "b/c/n.md"})["b/c/n.md"] == "[x](m.md) [[k]] [[m]]"
     assert (
-        renamed(texts, {"a/n.md": "b/c/n.md"}, "relative")["b/c/n.md"]
-        == "[x](../../m.md) [[../../a/k]] [[m]]"
+        moved(texts, {"a/n.md": "b/c/n.md"}, "relative")["b/c/n.md"] == "[x](../../m.md) [[../../a/k]] [[m]]"
     )
 
 
 def test_a_file_that_takes_over_a_name_does_not_repoint_older_links() -> None:
     texts = {"x/b.md": "", "a.md": "", "s.md": "[[b]] [[a]]"}
-    assert renamed(texts, {"a.md": "b.md"})["s.md"] == "[[x/b]] [[b]]"
+    assert moved(texts, {"a.md": "b.md"})["s.md"] == "[[x/b]] [[b]]"
 
 
 def test_a_link_does_not_silently_become_ambiguous() -> None:
     texts = {"p/n.md": "", "q/m.md": "", "s/s.md": "[[n]]"}
-    assert renamed(texts, {"q/m.md": "q/n.md"})["s/s.md"] == "[[p/n]]"
+    assert moved(texts, {"q/m.md": "q/n.md"})["s/s.md"] == "[[p/n]]"
 
 
 def test_two_files_may_swap_their_names() -> None:
     texts = {"a.md": "A [[b]]", "b.md": "B [[a]]"}
-    assert renamed(texts, {"a.md": "b.md", "b.md": "a.md"}) == {"b.md": "A [[a]]", "a.md": "B [[b]]"}
+    assert moved(texts, {"a.md": "b.md", "b.md": "a.md"}) == {"b.md": "A [[a]]", "a.md": "B [[b]]"}
 
 
 def test_a_folder_moves_with_all_its_files() -> None:
@@ -119,14 +118,14 @@ def test_a_folder_moves_with_all_its_files() -> None:
         "s.md": "[[f/a]] ![[f/p.png]] [x](f/b.md)",
     }
     moves = {"f/a.md": "g h/a.md", "f/b.md": "g h/b.md", "f/p.png": "g h/p.png"}
-    after = renamed(texts, moves, "absolute")
+    after = moved(texts, moves, "absolute")
     assert after["s.md"] == "[[g h/a]] ![[g h/p.png]] [x](g%20h/b.md)"
     assert after["g h/a.md"] == "[[g h/b]] [[./b]]"
 
 
 def test_a_case_only_rename_touches_no_link() -> None:
     texts = {"Note.md": "", "s.md": "[[Note]] [[note]]"}
-    assert renamed(texts, {"Note.md": "note.md"})["s.md"] == "[[Note]] [[note]]"
+    assert moved(texts, {"Note.md": "note.md"})["s.md"] == "[[Note]] [[note]]"
 
 
 @pytest.mark.parametrize(
@@ -144,31 +143,31 @@ def test_a_case_only_rename_touches_no_link() -> None:
         ("a<b.md", "[[a<b]]", "[t](a%3Cb.md)"),
     ],
 )
-def test_odd_names_are_spelled_so_that_they_are_read_back(name: str, wiki: str, markdown: str) -> None:
+def test_unusual_names_are_spelled_so_that_they_are_read_back(name: str, wiki: str, markdown: str) -> None:
     texts = {"old.md": "", "s.md": "[[old]]", "m.md": "[t](old.md)"}
-    after = renamed(texts, {"old.md": name})
+    after = moved(texts, {"old.md": name})
     assert (after["s.md"], after["m.md"]) == (wiki, markdown)
     assert [r.resolved for r in MemoryVault(after).references()] == [name, name]
 
 
-def test_a_name_with_a_dot_is_told_apart_from_a_file_of_that_name() -> None:
+def test_a_name_with_a_dot_is_distinguished_from_a_file_of_that_name() -> None:
     texts = {"old.md": "", "v1.2": "", "s.md": "[[old]]"}
-    assert renamed(texts, {"old.md": "v1.2.md"})["s.md"] == "[[v1.2.md]]"
+    assert moved(texts, {"old.md": "v1.2.md"})["s.md"] == "[[v1.2.md]]"
 
 
-def test_a_rename_no_link_could_follow_is_refused() -> None:
+def test_a_move_to_a_name_that_no_link_can_contain_is_refused() -> None:
     for new in ("LICENSE", "a#b.md"):
         with pytest.raises(EditRefused, match="No link can name"):
-            renamed({"old.md": "", "s.md": "[[old]]"}, {"old.md": new})
+            moved({"old.md": "", "s.md": "[[old]]"}, {"old.md": new})
 
 
 def test_an_occupied_or_unknown_path_is_refused() -> None:
     with pytest.raises(EditRefused, match=r"'B.md' already exists"):
-        renamed({"a.md": "", "B.md": ""}, {"a.md": "b.md"})
+        moved({"a.md": "", "B.md": ""}, {"a.md": "b.md"})
     with pytest.raises(EditRefused, match="already exists"):
-        renamed({"a.md": "", "b.md": ""}, {"a.md": "c.md", "b.md": "C.md"})
+        moved({"a.md": "", "b.md": ""}, {"a.md": "c.md", "b.md": "C.md"})
     with pytest.raises(NoteNotFound):
-        renamed({"a.md": ""}, {"x.md": "y.md"})
+        moved({"a.md": ""}, {"x.md": "y.md"})
 
 
 def test_a_text_other_than_the_indexed_one_is_refused() -> None:
@@ -177,7 +176,7 @@ def test_a_text_other_than_the_indexed_one_is_refused() -> None:
         plan_move({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=lambda _: "x [[old]]")
 
 
-def test_cards_of_a_canvas_follow_and_stay_json() -> None:
+def test_cards_of_a_canvas_are_rewritten_and_stay_json() -> None:
     nodes = [
         card("file", "1", file='f/ö"ld.md', subpath="#H"),
         card("text", "2", text='see [[ö"ld]] and [[ö"ld]]\n"q" [t](m.md)'),
@@ -186,7 +185,7 @@ def test_cards_of_a_canvas_follow_and_stay_json() -> None:
     for ascii_only in (True, False):
         text = json.dumps({"nodes": nodes, "edges": [], "x": 1}, indent="\t", ensure_ascii=ascii_only)
         texts = {'f/ö"ld.md': "", "m.md": "", "b.canvas": text}
-        after = renamed(texts, {'f/ö"ld.md': 'g/n\\e"w.md'})["b.canvas"]
+        after = moved(texts, {'f/ö"ld.md': 'g/n\\e"w.md'})["b.canvas"]
         expected = json.loads(text)
         expected["nodes"][0]["file"] = 'g/n\\e"w.md'
         expected["nodes"][1]["text"] = 'see [[n\\e"w]] and [[n\\e"w]]\n"q" [t](m.md)'
@@ -194,13 +193,13 @@ def test_cards_of_a_canvas_follow_and_stay_json() -> None:
         assert after.count("\n") == text.count("\n")
 
 
-def test_a_card_holds_the_full_path_even_where_the_name_would_do() -> None:
+def test_a_card_has_the_full_path_even_if_the_name_is_enough() -> None:
     """The app looks a card's file up by its path alone."""
     text = json.dumps({"nodes": [card("file", "1", file="n.md")]})
-    assert '"file": "x/n.md"' in renamed({"n.md": "", "b.canvas": text}, {"n.md": "x/n.md"})["b.canvas"]
+    assert '"file": "x/n.md"' in moved({"n.md": "", "b.canvas": text}, {"n.md": "x/n.md"})["b.canvas"]
 
 
-def test_bases_follow_in_their_own_quoting() -> None:
+def test_bases_are_rewritten_in_their_own_quoting() -> None:
     base = (
         "# [[old]] in a comment stays\n"
         "filters:\n"
@@ -212,7 +211,7 @@ def test_bases_follow_in_their_own_quoting() -> None:
         "  l: link('old.md', \"shown\")\n"
         '  w: contains("[[old#h|d]]")\n'
     )
-    after = renamed({"f/old.md": "", "b.base": base}, {"f/old.md": "k/it's.md"}, folders={"f": "k"})["b.base"]
+    after = moved({"f/old.md": "", "b.base": base}, {"f/old.md": "k/it's.md"}, folders={"f": "k"})["b.base"]
     assert after == (
         "# [[old]] in a comment stays\n"
         "filters:\n"
@@ -244,11 +243,11 @@ def test_bases_follow_in_their_own_quoting() -> None:
         ),
     ],
 )
-def test_a_base_in_a_note_follows_and_other_code_does_not(before: str, after: str) -> None:
-    assert renamed({"old.md": "", "s.md": before}, {"old.md": "new name.md"})["s.md"] == after
+def test_a_base_in_a_note_is_rewritten_and_other_code_is_not(before: str, after: str) -> None:
+    assert moved({"old.md": "", "s.md": before}, {"old.md": "new name.md"})["s.md"] == after
 
 
-def test_a_broken_base_in_a_note_does_not_keep_its_neighbours_from_following() -> None:
+def test_a_broken_base_in_a_note_does_not_stop_the_rewrite_of_others() -> None:
     text = '```base\na: [link("old")\n```\n[[old]]\n```base\nb: link("old")\n```\n'
     vault = MemoryVault({"old.md": "", "s.md": text})
     plan = plan_move(
@@ -279,14 +278,14 @@ def test_a_folder_is_moved_with_the_one_above_it(folder: str, expected: str | No
     assert move_folder(folder, {"f": "k"}) == expected
 
 
-def test_links_without_a_file_that_now_get_one_are_told() -> None:
+def test_links_that_now_resolve_for_the_first_time_are_reported() -> None:
     vault = MemoryVault({"old.md": "", "s.md": "[[new]] [[old]]"})
     plan = plan_move({"old.md": "new.md"}, vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in plan.adopted] == ["[[new]]"]
     assert [r.link.raw for r in plan.rewritten] == ["[[old]]"]
 
 
-def test_a_new_file_tells_which_links_it_would_take_and_pins_them() -> None:
+def test_a_plan_for_a_new_file_lists_the_links_it_would_capture_and_pins_them() -> None:
     vault = MemoryVault({"x/n.md": "", "s.md": "[[n]] [t](n.md) [[x/n]] [[gone]]", "t.md": "nothing"})
     plan = plan_create("n.md", vault.references(), vault.table, SHORTEST, read=vault.read)
     assert [r.link.raw for r in plan.repointed] == ["[[n]]", "[t](n.md)"]
@@ -302,7 +301,7 @@ def plan_for(vault: MemoryVault, moves: Mapping[str, str], link_format: LinkForm
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renames(), st.sampled_from(["shortest", "relative", "absolute"]))
-def test_after_any_rename_every_link_means_the_same_file(
+def test_after_any_move_every_link_leads_to_the_same_file(
     case: tuple[dict[str, str], dict[str, str]], link_format: LinkFormat
 ) -> None:
     texts, moves = case
@@ -332,8 +331,10 @@ def test_after_any_rename_every_link_means_the_same_file(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renames())
-def test_the_references_told_by_touched_keys_are_enough(case: tuple[dict[str, str], dict[str, str]]) -> None:
-    """The engine asks the index for these alone."""
+def test_the_references_selected_by_touched_keys_are_enough(
+    case: tuple[dict[str, str], dict[str, str]],
+) -> None:
+    """The engine asks the index only for these."""
     texts, moves = case
     vault = MemoryVault(texts)
     keys = touched_keys([*moves, *moves.values()])
@@ -344,7 +345,7 @@ def test_the_references_told_by_touched_keys_are_enough(case: tuple[dict[str, st
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(vaults(), PATHS, st.sampled_from(["shortest", "relative", "absolute"]))
-def test_pinned_links_keep_their_meaning_when_a_file_is_created(
+def test_pinned_links_still_lead_to_their_files_after_a_file_is_created(
     texts: dict[str, str], path: str, link_format: LinkFormat
 ) -> None:
     if FileTable(texts).same_path(path):

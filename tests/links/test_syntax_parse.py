@@ -1,4 +1,4 @@
-"""Taking a link's text apart, and spelling a path in a Markdown destination."""
+"""Parsing the text of a link, and encoding a path as a Markdown destination."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ from vaultbridge.markdown.inline.links import internal_target
         ("[t](#h)", "", "#h", "t"),
     ],
 )
-def test_a_link_is_taken_apart_into_its_parts(
-    raw: str, target: str, subpath: str, display: str | None
-) -> None:
+def test_a_link_is_split_into_its_parts(raw: str, target: str, subpath: str, display: str | None) -> None:
     written = parse_written_link(raw)
     shown = written.raw[slice(*written.display)] if written.display else None
     assert (written.target, written.subpath, shown) == (target, subpath, display)
@@ -43,19 +41,19 @@ def test_a_link_is_taken_apart_into_its_parts(
     assert written.markdown == ("](" in raw)
 
 
-def test_a_backslash_before_the_bar_is_the_names_when_the_parser_said_so() -> None:
+def test_a_backslash_before_the_bar_belongs_to_the_name_if_the_parser_said_so() -> None:
     assert parse_written_link("[[a\\|b]]", target="a\\").target == "a\\"
 
 
 @pytest.mark.parametrize("raw", ["", "x", "[[a]", "[a]", "[a](b", "[a](b c)"])
-def test_what_is_no_link_is_an_engine_failure(raw: str) -> None:
+def test_what_is_not_a_link_is_an_engine_failure(raw: str) -> None:
     with pytest.raises(EngineFailure):
         parse_written_link(raw)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(lambda t: "&" not in t))
 def test_an_encoded_destination_is_read_back_as_the_same_path(path: str) -> None:
-    """Unless it holds what no destination can: `#`, or a colon without a dot segment before it."""
+    """Except for what no destination can contain: `#`, or a colon without a dot segment before it."""
     if "#" in path or (":" in path and not path.startswith(("./", "../"))):
         assert not fits_markdown(path)
     else:
@@ -68,7 +66,7 @@ def test_an_encoded_destination_is_read_back_as_the_same_path(path: str) -> None
 
 
 @pytest.mark.parametrize("name", ["a#b", "a|b", "a]]b", "a[[b", "a]", " a", "a ", "", "a\nb"])
-def test_names_that_no_wikilink_can_hold_are_known(name: str) -> None:
+def test_names_that_no_wikilink_can_contain_are_recognised(name: str) -> None:
     assert not fits_wiki(name)
 
 

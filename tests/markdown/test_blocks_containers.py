@@ -33,7 +33,7 @@ def boxes(*shape: int | str) -> list[Container]:
         ((2, ">"), "", 1, ""),
     ],
 )
-def test_a_line_stays_in_boxes_from_the_outside_in(
+def test_a_line_matches_containers_from_the_outside_in(
     shape: tuple[int | str, ...], line: str, matched: int, rest: str
 ) -> None:
     found, pos, _ = match_containers(boxes(*shape), line, in_text=False)
