@@ -145,7 +145,7 @@ async def test_a_taken_port_is_told(vault: Path, tmp_path: Path) -> None:
         (["--deny", "../x"], 1, "contains '..'"),
         (["--tls-key", "x"], 2, "belong together"),
         (["--allow-host", "nas:3000"], 2, "without a port"),
-        (["--allow-origin", "notes.example"], 2, "Such as https://notes.example"),
+        (["--allow-origin", "notes.example"], 2, "Write it like https://notes.example"),
         (["--host", "localhost:3000"], 2, "without a port"),
         (["--config", "nowhere.toml"], 2, "There is no file 'nowhere.toml'"),
     ],

@@ -25,7 +25,7 @@ def feed(session: Session, *messages: Any) -> list[Any]:
 
 
 def sent(session: Session) -> list[Any]:
-    return [json.loads(item.data) for item in session.outgoing()]
+    return [json.loads(item.data) for item in session.take_outgoing()]
 
 
 def call(id_: Any, method: str = "m", **params: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_a_duplicate_id_is_refused_and_the_first_request_keeps_its_answer() -> N
     session = Session()
     feed(session, call(1))
     assert feed(session, call(1)) == []
-    (item,) = session.outgoing()
+    (item,) = session.take_outgoing()
     assert json.loads(item.data)["error"]["code"] == INVALID_REQUEST
     assert item.related is None, "a transport must not end the first request's stream"
     assert session.answer(1, "first")
@@ -139,16 +139,16 @@ def test_progress_goes_out_only_while_the_request_runs_and_only_upwards() -> Non
     assert not session.progress(1, 4)
     assert not session.progress(2, 1), "it brought no token"
     assert not session.progress(3, 1), "it does not exist"
-    items = session.outgoing()
+    items = session.take_outgoing()
     assert [json.loads(item.data)["params"] for item in items] == [
         {"progressToken": "t", "progress": 0, "total": 10, "message": "begun"},
         {"progressToken": "t", "progress": 5},
     ]
     assert {item.related for item in items} == {1}
     session.answer(1, None)
-    session.outgoing()
+    session.take_outgoing()
     assert not session.progress(1, 9)
-    assert session.outgoing() == []
+    assert session.take_outgoing() == []
 
 
 @pytest.mark.parametrize("token", [0, "", "x"])
@@ -173,7 +173,7 @@ def test_our_own_requests_are_matched_with_their_answers() -> None:
     first = session.request("roots/list", {}, related=7)
     second = session.request("sampling/createMessage", {"a": 1})
     assert first != second
-    items = session.outgoing()
+    items = session.take_outgoing()
     assert [(item.related, item.final) for item in items] == [(7, False), (None, False)]
     events = feed(
         session,
@@ -188,7 +188,7 @@ def test_our_own_requests_are_matched_with_their_answers() -> None:
 def test_a_withdrawn_request_is_told_to_the_peer_and_its_late_answer_ignored() -> None:
     session = Session()
     id_ = session.request("roots/list", {})
-    session.outgoing()
+    session.take_outgoing()
     session.withdraw(id_, "timed out")
     session.withdraw(id_, "twice")
     assert sent(session) == [
@@ -219,9 +219,9 @@ def test_a_batch_is_answered_by_one_array_when_all_are_there() -> None:
     events = feed(session, [call(1), {"jsonrpc": "2.0", "method": "n"}, call(2), {"jsonrpc": "2.0", "id": 3}])
     assert [type(event) for event in events] == [RequestReceived, NotificationReceived, RequestReceived]
     session.answer(2, "b")
-    assert session.outgoing() == []
+    assert session.take_outgoing() == []
     session.fail(1, ErrorObject(-1, "a"))
-    (item,) = session.outgoing()
+    (item,) = session.take_outgoing()
     answers = json.loads(item.data)
     assert {answer["id"] for answer in answers} == {1, 2, 3}
     assert item.final
@@ -230,7 +230,7 @@ def test_a_batch_is_answered_by_one_array_when_all_are_there() -> None:
 def test_a_batch_of_notifications_is_not_answered() -> None:
     session = Session(batches=True)
     feed(session, [{"jsonrpc": "2.0", "method": "n"}, {"jsonrpc": "2.0", "method": "n"}])
-    assert session.outgoing() == []
+    assert session.take_outgoing() == []
 
 
 def test_cancelling_members_of_a_batch_shortens_the_array_and_all_of_them_sends_none() -> None:
@@ -239,7 +239,7 @@ def test_cancelling_members_of_a_batch_shortens_the_array_and_all_of_them_sends_
     session.answer(2, "b")
     assert [answer["id"] for answer in sent(session)[0]] == [2]
     feed(session, [call(3)], cancel(3))
-    assert session.outgoing() == []
+    assert session.take_outgoing() == []
 
 
 def test_a_duplicate_id_inside_a_batch_is_answered_inside_it() -> None:

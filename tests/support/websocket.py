@@ -24,7 +24,7 @@ TOKEN = str(uuid.UUID("b3b8c2f4-6f2e-4c54-9a55-0d3c2a1e7f10"))
 
 async def echo(socket: WebSocket, request: web.Request) -> None:
     while (message := await socket.receive()) is not None:
-        socket.send_text(message, asked=True)
+        socket.send_text(message, is_answer=True)
 
 
 class Served:

@@ -1,12 +1,12 @@
-"""Bytes to messages and back.
+"""Decodes bytes into JSON-RPC messages and encodes them back.
 
 `decode` takes the bytes of exactly one JSON text (a line, a frame, a body; framing is the transport's duty)
-and never raises: what cannot be read comes back as `Malformed` with the error that JSON-RPC 2.0 assigns.
-`encode` gives one line of compact JSON and never raises for a value made of JSON types: lone surrogates,
-which UTF-8 cannot carry, become U+FFFD.
+and never raises: a text that is not a message comes back as `Malformed`, with the error that JSON-RPC 2.0
+assigns to it. `encode` returns one line of compact JSON and never raises for a value made of JSON types: lone
+surrogates, which UTF-8 cannot carry, become U+FFFD.
 
-Decoding is strict: invalid UTF-8 and lone surrogate escapes are refused, because a replaced character
-would end up in somebody's note.
+Decoding is strict. Invalid UTF-8 and lone surrogate escapes are rejected, because a replaced character would
+end up in somebody's note.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from vaultbridge.jsonrpc.messages import (
 )
 
 MAX_BATCH: Final = 256
-"""Members of one batch. No client has been seen to send more than a dozen; each one may start a task."""
+"""Members of one batch. Clients send a dozen at most, and each member may start a task."""
 
 _QUOTED_CHARS: Final = 64
-"""How much of a decoder's complaint is quoted: enough to recognise it, too little to flood a log."""
+"""How much of the decoder's error text is quoted: enough to recognise it, too little to flood a log."""
 
 _decoder = msgspec.json.Decoder()
 _encoder = msgspec.json.Encoder()
 
 
 def decode(data: bytes) -> Message | Batch | Malformed:
-    """Read one JSON text. Never raises; anything that escapes is a bug of this module."""
+    """Decode one JSON text. Never raises; an exception that escapes is a bug of this module."""
     try:
         value = _decoder.decode(data)
     except UnicodeDecodeError as problem:
         what = f"not UTF-8 (byte {problem.start} of a string)"
-        return _parse_error(what, _id_in(data.decode("utf-8", "replace")))
+        return _parse_error(what, _find_id_in(data.decode("utf-8", "replace")))
     except RecursionError:
         return _parse_error("nested too deeply")
     except msgspec.MsgspecError as problem:
-        return _unreadable(data, problem)
+        return _explain_failure(data, problem)
     if isinstance(value, dict):
         return _message(value)
     if isinstance(value, list):
@@ -59,7 +59,7 @@ def decode(data: bytes) -> Message | Batch | Malformed:
 
 
 def encode(message: Message) -> bytes:
-    """One line of JSON without the line end.
+    """One line of JSON, without the line end.
 
     Raises TypeError, ValueError, OverflowError or RecursionError only for a value that is not made of
     JSON types.
@@ -75,7 +75,7 @@ def encode_value(value: Any) -> bytes:
 
 
 def to_wire(message: Message) -> dict[str, Any]:
-    """The JSON object of a message. `params` is left out when empty, as most peers write it."""
+    """The JSON object of a message. Empty `params` are left out, as most peers do."""
     match message:
         case Response(id_, result):
             return {"jsonrpc": "2.0", "id": id_, "result": result}
@@ -135,7 +135,7 @@ def _call(value: dict[str, Any], id_: Any, known_id: RequestId | None) -> Messag
     if id_ is not msgspec.UNSET and known_id is None:
         return _invalid(None, f'"id" must be a string or a number, not {_kind(id_)}')
     if params is None or params == []:
-        # Nothing by position is nothing at all, and PHP writes an empty object so.
+        # An empty array has no positional parameters either, and PHP writes an empty object this way.
         params = {}
     elif not isinstance(params, dict):
         if isinstance(params, list):
@@ -161,7 +161,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """What a JSON value is, in words, for a message."""
+    """The type of a JSON value in words, for an error message."""
     match value:
         case None:
             return "null"
@@ -185,46 +185,46 @@ def _parse_error(what: str, id_: RequestId | None = None) -> Malformed:
     return Malformed(id_, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
 
 
-def _unreadable(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
-    """Say what is wrong, and find the id where the text is JSON after all.
+def _explain_failure(data: bytes, problem: msgspec.MsgspecError) -> Malformed:
+    """Explain why the fast decoder failed, and find the id if the text is JSON after all.
 
-    The fast decoder refuses lone surrogate escapes and numbers beyond a double; both are JSON by the
-    grammar. A JavaScript client can produce the first by cutting a string in two, and waits for an answer
-    to its id: so the slow decoder of the standard library is asked for the id, and only for that.
+    The fast decoder rejects lone surrogate escapes and numbers beyond a double, both of which the grammar of
+    JSON allows. A JavaScript client can produce the former by cutting a string in two, and waits for an
+    answer to its id. So the slow decoder of the standard library looks for the id, and only for that.
     """
     try:
-        value = _slowly_decoded(data.decode("utf-8"))
+        value = _decode_slowly(data.decode("utf-8"))
     except (ValueError, RecursionError):
         return _parse_error(str(problem).removeprefix("JSON is malformed: "))
-    known_id = _echoed_id(value)
+    known_id = _find_id(value)
     if b"\\ud" in data.lower():
         return _invalid(known_id, "a string holds half of a surrogate pair, which is not Unicode text")
     return _invalid(known_id, f"a number is out of range ({str(problem)[:_QUOTED_CHARS]})")
 
 
-def _id_in(text: str) -> RequestId | None:
-    """The id of a request that was read with replaced characters, for the refusal that it gets: without it
-    the sender would wait in vain."""
+def _find_id_in(text: str) -> RequestId | None:
+    """The id in a text that was decoded with replaced characters. Without it in the error, the sender would
+    wait for an answer for ever."""
     try:
-        return _echoed_id(_slowly_decoded(text))
+        return _find_id(_decode_slowly(text))
     except (ValueError, RecursionError):
         return None
 
 
-def _slowly_decoded(text: str) -> Any:
+def _decode_slowly(text: str) -> Any:
     """Raises ValueError, RecursionError."""
     import json
 
     return json.loads(text, parse_constant=_refuse_constant)
 
 
-def _echoed_id(value: Any) -> RequestId | None:
+def _find_id(value: Any) -> RequestId | None:
     id_ = value.get("id") if isinstance(value, dict) else None
-    return id_ if _is_id(id_) and _encodable(id_) else None
+    return id_ if _is_id(id_) and _can_echo(id_) else None
 
 
-def _encodable(id_: Any) -> bool:
-    """Whether an id can be echoed: neither infinite nor with a character that was cut or replaced."""
+def _can_echo(id_: Any) -> bool:
+    """Whether an id can be echoed exactly: it is finite, and no character of it was cut or replaced."""
     if isinstance(id_, str):
         return not any("\ud800" <= character <= "\udfff" or character == "\ufffd" for character in id_)
     return bool(abs(id_) < 2**63)

@@ -1,8 +1,8 @@
-"""The JSON-RPC 2.0 message as a closed union, and the error codes the protocols use.
+"""The JSON-RPC 2.0 messages as a closed union, and the error codes that the protocols use.
 
-Four kinds can be read: `Request`, `Notification`, `Response`, `ErrorResponse`. What cannot be read as
-one of them is `Malformed`, which says what is owed to the sender. Turning bytes into these is the
-duty of `codec`; what a code means to a tool is the duty of the dialects.
+There are four kinds: `Request`, `Notification`, `Response`, `ErrorResponse`. Anything else is `Malformed`,
+which holds the error that its sender gets. `codec` turns bytes into these; the protocols decide which error a
+failed tool becomes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final
 import msgspec
 
 RequestId = int | float | str
-"""JSON-RPC allows a string or a number; `null` is no id, and a boolean is no number.
+"""JSON-RPC allows a string or a number; `null` is not an id, and a boolean is not a number.
 
-MCP narrows numbers to integers. A fractional id is still echoed exactly, because refusing it would leave
-a caller without the answer it can recognise."""
+MCP narrows numbers to integers. A fractional id is still echoed exactly, because without it the caller could
+not recognise its answer."""
 
 Params = dict[str, Any]
-"""By-name parameters. By-position parameters (a JSON array) are refused by `codec`: no dialect has them."""
+"""Parameters by name. `codec` rejects parameters by position (a JSON array): no protocol here has them."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -30,7 +30,7 @@ SERVER_ERROR: Final = -32000
 """The first of the seven application codes of the stdio contract; `protocols.failures` holds the others."""
 
 RESOURCE_NOT_FOUND: Final = -32002
-"""MCP 2024-11-05 to 2025-11-25. Later versions forbid the code and answer INVALID_PARAMS."""
+"""MCP 2024-11-05 to 2025-11-25. Later versions forbid this code and use INVALID_PARAMS."""
 
 HEADER_MISMATCH: Final = -32020
 MISSING_CLIENT_CAPABILITY: Final = -32021
@@ -38,7 +38,7 @@ UNSUPPORTED_VERSION: Final = -32022
 
 
 class ErrorObject(msgspec.Struct, frozen=True):
-    """The `error` member of an error response. `data` stays out of the wire form when it is UNSET."""
+    """The `error` member of an error response. `data` is not sent when it is UNSET."""
 
     code: int
     message: str
@@ -57,21 +57,21 @@ class Notification(msgspec.Struct, frozen=True):
 
 
 class Response(msgspec.Struct, frozen=True):
-    """A result; any JSON value, `null` too."""
+    """A result: any JSON value, including `null`."""
 
     id: RequestId
     result: Any
 
 
 class ErrorResponse(msgspec.Struct, frozen=True):
-    """`id` is None when the failed message could not be told apart (JSON-RPC 2.0, section 5)."""
+    """`id` is None when the id of the failed message is unknown (JSON-RPC 2.0, section 5)."""
 
     id: RequestId | None
     error: ErrorObject
 
 
 class Malformed(msgspec.Struct, frozen=True):
-    """Something that is none of the four: the error response it deserves."""
+    """Something that is none of the four kinds, and the error that answers it."""
 
     id: RequestId | None
     error: ErrorObject
@@ -81,13 +81,13 @@ Message = Request | Notification | Response | ErrorResponse
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Several messages in one array, in their order. Never empty: an empty array is `Malformed`."""
+    """Several messages in one array, in order. Never empty: an empty array is `Malformed`."""
 
     members: tuple[Message | Malformed, ...]
 
 
 class RpcError(Exception):
-    """Raised by a handler (or by us) to answer a request with exactly this JSON-RPC error."""
+    """Raised to answer a request with exactly this JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Any = msgspec.UNSET) -> None:
         super().__init__(message)

@@ -1,14 +1,13 @@
-"""The books of one JSON-RPC conversation, without I/O.
+"""Keeps track of one JSON-RPC session: which requests are in flight, in both directions. No I/O.
 
 Feed it the bytes of each message with `receive`, act on the events it returns, report outcomes with `answer`,
-`fail` and `cancel`, and after every call send what `outgoing` hands out. It knows which requests are in
-flight in both directions, holds the answers of a batch until all are there, drops answers to cancelled
-requests, and lets progress be told only while its request runs. It does not know what methods mean, except
-`notifications/cancelled`, which is about its own books.
+`fail` and `cancel`, and after every call send what `take_outgoing` returns. It holds the answers of a batch
+until all have arrived, drops answers to cancelled requests, and sends progress only while the request runs.
+It does not know what methods mean, except `notifications/cancelled`, which is about the requests it tracks.
 
     events = session.receive(line)          # RequestReceived, NotificationReceived, …
     session.answer(request.id, result)      # or fail(request.id, error)
-    for item in session.outgoing(): write(item.data)
+    for item in session.take_outgoing(): write(item.data)
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ PROGRESS: Final = "notifications/progress"
 
 
 class RequestReceived(msgspec.Struct, frozen=True):
-    """Exactly one `answer`, `fail` or `cancel` with its id must follow."""
+    """The caller must call `answer`, `fail` or `cancel` with its id exactly once."""
 
     request: Request
 
@@ -54,14 +53,14 @@ class AnswerReceived(msgspec.Struct, frozen=True):
 
 
 class CancelReceived(msgspec.Struct, frozen=True):
-    """The peer wants no answer to request `id` any more. It is out of the books already."""
+    """The peer no longer wants an answer to request `id`, which is not in flight any more."""
 
     id: RequestId
     reason: str
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """Something without effect: for the log only. `why` holds no content of the message."""
+    """A message without effect, for the log only. `why` quotes nothing of it."""
 
     why: str
 
@@ -72,9 +71,10 @@ Event = RequestReceived | NotificationReceived | AnswerReceived | CancelReceived
 class Outgoing(msgspec.Struct, frozen=True):
     """One message to send.
 
-    `related` is the peer's request it belongs to (None: to none), `final` whether it ends that request. A
-    transport with one stream per request routes by them; a transport with one stream ignores them. A
-    `notice` is a notification: nobody waits for it, so a transport may drop it rather than hold it for a
+    `related` is the peer's request that it belongs to (None if none), `final` says whether it ends that
+    request. A transport with one stream per request routes by them; a transport with a single stream ignores
+    them. A
+    `notice` is a notification: nobody waits for it, so a transport may drop it instead of buffering it for a
     peer that does not read.
     """
 
@@ -84,8 +84,8 @@ class Outgoing(msgspec.Struct, frozen=True):
     notice: bool = False
 
 
-class _BatchBook:
-    """A batch that waits for its members' answers."""
+class _PendingBatch:
+    """A batch whose answer is sent when all its members are answered."""
 
     def __init__(self, waiting: int, first: RequestId | None) -> None:
         self.waiting = waiting
@@ -97,11 +97,12 @@ class _InFlight(msgspec.Struct):
     method: str
     progress_token: int | str | None
     progress: float | None
-    batch: _BatchBook | None
+    batch: _PendingBatch | None
 
 
 class Session:
-    """See the module. `batches` says whether a JSON array is acceptable now; a dialect may change it."""
+    """`batches` says whether a JSON array is accepted now; a dialect may change it. See the module for the
+    rest."""
 
     def __init__(self, *, batches: bool = False) -> None:
         self.batches = batches
@@ -112,29 +113,29 @@ class Session:
 
     @property
     def in_flight(self) -> int:
-        """How many of the peer's requests wait for their answer."""
+        """How many of the peer's requests are not answered yet."""
         return len(self._in_flight)
 
     def is_in_flight(self, id_: RequestId) -> bool:
         return id_ in self._in_flight
 
-    def outgoing(self) -> list[Outgoing]:
-        """What has to be sent now, in order. Each item is handed out once."""
+    def take_outgoing(self) -> list[Outgoing]:
+        """The messages to send now, in order. Each is returned once."""
         items, self._outgoing = self._outgoing, []
         return items
 
     def receive(self, data: bytes) -> list[Event]:
-        """Take in one message. Errors owed to the sender are queued in `outgoing`; nothing is raised."""
-        return self.take(codec.decode(data))
+        """Process one message. Errors for the sender are queued in `take_outgoing`; nothing is raised."""
+        return self.receive_message(codec.decode(data))
 
-    def take(self, message: Message | Batch | Malformed) -> list[Event]:
-        """`receive` for a transport that had to read the message itself."""
+    def receive_message(self, message: Message | Batch | Malformed) -> list[Event]:
+        """`receive` for a transport that has already decoded the message."""
         if isinstance(message, Batch):
             return self._take_batch(message.members)
         return self._take(message, None)
 
     def answer(self, id_: RequestId, result: Any) -> bool:
-        """Answer a request. False when it is no longer in flight (cancelled): then nothing is sent.
+        """Answer a request. Returns False, and sends nothing, when it is no longer in flight (cancelled).
 
         A result that is not made of JSON types raises as `codec.encode` does, and the request stays in
         flight.
@@ -145,11 +146,11 @@ class Session:
         return self._finish(id_, ErrorResponse(id_, error))
 
     def cancel(self, id_: RequestId) -> bool:
-        """Take a request out of the books without an answer."""
+        """Forget a request without answering it."""
         entry = self._in_flight.pop(id_, None)
         if entry is None:
             return False
-        self._settle(entry.batch, None)
+        self._complete_member(entry.batch, None)
         return True
 
     def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
@@ -158,10 +159,10 @@ class Session:
     def progress(
         self, id_: RequestId, progress: float, total: float | None = None, message: str | None = None
     ) -> bool:
-        """Tell progress of a request in flight that asked for it.
+        """Report the progress of a request in flight that asked for it.
 
-        False, and nothing sent, when it is over, brought no token, or the value does not increase (Progress:
-        "MUST increase with each notification"; "MUST stop after completion").
+        Returns False, and sends nothing, when it is over, had no token, or the value does not increase
+        (Progress: "MUST increase with each notification"; "MUST stop after completion").
         """
         entry = self._in_flight.get(id_)
         if entry is None or entry.progress_token is None:
@@ -178,7 +179,7 @@ class Session:
         return True
 
     def request(self, method: str, params: Params, *, related: RequestId | None = None) -> RequestId:
-        """Ask the peer something; its answer comes as `AnswerReceived` with the id returned here."""
+        """Send the peer a request; its answer arrives as `AnswerReceived` with the id returned here."""
         id_ = self._next_id
         self._next_id += 1
         self._asked[id_] = method
@@ -186,7 +187,7 @@ class Session:
         return id_
 
     def withdraw(self, id_: RequestId, reason: str, *, related: RequestId | None = None) -> None:
-        """Stop waiting for the peer's answer and tell it so. A late answer is ignored."""
+        """Stop waiting for the peer's answer, and cancel the request. A late answer is ignored."""
         if self._asked.pop(id_, None) is not None:
             self._queue(Notification(CANCELLED, {"requestId": id_, "reason": reason}), related)
 
@@ -198,12 +199,12 @@ class Session:
             self._reply(codec.encode(ErrorResponse(None, error)), None, None)
             return []
         # Every request and every malformed member gets one answer; notifications and answers get none.
-        owed = sum(isinstance(member, Request | Malformed) for member in members)
+        expected = sum(isinstance(member, Request | Malformed) for member in members)
         first = next((member.id for member in members if isinstance(member, Request)), None)
-        book = _BatchBook(owed, first)
-        return [event for member in members for event in self._take(member, book)]
+        pending = _PendingBatch(expected, first)
+        return [event for member in members for event in self._take(member, pending)]
 
-    def _take(self, message: Message | Malformed, batch: _BatchBook | None) -> list[Event]:
+    def _take(self, message: Message | Malformed, batch: _PendingBatch | None) -> list[Event]:
         match message:
             case Request():
                 return self._take_request(message, batch)
@@ -211,20 +212,20 @@ class Session:
                 return self._take_cancel(params) if method == CANCELLED else [NotificationReceived(message)]
             case Response(id_) | ErrorResponse(id_):
                 if id_ is None or self._asked.pop(id_, None) is None:
-                    return [Ignored("an answer to nothing we asked")]
+                    return [Ignored("an answer to no request of ours")]
                 return [AnswerReceived(id_, message)]
             case Malformed(id_, error):
                 self._reply(codec.encode(ErrorResponse(id_, error)), id_, batch)
                 return []
 
-    def _take_request(self, request: Request, batch: _BatchBook | None) -> list[Event]:
+    def _take_request(self, request: Request, batch: _PendingBatch | None) -> list[Event]:
         if request.id in self._in_flight:
             error = ErrorObject(
                 INVALID_REQUEST,
                 f"Invalid Request: the id {request.id!r} belongs to a request still in flight",
             )
-            # Related to nothing, so that no transport ends the first request's stream: that one keeps its
-            # right to an answer.
+            # Not related to the id, so that no transport ends the stream of the first request, which is still
+            # to be answered.
             self._reply(codec.encode(ErrorResponse(request.id, error)), None, batch)
             return []
         self._in_flight[request.id] = _InFlight(request.method, _progress_token(request.params), None, batch)
@@ -237,7 +238,7 @@ class Session:
             return [Ignored("a cancellation without a request id")]
         entry = self._in_flight.get(id_)
         if entry is None:
-            return [Ignored("a cancellation of nothing in flight")]
+            return [Ignored("a cancellation of a request that is not in flight")]
         if entry.method == "initialize":
             # Cancellation, Behavior Requirements: "The initialize request MUST NOT be cancelled by clients".
             return [Ignored("a cancellation of initialize")]
@@ -253,14 +254,14 @@ class Session:
         self._reply(data, id_, entry.batch)
         return True
 
-    def _reply(self, data: bytes, related: RequestId | None, batch: _BatchBook | None) -> None:
+    def _reply(self, data: bytes, related: RequestId | None, batch: _PendingBatch | None) -> None:
         if batch is None:
             self._outgoing.append(Outgoing(data, related, final=True))
         else:
-            self._settle(batch, data)
+            self._complete_member(batch, data)
 
-    def _settle(self, batch: _BatchBook | None, answer: bytes | None) -> None:
-        """Count one member of a batch as done; the last one sends the array (never an empty one)."""
+    def _complete_member(self, batch: _PendingBatch | None, answer: bytes | None) -> None:
+        """Count one member of a batch as done. The last one sends the array, which is never empty."""
         if batch is None:
             return
         if answer is not None:

@@ -1,17 +1,14 @@
-"""One connection: the pure session, the dialect, and the asyncio tasks that join them.
+"""Runs one connection: the pure session, the dialect, and the asyncio tasks between them.
 
-Every transport drives it with the same verbs:
+Every transport drives it in the same way:
 
     connection = Connection(make_dialect, sink)
-    await connection.receive(data)      # one message; waits while too much is in flight
-    await connection.drain()            # at the end of input: finish what is in flight, answer it
+    await connection.receive(data)      # one message; waits while too many are in flight
+    await connection.drain()            # at the end of input: let requests in flight finish
     await connection.close()            # at any time: cancel everything, answer nothing more
 
-`sink` is where messages leave: the transport's own object with `send` (must not block), `drain`
-(waits while the peer is slow) and `release`. The connection knows neither files nor sockets, and no
-method's meaning.
-
-Ending a task that runs beside us.
+`sink` is the transport's `MessageSink`. The connection knows neither files nor sockets, and it does not know
+what methods mean.
 """
 
 from __future__ import annotations
@@ -63,9 +60,9 @@ from vaultbridge.protocols.dialect import (
 
 
 async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    """Cancel a task and wait for its end. Raises what it raised instead.
+    """Cancel a task and wait until it has ended. Raises what the task raised, unless it was cancelled.
 
-    Waiting for the task itself would take our own cancellation, such as Ctrl-C, for the task's."""
+    Awaiting the task itself could not tell our own cancellation (Ctrl-C) from the task's."""
     task.cancel()
     await asyncio.wait({task})
     if not task.cancelled():
@@ -73,26 +70,25 @@ async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
 
 
 MAX_RUNNING: Final = 64
-"""Requests of one connection that are worked on at once. A model calls a handful of tools in parallel;
-more would only queue behind the engine's own lock."""
+"""Requests of one connection that run at once. A model calls a handful of tools in parallel; more would only
+queue for the engine's lock."""
 
 MAX_WAITING: Final = 1024
-"""Requests read ahead beyond those. When they are full, reading stops and the peer's own buffers fill.
-Far more than MAX_RUNNING, so that cancellations and answers behind a burst of requests are still read."""
+"""Requests that are read ahead beyond those. After that, reading stops and the peer's own buffers fill. Far
+more than MAX_RUNNING, so that cancellations and answers behind a burst of requests are still read."""
 
 DRAIN_SECONDS: Final = CALL_SECONDS + 5.0
-"""How long the end of input waits for what is in flight: a little more than the longest a call may take."""
+"""How long `drain` waits for requests in flight: a little more than the longest call may take."""
 
 CLOSE_SECONDS: Final = 5.0
-"""How long a closing connection waits for cancelled handlers: they have files to close, not work to
-finish."""
+"""How long `close` waits for cancelled handlers: they have files to close, not work to finish."""
 
 log = logging.getLogger(__name__)
 
 
 class MessageSink(Protocol):
     def send(self, item: Outgoing) -> None:
-        """Take a message for sending, in order. Must not block; must not raise when the peer has gone."""
+        """Queue a message, in order. Must not block, and must not raise when the peer has disconnected."""
         ...
 
     async def drain(self) -> None:
@@ -122,14 +118,15 @@ class Connection:
         self._call_seconds = call_seconds
         self._running: dict[RequestId, asyncio.Task[None]] = {}
         self._waiting: deque[tuple[Request, Handler]] = deque()
-        self._beside: set[asyncio.Future[None]] = set()
+        self._background: set[asyncio.Future[None]] = set()
         self._asked: dict[RequestId, asyncio.Future[Any]] = {}
         self._room = asyncio.Event()
         self._room.set()
         self._idle = asyncio.Event()
         self._idle.set()
         self.ending = asyncio.Event()
-        """Set when the dialect asked to end (`exit`): the transport should stop reading and drain."""
+        """Set when the dialect wants to end the connection (`exit`): the transport should stop reading and
+        drain."""
         self._closed = False
         self.dialect = dialect(self)
 
@@ -142,17 +139,17 @@ class Connection:
         return self._principal
 
     async def receive(self, data: bytes) -> None:
-        """Take in the bytes of one message; returns when the next one may be read."""
+        """Process the bytes of one message. Returns when the next one may be read."""
         await self._take(self._session.receive(data))
 
     async def receive_message(self, message: Message | Batch | Malformed) -> None:
-        """`receive` for a transport that had to read the message itself."""
-        await self._take(self._session.take(message))
+        """`receive` for a transport that has already decoded the message."""
+        await self._take(self._session.receive_message(message))
 
     async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
-        """No more input will come: let what is in flight finish and be answered, then close.
+        """At the end of input: let the requests in flight finish and answer them, then close.
 
-        Requests without a time limit (a listening stream, a person asked) are ended at once: nobody can
+        Requests without a time limit (a listening stream, a question to a person) end at once: nothing can
         answer them any more.
         """
         self._session_ending()
@@ -165,7 +162,7 @@ class Connection:
         await self.close()
 
     async def close(self) -> None:
-        """Cancel everything and answer nothing more. May be called twice."""
+        """Cancel everything and send no more answers. May be called twice."""
         if self._closed:
             return
         self._closed = True
@@ -175,16 +172,16 @@ class Connection:
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(PeerDisconnected())
-        tasks = [*self._running.values(), *self._beside]
+        tasks = [*self._running.values(), *self._background]
         for task in tasks:
             task.cancel()
         if tasks:
             _, stuck = await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
             if stuck:
-                log.error("%d tasks do not heed their cancellation", len(stuck))
+                log.error("%d tasks ignore their cancellation", len(stuck))
         await self.dialect.close()
 
-    # What a dialect may ask for (`Peer`).
+    # `Peer`: what a dialect may call.
 
     def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
         if not self._closed:
@@ -194,9 +191,9 @@ class Connection:
     def progress(
         self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
     ) -> bool:
-        told = self._session.progress(id_, done, total, message)
+        sent = self._session.progress(id_, done, total, message)
         self._flush()
-        return told
+        return sent
 
     async def request(
         self, method: str, params: Params, *, related: RequestId | None = None, seconds: float | None = None
@@ -221,8 +218,8 @@ class Connection:
 
     def spawn(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
-        self._beside.add(task)
-        task.add_done_callback(self._beside_done)
+        self._background.add(task)
+        task.add_done_callback(self._background_done)
 
     def end(self) -> None:
         self.ending.set()
@@ -230,7 +227,7 @@ class Connection:
     def release_stream(self, related: RequestId) -> None:
         self._sink.release(related)
 
-    # The work.
+    # Requests.
 
     async def _take(self, events: list[Event]) -> None:
         self._flush()
@@ -255,7 +252,7 @@ class Connection:
     async def _accept(self, request: Request) -> None:
         if self._closed:
             return
-        # Asked now and not when it runs: what a request may do is decided by the phase it arrives in.
+        # Found now and not when it runs: the phase in which a request arrives decides whether it is allowed.
         handler = self._handler(request)
         if request.method in self.dialect.in_order:
             await self._answer(request, handler)
@@ -304,7 +301,8 @@ class Connection:
         try:
             outcome = await self._outcome(call, handler)
         except asyncio.CancelledError:
-            # One that the peer cancelled is out of the books, and its id may be another's by now.
+            # If the peer cancelled it, the session has forgotten it, and a new request may have its id by
+            # now.
             if self._running.get(request.id) is asyncio.current_task():
                 self._session.cancel(request.id)
             raise
@@ -363,20 +361,20 @@ class Connection:
             self._flush()
 
     def _session_ending(self) -> None:
-        """Nothing more will be read: whoever waits for the peer waits in vain."""
+        """Nothing more will be read, so no request of ours will be answered."""
         self.ending.set()
         self.dialect.input_ended()
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(PeerDisconnected())
 
-    def _beside_done(self, task: asyncio.Future[None]) -> None:
-        self._beside.discard(task)
+    def _background_done(self, task: asyncio.Future[None]) -> None:
+        self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("work beside the requests failed", exc_info=error)
+            log.error("a background task failed", exc_info=error)
 
     def _flush(self) -> None:
-        for item in self._session.outgoing():
+        for item in self._session.take_outgoing():
             self._sink.send(item)
 
 

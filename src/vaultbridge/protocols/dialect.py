@@ -1,24 +1,22 @@
-"""What a dialect is to a connection, and what a connection is to a dialect.
+"""The interface between a connection and the protocol spoken on it, which is called its dialect.
 
-A dialect is made per connection by a function `(peer) -> Dialect`. The connection
-(`protocols.connection.Connection`) asks it for the handler of each request, runs that handler as a task
-under a time limit, and sends what it returns:
+Every connection has a dialect of its own, made by a function `(peer) -> Dialect`. The connection
+(`protocols.connection.Connection`) asks it for the handler of each request, runs the handler as a task with a
+time limit, and sends what it returns:
 
     async def read_file(call: Call) -> str:
-        return await text_of(call.params["path"])
+        return await read_text(call.params["path"])
 
     def my_dialect(peer: Peer) -> Dialect:
         return MethodTable({"readFile": read_file}, {"ide_connected": on_connected})
 
-A result is any JSON value, a bare string too. To refuse with an exact JSON-RPC error, raise
-`jsonrpc.messages.Refused`; any `VaultbridgeError` becomes its application error (`failures`); anything else
-is logged with its traceback and answered with "Internal error". A handler that waits for a person calls
-`call.lift_time_limit()` first. This module holds no protocol's method names.
+A result is any JSON value, including a bare string. To answer with an exact JSON-RPC error, raise
+`jsonrpc.messages.RpcError`; a `VaultbridgeError` becomes its application error (`failures`); anything else is
+logged with its traceback and answered with "Internal error". A handler that waits for a person calls
+`call.lift_time_limit()` first. This module knows no method names.
 
-How a call is named in the log: its method or tool, never what was asked or answered.
-
-Arguments hold the text of notes, and results do too. Names of tools come from the peer, so only what looks
-like one is repeated.
+It also describes calls for the log: by method and tool, never by arguments or results, which hold the text of
+notes. Names come from the peer, so only a string that looks like one is repeated.
 """
 
 from __future__ import annotations
@@ -44,10 +42,10 @@ if TYPE_CHECKING:
     from vaultbridge.jsonrpc.session import Session
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_./$-]{1,64}")
-"""Method and tool names; whatever else a peer sends is told as `?`."""
+"""Method and tool names; anything else that a peer sends is logged as `?`."""
 
 CLIENT_NAME_CHARS: Final = 60
-"""How much of what a client calls itself is repeated."""
+"""How much of a client's name for itself is repeated."""
 
 
 def describe_call(method: str, params: Params) -> str:
@@ -67,7 +65,7 @@ def describe_outcome(outcome: ErrorObject | HandlerResult) -> str:
 
 
 def describe_client(info: Any) -> str:
-    """What a client calls itself: name and version, printable and short."""
+    """A client's own name and version, printable and short."""
     parts = [info.get("name"), info.get("version")] if isinstance(info, dict) else []
     text = " ".join(part for part in parts if isinstance(part, str))
     return "".join(char for char in text[:CLIENT_NAME_CHARS] if char.isprintable()) or "without a name"
@@ -78,15 +76,15 @@ def _plain(name: object) -> str:
 
 
 class Peer(Protocol):
-    """The other end of one connection, as a dialect may use it. Its methods may be called from the event loop
-    only; after the connection has closed they do nothing (`request` raises PeerGone)."""
+    """The other end of a connection, as a dialect sees it. Call its methods only from the event loop; once
+    the connection has closed they do nothing (`request` raises PeerDisconnected)."""
 
     @property
     def session(self) -> Session: ...
 
     @property
     def principal(self) -> str:
-        """Who is at the other end, as the transport's authentication knows it; "" when it does not."""
+        """Who the transport's authentication says is at the other end; "" when it does not know."""
         ...
 
     def notify(self, method: str, params: Params, *, related: RequestId | None = None) -> None:
@@ -96,27 +94,28 @@ class Peer(Protocol):
     def progress(
         self, id_: RequestId, done: float, total: float | None = None, message: str | None = None
     ) -> bool:
-        """Tell how far a request has come; False when nobody asked or it is over."""
+        """Report the progress of a request; False when the client did not ask for it or the request is
+        over."""
         ...
 
     async def request(
         self, method: str, params: Params, *, related: RequestId | None = None, seconds: float | None = None
     ) -> Any:
-        """Ask the peer and wait. Raises PeerFailed, PeerGone, or TimedOut after `seconds` (None: no
-        bound)."""
+        """Send a request and wait for its answer. Raises PeerError, PeerDisconnected, or TimedOut after
+        `seconds` (None: no bound)."""
         ...
 
     def spawn(self, work: Awaitable[None]) -> None:
-        """Run something beside the requests; it is cancelled when the connection closes."""
+        """Run something in the background; it is cancelled when the connection closes."""
         ...
 
     def end(self) -> None:
-        """Ask the transport to finish what is in flight and close."""
+        """Ask the transport to finish the requests in flight and close."""
         ...
 
     def release_stream(self, related: RequestId) -> None:
-        """Let go of the HTTP stream that waits for this request; the client comes back for the answer.
-        Does nothing where a connection has only one stream."""
+        """End the HTTP response that waits for this request; the client comes back for the answer. Does
+        nothing where a connection has only one stream."""
         ...
 
 
@@ -147,12 +146,13 @@ class Call:
         self.peer.notify(method, params, related=self.id)
 
     async def ask(self, method: str, params: Params) -> Any:
-        """Ask the client while this request runs. The client may ask a person: the time limit is lifted."""
+        """Send the client a request while this one runs. The client may ask a person, so the time limit is
+        lifted."""
         self.lift_time_limit()
         return await self.peer.request(method, params, related=self.id)
 
     def lift_time_limit(self) -> None:
-        """For a handler that waits for a person or streams: from now on only cancellation ends it."""
+        """For a handler that streams or waits for a person: from now on only cancellation ends it."""
         if self.deadline is not None and not self.deadline.expired():
             self.deadline.reschedule(None)
 
@@ -162,7 +162,8 @@ NotificationHandler = Callable[[Params], None]
 
 
 class HandlerResult:
-    """A failure that the protocol reports as a result (a failed tool in newer MCP versions)."""
+    """What a handler returned, or a failure that the protocol reports as a result (a failed tool in newer MCP
+    versions)."""
 
     __slots__ = ("result",)
 
@@ -172,14 +173,15 @@ class HandlerResult:
 
 class Dialect(Protocol):
     in_order: frozenset[str]
-    """Requests that must be over before the next message is looked at, because they change what it means."""
+    """Requests that must be answered before the next message is processed, because they change its
+    meaning."""
 
     def find_handler(self, request: Request) -> Handler:
-        """Who answers this request now. Raises Refused when nobody does."""
+        """The handler of this request. Raises RpcError when there is none."""
         ...
 
     def handle_notification(self, notification: Notification) -> None:
-        """Take a notification. Called in order of arrival; must not block. What it raises is only logged."""
+        """Called in order of arrival; must not block. What it raises is only logged."""
         ...
 
     def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
@@ -191,17 +193,17 @@ class Dialect(Protocol):
         ...
 
     def input_ended(self) -> None:
-        """No more input will come: end what waits without a time limit. What is in flight may still
-        answer."""
+        """No more input will come: end the requests that wait without a time limit. The others may still be
+        answered."""
         ...
 
     async def close(self) -> None:
-        """The connection is over: give back what was taken."""
+        """The connection is over: release its resources."""
         ...
 
 
 class MethodTable:
-    """The simplest dialect: two tables."""
+    """The simplest dialect: a table of requests and one of notifications."""
 
     in_order: frozenset[str] = frozenset()
 

@@ -1,8 +1,9 @@
-"""The one place where an error becomes wire form.
+"""Turns any exception into a JSON-RPC error: `to_error` is the only place that does, whatever the protocol.
 
 Seed 004 gives seven application codes, -32000 to -32006; `data.errorCode` repeats each as a word, because
-other MCP versions reserve some of the numbers. What is not a known error is answered with a fixed text: its
-traceback belongs to the log, which is the connection's duty.
+other MCP versions reserve some of the numbers. An unknown exception is answered with a fixed text;
+its traceback goes to the log, which is the connection's duty. MCP adapts the error to the client's version in
+`mcp/failures.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from vaultbridge.errors import ErrorCode, InvalidArgument, VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    PARSE_ERROR,
+    SERVER_ERROR,
     ErrorObject,
+    ErrorResponse,
     PeerDisconnected,
     PeerError,
     RpcError,
@@ -21,7 +25,7 @@ from vaultbridge.jsonrpc.messages import (
 
 APPLICATION_CODES: Final[dict[ErrorCode, int]] = {
     "INVALID_PARAMS": INVALID_PARAMS,
-    "SERVER_ERROR": -32000,
+    "SERVER_ERROR": SERVER_ERROR,
     "OBSIDIAN_NOT_RUNNING": -32001,
     "VAULT_NOT_FOUND": -32002,
     "FILE_NOT_FOUND": -32003,
@@ -34,17 +38,17 @@ INTERNAL: Final = ErrorObject(INTERNAL_ERROR, "Internal error", {"errorCode": "S
 
 
 def is_expected(error: Exception) -> bool:
-    """Whether an error is an answer, not a bug: only the others need a traceback in the log."""
+    """Whether an error is an answer and not a bug: only bugs need a traceback in the log."""
     return isinstance(error, VaultbridgeError | RpcError | PeerError | PeerDisconnected)
 
 
 def to_error(error: Exception) -> ErrorObject:
-    """The JSON-RPC error for anything a handler raised. Nothing of an unknown exception gets out."""
+    """The JSON-RPC error for anything that a handler raised. Nothing of an unknown exception leaks."""
     match error:
         case RpcError():
             return error.error
         case InvalidArgument():
-            return ErrorObject(INVALID_PARAMS, _naming(error), error_data(error))
+            return ErrorObject(INVALID_PARAMS, _name_argument(error), error_data(error))
         case VaultbridgeError():
             return ErrorObject(APPLICATION_CODES[error.code], str(error), error_data(error))
         case PeerError() | PeerDisconnected():
@@ -53,8 +57,13 @@ def to_error(error: Exception) -> ErrorObject:
             return INTERNAL
 
 
+def parse_error(what: str) -> ErrorResponse:
+    """What answers bytes that are no message; there is no id to answer to."""
+    return ErrorResponse(None, ErrorObject(PARSE_ERROR, f"Parse error: {what}"))
+
+
 def error_data(error: VaultbridgeError) -> dict[str, Any]:
-    """What a program may read of an error: the same in an error's `data` and in a failed tool's result."""
+    """The fields of an error for programs: the same in an error's `data` and in a failed tool's result."""
     data: dict[str, Any] = {"errorCode": error.code, "reason": error.reason}
     if error.hint:
         data["hint"] = error.hint
@@ -65,8 +74,8 @@ def error_data(error: VaultbridgeError) -> dict[str, Any]:
     return data
 
 
-def _naming(error: InvalidArgument) -> str:
-    """The text of a bad argument, which must name it."""
+def _name_argument(error: InvalidArgument) -> str:
+    """The text of the error, with the argument's name in front unless the text has it."""
     text = str(error)
     named = error.argument and error.argument not in text
     return f"Invalid params: {error.argument}: {text}" if named else f"Invalid params: {text}"

@@ -33,7 +33,7 @@ from vaultbridge.server.vault_choice import UNNAMED, list_obsidian_vaults, name_
 
 if TYPE_CHECKING:
     from vaultbridge.engine import Engine
-    from vaultbridge.protocols.mcp.server import ToolErrors
+    from vaultbridge.protocols.mcp.failures import ToolErrors
     from vaultbridge.server.config.model import Config, LogLevel, VaultConfig
     from vaultbridge.server.stdio_live import StdioLive
     from vaultbridge.tools.base.tool import Profile

@@ -46,11 +46,9 @@ def test_the_table_says_what_the_schema_says(name: str) -> None:
     assert version.resource_links == ("ResourceLink" in known)
     assert version.completions_capability == ("completions" in known["ServerCapabilities"]["properties"])
     assert version.elicitation == ("ElicitRequest" in known)
-    assert version.url_elicitation == ("ElicitRequestURLParams" in known)
     assert version.server_description == ("description" in known["Implementation"]["properties"])
     assert version.modern == ("InitializeResult" not in known)
     assert version.modern == ("DiscoverResult" in known)
-    assert version.cache_hints == ("ttlMs" in known["ListToolsResult"]["properties"])
     assert version.batches == ("JSONRPCBatchRequest" in known)
     progress = known["ProgressNotification"]["properties"]["params"]
     progress = progress.get("properties") or known["ProgressNotificationParams"]["properties"]

@@ -303,7 +303,7 @@ async def test_a_reader_that_takes_nothing_of_its_answers_is_dropped(monkeypatch
         await server.until_open(1)
         (socket,) = server.door.sockets
         for _ in range(20):
-            socket.send_text(b"y" * 500_000, asked=True)
+            socket.send_text(b"y" * 500_000, is_answer=True)
         assert not socket.closed
         await server.until_open(0)
         assert socket.closed
@@ -317,7 +317,7 @@ async def test_a_reader_that_is_only_busy_gets_every_answer() -> None:
         await server.until_open(1)
         (socket,) = server.door.sockets
         for number in range(30):
-            socket.send_text(b"%d" % (number % 10) * 1_000_000, asked=True)
+            socket.send_text(b"%d" % (number % 10) * 1_000_000, is_answer=True)
         for number in range(30):
             assert (await client.receive()).payload == b"%d" % (number % 10) * 1_000_000
         await asyncio.wait_for(socket.drain(), WAIT)
@@ -331,7 +331,7 @@ async def test_answers_have_a_hard_bound_too() -> None:
         await server.until_open(1)
         (socket,) = server.door.sockets
         for _ in range(5):
-            socket.send_text(b"z" * ws_connection.MESSAGE_BYTES, asked=True)
+            socket.send_text(b"z" * ws_connection.MESSAGE_BYTES, is_answer=True)
         assert socket.closed
         await client.close()
 
@@ -342,7 +342,7 @@ async def test_messages_keep_their_order_whatever_their_size() -> None:
 
     async def burst(socket: WebSocket, request: web.Request) -> None:
         for number, size in enumerate(sizes):
-            socket.send_text(b"%d" % number + b"a" * size, asked=True)
+            socket.send_text(b"%d" % number + b"a" * size, is_answer=True)
         await socket.receive()
 
     async with served(burst) as server:
@@ -375,7 +375,7 @@ async def test_shutting_down_says_goodbye_with_1001_and_lets_nobody_in() -> None
 
 async def test_what_waits_is_sent_before_the_goodbye() -> None:
     async def last_words(socket: WebSocket, request: web.Request) -> None:
-        socket.send_text(b"w" * 600_000, asked=True)
+        socket.send_text(b"w" * 600_000, is_answer=True)
         await socket.close(1000, "done")
 
     async with served(last_words) as server:

@@ -294,7 +294,7 @@ async def test_garbage_after_the_handshake_harms_nobody_else() -> None:
 
 
 class Wire(asyncio.Protocol):
-    """The reading side and the watcher at once; remembers what it was given."""
+    """The reading side and the listener at once; remembers what it was given."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -303,7 +303,7 @@ class Wire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.data += data
 
-    def heard(self) -> None: ...
+    def data_arrived(self) -> None: ...
 
     def refuse(self, code: int, reason: str) -> None:
         self.refusals.append(code)

@@ -346,7 +346,7 @@ class BridgeEndpoint:
 
     async def _body(self, request: web.Request) -> bytes:
         try:
-            return await read_body(request, most=BODY_BYTES, seconds=self._body_seconds)
+            return await read_body(request, limit=BODY_BYTES, seconds=self._body_seconds)
         except BodyRefused as refusal:
             raise HttpFailure(
                 refusal.status, BODY_ERRORS[refusal.status], refusal.why, headers={"Connection": "close"}

@@ -1,1 +1,1 @@
-"""What the HTTP protocols share: guard, bodies, listening."""
+"""What the protocols over HTTP share: the Host and Origin rules, request bodies, the listening socket."""

@@ -1,10 +1,10 @@
-"""The body of a request: bounded in bytes and in time; asked for when it is wanted.
+"""Reads the body of a request, with limits on its size and on the time it takes.
 
-A compressed body is refused unread. Inflating costs a thousand times what sending did, and no client of MCP
-or Bridge v1 compresses what it sends.
+A compressed body is refused unread: inflating it can cost a thousand times what sending it did, and no client
+of MCP or Bridge v1 compresses what it sends.
 
-A caller that waits for leave to send (`Expect: 100-continue`) gets it only here, after everything that may
-refuse its request has been looked at. What is wrong with a body is the caller's fault and in no log.
+A client that waits for permission to send (`Expect: 100-continue`) gets it only here, after every check that
+may refuse its request. A bad body is the client's fault and is not logged.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Final
 from aiohttp import HttpVersion11, web
 
 PLAIN: Final = frozenset({"", "identity"})
-"""Content encodings that change nothing (RFC 9110 8.4.1); the empty one stands between two commas."""
+"""Content encodings that change nothing (RFC 9110 8.4.1); an empty one appears between two commas."""
 
 
 class BodyRefused(Exception):
-    """`status` and `why` are for the caller. Where its next request would begin cannot be told: the
+    """`status` and `why` are for the client. Nobody knows where its next request would begin, so the
     connection ends with the answer."""
 
     def __init__(self, status: int, why: str) -> None:
@@ -29,43 +29,43 @@ class BodyRefused(Exception):
 
 
 async def defer_continue(request: web.Request) -> None:
-    """For routes, as `expect_handler`: leave is given by `read_body`."""
+    """The `expect_handler` of our routes: `read_body` sends "100 Continue" instead."""
 
 
-async def read_body(request: web.Request, *, most: int, seconds: float) -> bytes:
-    """The whole body, counted in bytes as they arrive, whether its length was announced or not. Raises
+async def read_body(request: web.Request, *, limit: int, seconds: float) -> bytes:
+    """The whole body. Bytes are counted as they arrive, whether the length was announced or not. Raises
     BodyRefused."""
     if any(name.strip().lower() not in PLAIN for name in _encodings(request)):
         raise BodyRefused(415, "Send the body without compression: Content-Encoding is not supported here.")
-    if (request.content_length or 0) > most:
-        raise _too_large(most)
+    if (request.content_length or 0) > limit:
+        raise _too_large(limit)
     if request.content.is_eof() and request.content.exception() is None:
-        # Nearly every body: it came with its headers, and nobody has to wait for it.
-        came = request.content.read_nowait()
-        if len(came) > most:
-            raise _too_large(most)
-        return came
+        # Nearly every body arrives with its headers: there is nothing to wait for.
+        data = request.content.read_nowait()
+        if len(data) > limit:
+            raise _too_large(limit)
+        return data
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
-            await _give_leave(request)
+            await _send_continue(request)
             async for chunk in request.content.iter_any():
                 body += chunk
-                if len(body) > most:
-                    raise _too_large(most)
+                if len(body) > limit:
+                    raise _too_large(limit)
     except TimeoutError:
         raise BodyRefused(408, f"The body did not arrive within {seconds:g} s.") from None
     except web.RequestPayloadError:
         raise BodyRefused(400, "The body does not end where its headers say.") from None
     except ConnectionError:
-        # The caller has hung up: an answer that nobody reads.
+        # The client has disconnected: nobody will read this.
         raise BodyRefused(400, "The body broke off.") from None
     return bytes(body)
 
 
 def close_if_body_unread(request: web.Request, response: web.StreamResponse) -> None:
-    """A caller that waited for leave and got an answer may send its body or not: nobody could tell the body
-    from the next request, so the connection ends."""
+    """A client that waited for "100 Continue" and got an answer instead may still send the body or not.
+    Nobody could tell that body from the next request, so the connection ends."""
     if "Expect" in request.headers and not request.content.is_eof():
         response.force_close()
 
@@ -74,15 +74,15 @@ def _encodings(request: web.Request) -> list[str]:
     return ",".join(request.headers.getall("Content-Encoding", [])).split(",")
 
 
-async def _give_leave(request: web.Request) -> None:
-    """RFC 9110 10.1.1. Other expectations are not known and may be passed over."""
+async def _send_continue(request: web.Request) -> None:
+    """RFC 9110 10.1.1. Other expectations are unknown and may be ignored."""
     if request.version >= HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-        # It is no part of the answer, whose size is counted from here.
+        # It is not part of the response, whose size is counted from here.
         request.writer.output_size = 0
 
 
-def _too_large(most: int) -> BodyRefused:
-    # The rest is not read as a request: aiohttp reads it away for a while, so that the caller gets to see
-    # the answer instead of a reset, and closes.
-    return BodyRefused(413, f"A body may have {most} bytes.")
+def _too_large(limit: int) -> BodyRefused:
+    # aiohttp discards the rest for a while before it closes, so that the client sees the answer instead of a
+    # reset.
+    return BodyRefused(413, f"The body is too large: at most {limit} bytes are accepted.")

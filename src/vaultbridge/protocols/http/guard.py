@@ -1,8 +1,8 @@
-"""Who may speak to a local HTTP server at all: the Host and Origin rules, before any token is looked at.
+"""Checks the Host and Origin headers of requests to a local HTTP server, before any token is checked.
 
-A page on any site can make the user's browser send requests to this machine, by its real address or, with a
-rebound DNS name, as if the site itself lived here. So the Host must be a name this server answers to, and an
-Origin, which only browsers send, must be this machine or an app. Without I/O: it judges header values.
+A page on any site can make the user's browser send requests to this machine, by its real address or, after
+DNS rebinding, under the site's own name. So the Host must be a name of this server, and an Origin, which only
+browsers send, must be this machine or an app. Works on header values; no I/O.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ ALLOWED_HEADERS: Final = ", ".join(
 
 
 _NAME: Final = re.compile(r"[0-9a-z][0-9a-z._-]*|[0-9a-f.:]*:[0-9a-f.:]*(%[0-9a-z]+)?", re.IGNORECASE)
-"""A name in DNS, an address of IPv4, or one of IPv6."""
+"""A DNS name, an IPv4 address or an IPv6 address."""
 
 _HOST: Final = re.compile(
     r"(?:\[(?P<ip6>[0-9a-f.:]+(?:%[0-9a-z._~-]+)?)\]|(?P<name>[0-9a-z][0-9a-z._-]*))(?::(?P<port>[0-9]{0,5}))?",
     re.IGNORECASE | re.ASCII,
 )
-"""RFC 9110 7.2: a name or an address and perhaps a port, and nothing before, between or behind them. What
-only begins like a good one (`[::1].evil.example`, `127.0.0.1:80:evil`) is the name of somebody else."""
+"""RFC 9110 7.2: a name or an address, perhaps a port, and nothing else. What only begins like a valid one
+(`[::1].evil.example`, `127.0.0.1:80:evil`) names another host."""
 
 LARGEST_PORT: Final = 65535
 
@@ -51,8 +51,9 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@*]+/?", re.IGNORECASE)
 
 
 class HostGuard:
-    """`hosts` are further names this server is reached by (a bound address, a proxy's name); `origins`
-    further pages that may call it; `any_origin` gives up the Origin rule."""
+    """`hosts` are more names of this server (a bound address, a proxy's name), `origins` are pages that may
+    call it;
+    `any_origin` turns the Origin rule off."""
 
     def __init__(
         self, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), any_origin: bool = False
@@ -62,7 +63,7 @@ class HostGuard:
         self._any_origin = any_origin
 
     def refusal(self, host: str | None, origin: str | None) -> str | None:
-        """Why a request may not pass, or None when it may."""
+        """Why a request is refused, or None when it is not."""
         refused = self.host_refusal(host)
         if refused is None and origin is not None and not self.allows_origin(origin):
             return (
@@ -72,7 +73,7 @@ class HostGuard:
         return refused
 
     def host_refusal(self, host: str | None) -> str | None:
-        """The same for the Host alone, where every Origin is refused anyway."""
+        """The same for the Host alone, for endpoints that refuse every Origin anyway."""
         if host is None or _hostname(host) not in self._hosts:
             return (
                 "This server does not answer to that Host. "
@@ -85,12 +86,12 @@ class HostGuard:
             return True
         if origin.lower() in self._origins:
             return True
-        # An origin is scheme, host and port and nothing more; `null` (a sandboxed frame, a file) has none.
+        # An origin is a scheme, a host and a port; `null` (a sandboxed frame, a file) has none of them.
         scheme, _, host = origin.partition("://")
         return scheme.lower() in ("http", "https") and _hostname(host) in self._hosts
 
     def cors_headers(self, origin: str | None) -> dict[str, str]:
-        """What lets an allowed page read the answer; empty for one that is not allowed."""
+        """The headers that let an allowed page read the response; empty for any other page."""
         if origin is None or not self.allows_origin(origin):
             return {}
         return {
@@ -101,27 +102,27 @@ class HostGuard:
 
 
 def explain_bad_host(name: str) -> str:
-    """What is wrong with a name that somebody gives to this server; "" when nothing is. One that no Host
-    header can bear would stand in the list and let nobody in."""
+    """What is wrong with a configured host name; "" when nothing is. A name that no Host header can have
+    would silently match nothing."""
     plain = name[1:-1] if name.startswith("[") and name.endswith("]") else name
-    # One colon is a port's; an address of IPv6 has more.
+    # A single colon precedes a port; an IPv6 address has more.
     if _NAME.fullmatch(plain) and plain.count(":") != 1:
         return ""
-    return "Such as vault.home.arpa or 10.0.0.7, without http:// and without a port."
+    return "Write it like vault.home.arpa or 10.0.0.7, without http:// and without a port."
 
 
 def explain_bad_origin(origin: str) -> str:
-    """The same for a page's origin."""
+    """The same for the origin of a page."""
     if _ORIGIN.fullmatch(origin):
         return ""
     if origin == "*":
-        return 'Such as https://notes.example; every page may call Bridge v1 when cors = "any".'
-    return "Such as https://notes.example, without the path of a page."
+        return 'Write it like https://notes.example; with cors = "any" every page may call Bridge v1.'
+    return "Write it like https://notes.example, without the path of a page."
 
 
 def requested_host(request: web.BaseRequest) -> str | None:
-    """By which name a request calls us. RFC 9112 3.2.2: when its target is a whole address, the host in it
-    counts and the Host header does not. None when it does not say, or says two things."""
+    """The host that a request is sent to. RFC 9112 3.2.2: when the request target is an absolute URL, its
+    host counts and the Host header does not. None when there is no host, or more than one."""
     if not request.raw_path.startswith("/"):
         return request.url.host_subcomponent
     given = request.headers.getall("Host", [])
@@ -129,7 +130,8 @@ def requested_host(request: web.BaseRequest) -> str | None:
 
 
 def _hostname(host: str) -> str | None:
-    """The name in a Host header, without port, brackets and case; None for what is no Host."""
+    """The name in a Host header, without port and brackets, in lower case; None when the header is not
+    valid."""
     parts = _HOST.fullmatch(host)
     if parts is None or int(parts["port"] or 0) > LARGEST_PORT:
         return None

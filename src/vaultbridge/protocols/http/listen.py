@@ -1,13 +1,12 @@
-"""An aiohttp application on a listening socket.
+"""Serves an aiohttp application on a listening socket, with a limit on the number of connections.
 
-What aiohttp would answer by itself, in plain text that repeats what was sent, is answered here in the form of
-Bridge v1's errors: bytes that are no request, an address that nothing serves, a failure that no endpoint has
-answered. What the endpoints answer passes as it is.
+aiohttp's own error pages are plain text and repeat what was sent. Here they become errors in the form of
+Bridge v1: for bytes that are not a request, for an address that nothing serves, and for a failure that no
+endpoint has answered. The endpoints' own responses pass unchanged.
 
-How many connections this process has room for.
-
-Each is an open file, and so is everything a vault needs: where callers use them all up, no note can be read.
-Many systems allow few files until a process asks for more (256 on a Mac), so a server asks.
+Every connection is an open file, and a vault needs open files too: if clients use them all up, no note can be
+read. Many systems allow few files until a process asks for more (256 on a Mac), so `reserve_connections`
+asks.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from aiohttp.abc import AbstractAccessLogger
 from vaultbridge.protocols.bridge_v1.endpoints import INTERNAL, HttpFailure
 
 MAX_CONNECTIONS: Final = 1000
-"""Connections at once: all the exchanges and sessions that there may be, and the editors beside them."""
+"""Open connections: enough for all the exchanges and sessions that are allowed, and for editors."""
 
 RESERVED_FILES: Final = 128
-"""Files kept for the vaults: indexes, journals, watches and the notes that are being read."""
+"""Files reserved for the vaults: indexes, journals, watches and the notes that are being read."""
 
 MIN_CONNECTIONS: Final = 16
-"""Let in however few files there may be: somebody has to be told what is wrong."""
+"""Allowed however few files there are: somebody must be able to see what is wrong."""
 
 
 def reserve_connections() -> int:
-    """Ask the system for as many open files as are needed, and give how many connections then fit."""
+    """Raise the limit on open files as far as needed, and return how many connections fit."""
     try:
         import resource
     except ImportError:
@@ -52,34 +51,34 @@ def reserve_connections() -> int:
             resource.setrlimit(resource.RLIMIT_NOFILE, (better, hard))
             soft = better
         except (OSError, ValueError):
-            # A rule of the system that the limits do not show.
+            # A rule of the system that the limits do not reveal.
             pass
     unlimited = soft == resource.RLIM_INFINITY or soft >= wanted
     return MAX_CONNECTIONS if unlimited else max(soft - RESERVED_FILES, MIN_CONNECTIONS)
 
 
 LINE_BYTES: Final = 8190
-"""The longest request line and the longest header line; other servers read as much."""
+"""The longest request line and header line; other servers allow as much."""
 
 BACKLOG: Final = 128
-"""Callers that may wait to be let in: 200 that come at once are taken in faster than they queue."""
+"""Connections that may wait to be accepted: 200 at once are accepted faster than they queue."""
 
 REQUESTS_PER_TURN: Final = 8
-"""Requests that one connection may have answered before everybody else gets a turn: a caller may send
-thousands at once without waiting for an answer."""
+"""Requests that one connection may have answered before the others get a turn: a client may pipeline
+thousands."""
 
 HANDSHAKE_SECONDS: Final = 10.0
-"""How long TLS may take to begin. Until then a connection is in no count, and costs the caller nothing."""
+"""How long the TLS handshake may take. Until it is done a connection is not counted."""
 
 _FORWARDED_HEADERS: Final = ("Allow", "WWW-Authenticate", "Retry-After")
-"""Headers of a refusal that mean something to its reader."""
+"""Headers of an aiohttp error that the client needs."""
 
 _REASONS: Final[tuple[tuple[type[Exception], str], ...]] = (
-    (http_exceptions.LineTooLong, f"A line is too long: {LINE_BYTES} bytes are read."),
-    (http_exceptions.BadHttpMethod, "It does not begin with a method of HTTP."),
+    (http_exceptions.LineTooLong, f"A line is too long: at most {LINE_BYTES} bytes are accepted."),
+    (http_exceptions.BadHttpMethod, "It does not begin with an HTTP method."),
     (http_exceptions.InvalidURLError, "Its address cannot be read."),
 )
-"""What is told of a request that could not be read. Never the parser's own words: they quote it."""
+"""Why a request could not be parsed. Never the parser's own words, which quote the request."""
 
 
 @asynccontextmanager
@@ -93,10 +92,10 @@ async def serve_app(
     address_hint: str = "",
     connections: int = MAX_CONNECTIONS,
 ) -> AsyncIterator[None]:
-    """Serve while the block runs. At the end nobody new comes in, and requests that are being answered get
-    `shutdown_seconds`. `address_hint` says what is where, to those who knock at a wall; `connections` is how
-    many there may be at once: when all are taken, one on which nothing is being answered makes room."""
-    # aiohttp waits twice: before it gives up a request and after.
+    """Serve while the block runs. At the end no new connection is accepted, and requests in progress get
+    `shutdown_seconds`. `address_hint` tells a client that asked for an unknown address what is where. At most
+    `connections` are open; when they are all taken, one that is not answering a request is closed."""
+    # aiohttp waits twice: before it cancels requests and after.
     runner = web.AppRunner(app, shutdown_timeout=shutdown_seconds / 2)
     await runner.setup()
     try:
@@ -104,7 +103,7 @@ async def serve_app(
         manager = runner.server
         assert manager is not None
 
-        inside: dict[_RequestHandler, None] = {}
+        open_connections: dict[_RequestHandler, None] = {}
         answer = manager.request_handler
 
         async def answered(request: web.BaseRequest) -> web.StreamResponse:
@@ -127,10 +126,10 @@ async def serve_app(
                 keepalive_timeout=idle_seconds,
                 max_line_size=LINE_BYTES,
                 max_field_size=LINE_BYTES,
-                # aiohttp would inflate a body while it arrives, before anybody has looked at who sends it.
+                # aiohttp would inflate a body while it arrives, before its sender is authenticated.
                 auto_decompress=False,
                 address_hint=address_hint,
-                inside=inside,
+                open_connections=open_connections,
                 most=connections,
             )
 
@@ -149,53 +148,52 @@ async def serve_app(
 class _RequestHandler(web.RequestHandler):
     """One connection."""
 
-    __slots__ = ("_address_hint", "_answered", "_inside", "_most", "_peer", "answering")
+    __slots__ = ("_address_hint", "_answered", "_most", "_open", "_peer", "answering")
 
     def __init__(
         self,
         manager: web.Server,
         *,
         address_hint: str,
-        inside: dict[_RequestHandler, None],
+        open_connections: dict[_RequestHandler, None],
         most: int,
         **options: Any,
     ) -> None:
         super().__init__(manager, **options)
         self._address_hint = address_hint
-        self._inside = inside
+        self._open = open_connections
         self._most = most
         self._peer = ""
         self._answered = 0
         self.answering = False
-        """Whether a request of this connection is being answered; a WebSocket is one for as long as it is
-        open."""
+        """Whether a request of this connection is being answered. An open WebSocket counts as one."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        if len(self._inside) >= self._most:
+        if len(self._open) >= self._most:
             self._make_room()
-        if len(self._inside) >= self._most:
-            # aiohttp never hears of it: there is no request to wait for.
+        if len(self._open) >= self._most:
+            # aiohttp never learns of it: there is no request to wait for.
             assert isinstance(transport, asyncio.WriteTransport)
             transport.write(_render_busy())
             transport.close()
             return
         address = transport.get_extra_info("peername")
         self._peer = str(address[0]) if isinstance(address, tuple) else ""
-        self._inside[self] = None
+        self._open[self] = None
         super().connection_made(transport)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        self._inside.pop(self, None)
+        self._open.pop(self, None)
         if self.transport is not None:
             super().connection_lost(exc)
 
     def _make_room(self) -> None:
-        """Close a connection that only waits: of the machine that has the most, the one that came first."""
-        counts = Counter(connection._peer for connection in self._inside)
-        waiting = [connection for connection in self._inside if not connection.answering]
+        """Close an idle connection: the oldest of the machine that has the most."""
+        counts = Counter(connection._peer for connection in self._open)
+        waiting = [connection for connection in self._open if not connection.answering]
         if waiting:
             goes = max(waiting, key=lambda connection: counts[connection._peer])
-            del self._inside[goes]
+            del self._open[goes]
             if goes.transport is not None:
                 goes.transport.abort()
 
@@ -206,8 +204,8 @@ class _RequestHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Bytes that are no request, and what an endpoint raised. Raises ConnectionError when an answer has
-        begun."""
+        """For bytes that are not a request, and for what an endpoint raised. Raises ConnectionError when a
+        response has begun."""
         super().handle_error(request, status, exc, message)  # Logs it.
         response = _answer(_failure(status, exc))
         response.force_close()
@@ -216,7 +214,7 @@ class _RequestHandler(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Every answer passes here; those that are aiohttp's are told by their type."""
+        """Every response passes here; aiohttp's own errors are recognised by their type."""
         if isinstance(resp, web.HTTPException):
             resp = _answer(_refusal(request.method, resp, self._address_hint))
         finished = await super().finish_response(request, resp, start_time)
@@ -227,7 +225,7 @@ class _RequestHandler(web.RequestHandler):
 
 
 class _AccessLog(AbstractAccessLogger):
-    """A line a request when somebody looks for one. Without the query: a session's id stands there."""
+    """One debug line per request. Without the query, which holds the id of a session."""
 
     @property
     def enabled(self) -> bool:
@@ -238,7 +236,7 @@ class _AccessLog(AbstractAccessLogger):
 
 
 def _render_busy() -> bytes:
-    """The whole answer to somebody for whom there is no room, whatever they ask."""
+    """The whole response to a connection for which there is no room."""
     why = "Too many connections are open; close one or try again later."
     body = HttpFailure(503, _error(503), why).body()
     head = (
@@ -254,11 +252,11 @@ def _failure(status: int, error: BaseException | None) -> HttpFailure:
         return HttpFailure(
             400,
             "Bad request",
-            "What came is no request that this server can read.",
-            details=next(why, "It breaks a rule of HTTP/1.1."),
+            "This is not a request that the server can read.",
+            details=next(why, "It violates HTTP/1.1."),
         )
     if status == 500:
-        return HttpFailure(500, INTERNAL, "The server failed; its log says why.")
+        return HttpFailure(500, INTERNAL, "The server failed; see its log.")
     return HttpFailure(status, _error(status), "The request could not be answered.")
 
 
@@ -268,8 +266,8 @@ def _refusal(method: str, refusal: web.HTTPException, address_hint: str) -> Http
         case web.HTTPNotFound():
             message, details = "There is nothing at this address.", address_hint
         case web.HTTPMethodNotAllowed():
-            message = f"{method} is not possible here."
-            details = f"Allowed are: {headers['Allow']}. {address_hint}".strip()
+            message = f"{method} is not allowed here."
+            details = f"Allowed: {headers['Allow']}. {address_hint}".strip()
         case web.HTTPExpectationFailed():
             message, details = "This server does not know what the Expect header asks for.", ""
         case _:
@@ -278,7 +276,7 @@ def _refusal(method: str, refusal: web.HTTPException, address_hint: str) -> Http
 
 
 def _error(status: int) -> str:
-    """`Not found` for 404, as Bridge v1 writes it."""
+    """The name of a status as Bridge v1 writes it: `Not found` for 404."""
     return HTTPStatus(status).phrase.capitalize()
 
 

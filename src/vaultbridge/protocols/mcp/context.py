@@ -1,15 +1,13 @@
-"""A call as a provider sees it: progress, logs and questions to the client, whatever the version.
+"""A call as a provider sees it: it reports progress, logs, and asks the client questions, in every version.
 
-Implements `mcp_provider.Context`. In versions with a session a question is a request to the client; in
-2026-07-28 it is an "input required" result, raised here as `InputRequired` and turned into a result by the
-method that runs the provider.
+Implements `provider.Context`. In versions with a session a question is a request to the client. In 2026-07-28
+it is an "input required" result, raised here as `InputRequired` and turned into a result by the dialect; the
+client then repeats the call with the answers and with the `requestState` it was given.
 
-The `requestState` of 2026-07-28: what a client carries between two rounds of one call.
-
-The client is not trusted with it: the text is signed with a key that lives as long as the process, and
-bound to the method, the parameters, the principal and a time of expiry (Multi Round-Trip Requests, Server
-Requirements). It is not encrypted: nothing secret may be put in. What signing needs is imported when the
-first state is signed, because few servers ever ask and every one has to start.
+The client is not trusted with that state. It is signed with a key that lives as long as the process, and
+bound to the method, the parameters, the principal and an expiry time (Multi Round-Trip Requests, Server
+Requirements). It is not encrypted, so it must hold no secret. What signing needs is imported with the first
+signature, because few servers ask questions and all of them have to start.
 """
 
 from __future__ import annotations
@@ -27,18 +25,19 @@ from vaultbridge.protocols.mcp.values import ElicitResult, InputRequest, LogLeve
 from vaultbridge.protocols.mcp.versions import Version
 
 STATE_SECONDS: Final = 3600.0
-"""How long a round may take. A person may leave a form open over lunch; a stolen state should not live a
-day."""
+"""How long a round may take. A person may leave a form open over lunch; a stolen state should not be valid
+for a day."""
 
 STATE_BYTES: Final = 256 * 1024
-"""The most that is decoded: answers of earlier rounds travel in it, and a form's answers are small."""
+"""The longest state that is decoded: it holds the answers of earlier rounds, and the answers to forms are
+small."""
 
 _MAC_BYTES: Final = 16
 _VARYING: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 class RoundState(msgspec.Struct, frozen=True):
-    """What travels: the answers so far, and the provider's own state."""
+    """What a state holds: the answers so far, and the provider's own state."""
 
     answers: dict[str, Any] = {}
     state: dict[str, Any] = {}
@@ -47,27 +46,26 @@ class RoundState(msgspec.Struct, frozen=True):
 class _SignedState(msgspec.Struct, frozen=True, array_like=True):
     expires: float
     bound: str
-    carried: RoundState
+    state: RoundState
 
 
 class StateSigner:
-    """Signs and checks. `clock` gives seconds since any fixed point."""
+    """Signs and verifies states. `clock` returns seconds since any fixed point."""
 
     def __init__(self, clock: Callable[[], float], key: bytes | None = None) -> None:
         self._clock = clock
         self._key = key or os.urandom(32)
 
-    def seal(self, carried: RoundState, method: str, params: Params, principal: str) -> str:
+    def sign(self, state: RoundState, method: str, params: Params, principal: str) -> str:
         import base64
 
         payload = msgspec.json.encode(
-            _SignedState(self._clock() + STATE_SECONDS, _binding(method, params, principal), carried)
+            _SignedState(self._clock() + STATE_SECONDS, _binding(method, params, principal), state)
         )
         return base64.urlsafe_b64encode(self._mac(payload) + payload).decode()
 
-    def open(self, text: object, method: str, params: Params, principal: str) -> RoundState:
-        """Raises InvalidArgument for anything that we did not sign for exactly this call, or that is too
-        old."""
+    def verify(self, text: object, method: str, params: Params, principal: str) -> RoundState:
+        """Raises RpcError for anything that we did not sign for exactly this call, or that has expired."""
         import base64
         import binascii
 
@@ -78,16 +76,16 @@ class StateSigner:
         try:
             raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
         except (binascii.Error, UnicodeEncodeError):
-            raise _invalid_state("is not one of ours") from None
+            raise _invalid_state("was not issued by this server") from None
         mac, payload = raw[:_MAC_BYTES], raw[_MAC_BYTES:]
         if not _same(mac, self._mac(payload)):
-            raise _invalid_state("has been altered or is from an earlier run of the server")
-        sealed = msgspec.json.decode(payload, type=_SignedState)
-        if sealed.expires < self._clock():
+            raise _invalid_state("was altered, or was issued before the server restarted")
+        signed = msgspec.json.decode(payload, type=_SignedState)
+        if signed.expires < self._clock():
             raise _invalid_state("has expired")
-        if sealed.bound != _binding(method, params, principal):
-            raise _invalid_state("belongs to another call")
-        return sealed.carried
+        if signed.bound != _binding(method, params, principal):
+            raise _invalid_state("belongs to a different call")
+        return signed.state
 
     def _mac(self, payload: bytes) -> bytes:
         from hashlib import blake2b
@@ -104,14 +102,14 @@ def _binding(method: str, params: Params, principal: str) -> str:
 
 
 def _same(one: bytes, other: bytes) -> bool:
-    """Compare without telling by the time taken how much was right."""
+    """Compare in constant time."""
     from hmac import compare_digest
 
     return compare_digest(one, other)
 
 
 def _invalid_state(what: str) -> RpcError:
-    """A protocol error, not a failed tool: the model has no part in it."""
+    """A protocol error and not a failed tool: the model cannot correct it."""
     text = f"Invalid params: requestState {what}; call again without it"
     return RpcError(INVALID_PARAMS, text, {"argument": "requestState"})
 
@@ -129,14 +127,15 @@ _CAPABILITY_OF: Final[dict[str, Capability]] = {
 
 
 class InputRequired(BaseException):
-    """Ends a provider's run so that the client can be asked. No `except Exception` may stop it."""
+    """Ends a provider's run so that the client can be asked. A BaseException, so that no `except Exception`
+    stops it."""
 
     def __init__(self, requests: dict[str, InputRequest], state: str) -> None:
         super().__init__("the client has to be asked")
         self.requests = requests
         self.state = state
 
-    def result(self) -> dict[str, Any]:
+    def render(self) -> dict[str, Any]:
         form: dict[str, Any] = {
             "resultType": "input_required",
             "inputRequests": {
@@ -150,7 +149,7 @@ class InputRequired(BaseException):
 
 
 class Client:
-    """What is known of the client: from the handshake, or from the request itself in 2026-07-28."""
+    """What we know of the client, from the handshake or, in 2026-07-28, from the request."""
 
     __slots__ = ("capabilities", "log_level", "name", "version")
 
@@ -161,17 +160,17 @@ class Client:
         self.capabilities = capabilities
         self.name = name
         self.log_level = log_level
-        """The least severe level wanted; None for no messages at all."""
+        """The least severe level that it wants; None for no messages at all."""
 
 
 class McpContext:
-    def __init__(self, call: Call, client: Client, seal: StateSigner) -> None:
+    def __init__(self, call: Call, client: Client, signer: StateSigner) -> None:
         self._call = call
         self._client = client
-        self._seal = seal
-        self._carried = RoundState()
+        self._signer = signer
+        self._round = RoundState()
         if client.version.modern:
-            self._carried = self._bring(call.params)
+            self._round = self._collect_answers(call.params)
 
     @property
     def client_name(self) -> str:
@@ -183,7 +182,7 @@ class McpContext:
 
     @property
     def state(self) -> dict[str, Any]:
-        return self._carried.state
+        return self._round.state
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         text = message if self._client.version.progress_message else None
@@ -222,20 +221,20 @@ class McpContext:
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
     ) -> dict[str, dict[str, Any]]:
         modern = self._client.version.modern
-        known = self._carried.answers
+        known = self._round.answers
         missing = {key: request for key, request in requests.items() if not (modern and key in known)}
         for request in missing.values():
             self._require(_CAPABILITY_OF[request.method])
         if modern:
             if missing:
-                raise InputRequired(missing, self._carry(state))
+                raise InputRequired(missing, self._sign_state(state))
             return {key: known[key] for key in requests}
-        return {key: await self._ask_now(request) for key, request in requests.items()}
+        return {key: await self._send_request(request) for key, request in requests.items()}
 
     def release_stream(self) -> None:
         self._call.peer.release_stream(self._call.id)
 
-    async def _ask_now(self, request: InputRequest) -> dict[str, Any]:
+    async def _send_request(self, request: InputRequest) -> dict[str, Any]:
         answer = await self._call.ask(request.method, request.params)
         if not isinstance(answer, dict):
             raise EngineFailure(f"The client answered {request.method} with something that is no object.")
@@ -249,21 +248,21 @@ class McpContext:
             raise RpcError(MISSING_CLIENT_CAPABILITY, what, {"requiredCapabilities": {capability: {}}})
         raise EngineFailure(what)
 
-    def _bring(self, params: Params) -> RoundState:
-        """The answers this round brings, on top of those carried from earlier ones."""
-        carried = RoundState()
+    def _collect_answers(self, params: Params) -> RoundState:
+        """The answers of this round, added to those of earlier rounds."""
+        before = RoundState()
         if (text := params.get("requestState")) is not None:
-            carried = self._seal.open(text, self._call.method, params, self.principal)
+            before = self._signer.verify(text, self._call.method, params, self.principal)
         given = params.get("inputResponses")
         if given is None:
-            return carried
+            return before
         if not isinstance(given, dict) or not all(isinstance(answer, dict) for answer in given.values()):
             what = "Invalid params: inputResponses must be an object with the client's result for each key"
             raise RpcError(INVALID_PARAMS, what, {"argument": "inputResponses"})
-        return RoundState(carried.answers | given, carried.state)
+        return RoundState(before.answers | given, before.state)
 
-    def _carry(self, state: dict[str, Any] | None) -> str:
-        carried = RoundState(self._carried.answers, self._carried.state if state is None else state)
-        if not carried.answers and not carried.state:
+    def _sign_state(self, state: dict[str, Any] | None) -> str:
+        next_round = RoundState(self._round.answers, self._round.state if state is None else state)
+        if not next_round.answers and not next_round.state:
             return ""
-        return self._seal.seal(carried, self._call.method, self._call.params, self.principal)
+        return self._signer.sign(next_round, self._call.method, self._call.params, self.principal)

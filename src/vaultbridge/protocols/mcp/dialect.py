@@ -1,13 +1,13 @@
-"""MCP on one connection: all five versions, by handshake or statelessly, on the same stream.
+"""Speaks MCP on one connection: all five versions, with a handshake or stateless, on the same stream.
 
-A request whose `_meta` names a protocol version is a 2026-07-28 one and stands for itself; every other
-request belongs to the session that `initialize` opens. Both may come on one connection (Versioning,
-Compatibility Matrix: "A dual-era server MAY serve both eras concurrently").
+A request whose `_meta` names a protocol version is of 2026-07-28 and stands alone; every other request
+belongs to the session that `initialize` opens. Both may arrive on one connection (Versioning, Compatibility
+Matrix: "A dual-era server MAY serve both eras concurrently").
 
     connection = Connection(mcp_dialect(server), sink)
 
-Other dialects that speak MCP and something more give their own methods as `extra`. This module answers what
-depends on the connection; `mcp_methods` answers the rest.
+A protocol that extends MCP passes its own methods as `extra`. This module answers the methods that depend on
+the connection; `methods` answers the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import Any, Final
 from vaultbridge.errors import VaultbridgeError
 from vaultbridge.jsonrpc.messages import (
     INVALID_REQUEST,
-    UNSUPPORTED_VERSION,
     ErrorObject,
     Notification,
     Params,
@@ -36,11 +35,11 @@ from vaultbridge.protocols.dialect import (
     describe_client,
     method_not_found,
 )
+from vaultbridge.protocols.mcp import failures as mcp_failures
 from vaultbridge.protocols.mcp import params as mcp_params
 from vaultbridge.protocols.mcp import versions as lifecycle
 from vaultbridge.protocols.mcp import wire as mcp_wire
 from vaultbridge.protocols.mcp.context import LOG_LEVELS, Client, InputRequired
-from vaultbridge.protocols.mcp.failures import tool_failure, version_error
 from vaultbridge.protocols.mcp.methods import CACHE_MS, MAY_REQUIRE_INPUT, METHODS, Method
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.subscriptions import Subscriptions
@@ -60,7 +59,8 @@ CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
 LOG_LEVEL_KEY: Final = "io.modelcontextprotocol/logLevel"
 
 DEFAULT_LOG_LEVEL: Final = "info"
-"""Until `logging/setLevel` the server decides (Logging): debug is for those who ask."""
+"""Until `logging/setLevel` the server decides (Logging): debug messages only go to clients that ask for
+them."""
 
 log = logging.getLogger("vaultbridge.mcp")
 
@@ -74,9 +74,9 @@ def mcp_dialect(
     honours_exit: bool = False,
     extra: Callable[[Peer], MethodTable] | None = None,
 ) -> Callable[[Peer], Dialect]:
-    """How to make the dialect of a connection.
+    """The function that makes the dialect of a connection.
 
-    `stateless`: every request must be a 2026-07-28 one (an HTTP request says so in its header).
+    `stateless`: every request must be of 2026-07-28 (an HTTP request says so in a header).
     `honours_exit`: the `exit` notification ends the connection (stdio). `extra`: methods besides MCP's,
     answered in every phase.
     """
@@ -103,7 +103,7 @@ class McpDialect:
         self._subscriptions = Subscriptions(server, peer)
         self.phase = Phase.NEW
         self.client = Client(V2024_11_05, {}, "", None)
-        """Who is at the other end of the session; meaningless before `initialize`."""
+        """The client of the session; meaningless before `initialize`."""
         self._session_methods: dict[str, Handler] = {
             "initialize": self._initialize,
             "ping": self._ping,
@@ -125,16 +125,16 @@ class McpDialect:
         own = self._session_methods.get(request.method)
         if own is not None:
             return own
-        method = self._shared(request.method)
+        method = self._find_method(request.method)
         return lambda call: method(self._server, call, self.client)
 
     def wrap_handler(self, request: Request, handler: Handler) -> Handler:
-        """`handler`, whose result gets what the version of this request wants on every result: for a dialect
-        that answers some of MCP's methods itself."""
+        """`handler`, with its result completed as the version of this request demands: for a dialect that
+        answers some of MCP's methods itself."""
         if not self._is_modern(request):
             return handler
-        _modern_client(request.params)  # Refuses a request that lacks a field.
-        return lambda call: self._finish(handler(call), call)
+        _modern_client(request.params)  # Raises for a request that lacks a field.
+        return lambda call: self._run_and_complete(handler(call), call)
 
     def _is_modern(self, request: Request) -> bool:
         return (
@@ -152,17 +152,14 @@ class McpDialect:
 
     def render_failure(self, error: Exception, call: Call) -> ErrorObject | HandlerResult:
         version = self.version_of(call.request)
-        as_result = (
-            version.tool_errors_as_results
-            if self._server.tool_errors == "auto"
-            else self._server.tool_errors == "result"
-        )
-        if call.method == "tools/call" and as_result and isinstance(error, VaultbridgeError):
-            tool = self._server.known_tool(str(call.params.get("name")))
-            has_schema = tool is not None and tool.output_schema is not None
-            result = tool_failure(error, version, has_schema=has_schema)
-            return HandlerResult(self._finished(result, call.method) if version.modern else result)
-        return version_error(error, version, call.method)
+        tool = None
+        if call.method == "tools/call":
+            tool = self._server.cached_tool(str(call.params.get("name")))
+        errors = self._server.tool_errors
+        answer = mcp_failures.to_wire(error, version, call.method, tool_errors=errors, tool=tool)
+        if isinstance(answer, HandlerResult) and version.modern:
+            return HandlerResult(self._complete(answer.result, call.method))
+        return answer
 
     def time_limit(self, method: str, seconds: float) -> float | None:
         if self._extra is not None and self._extra.has(method):
@@ -180,39 +177,39 @@ class McpDialect:
         if self._extra is not None:
             await self._extra.close()
 
-    # 2026-07-28: every request stands for itself.
+    # 2026-07-28: every request stands alone.
 
     def _modern_handler(self, request: Request) -> Handler:
         client = _modern_client(request.params)
         if request.method == "server/discover":
-            return lambda call: self._finish(self._discover(client), call)
+            return lambda call: self._run_and_complete(self._discover(client), call)
         if request.method == "subscriptions/listen":
-            return lambda call: self._finish(self._subscriptions.listen(call), call)
-        method = self._shared(request.method)
-        return lambda call: self._finish(method(self._server, call, client), call)
+            return lambda call: self._run_and_complete(self._subscriptions.listen(call), call)
+        method = self._find_method(request.method)
+        return lambda call: self._run_and_complete(method(self._server, call, client), call)
 
-    async def _finish(self, work: Any, call: Call) -> dict[str, Any]:
+    async def _run_and_complete(self, work: Any, call: Call) -> dict[str, Any]:
         try:
             result = await work
-        except InputRequired as needed:
+        except InputRequired as required:
             if call.method not in MAY_REQUIRE_INPUT:
                 raise RuntimeError(f"{call.method} must not ask the client") from None
-            result = needed.result()
-        return self._finished(result, call.method)
+            result = required.render()
+        return self._complete(result, call.method)
 
-    def _finished(self, result: dict[str, Any], method: str) -> dict[str, Any]:
-        """What 2026-07-28 wants on every result."""
+    def _complete(self, result: dict[str, Any], method: str) -> dict[str, Any]:
+        """Add what 2026-07-28 demands of every result."""
         result.setdefault("resultType", "complete")
         if method in CACHE_MS and result["resultType"] == "complete":
             result["ttlMs"] = CACHE_MS[method]
-            # What a caller may see depends on its token's scope.
+            # What a client may see depends on the scope of its token.
             result["cacheScope"] = "private"
         info = mcp_wire.render_server_info(self._server.offer, VERSIONS[MODERN_VERSIONS[-1]])
         result["_meta"] = {mcp_wire.SERVER_INFO_KEY: info, **result.get("_meta", {})}
         return result
 
     async def _discover(self, client: Client) -> dict[str, Any]:
-        self._warm()
+        self._create_provider()
         log.debug("client %s speaks MCP %s", describe_client({"name": client.name}), client.version.name)
         result: dict[str, Any] = {
             "supportedVersions": list(MODERN_VERSIONS),
@@ -232,8 +229,8 @@ class McpDialect:
         log.debug("client %s speaks MCP %s", describe_client(call.params.get("clientInfo")), version.name)
         self.phase = lifecycle.next_phase(self.phase, Signal.INITIALIZE_ANSWERED)
         self._peer.session.batches = version.batches
-        self._subscriptions.everybody = True
-        self._warm()
+        self._subscriptions.has_session = True
+        self._create_provider()
         offer = self._server.offer
         result: dict[str, Any] = {
             "protocolVersion": version.name,
@@ -257,7 +254,7 @@ class McpDialect:
     async def _unsubscribe(self, call: Call) -> dict[str, Any]:
         return await self._subscriptions.unsubscribe(call.params)
 
-    def _shared(self, name: str) -> Method:
+    def _find_method(self, name: str) -> Method:
         method, offered = METHODS.get(name, (None, None))
         if method is None or offered is None or not offered(self._server.offer):
             raise method_not_found(name)
@@ -269,14 +266,14 @@ class McpDialect:
             return VERSIONS[MODERN_VERSIONS[-1]]
         return self.client.version
 
-    def _warm(self) -> None:
-        """Have the provider made once this answer has left, so that the next request finds it."""
+    def _create_provider(self) -> None:
+        """Create the provider once this answer has been sent, so that the next request finds it."""
 
         async def make() -> None:
             try:
                 await self._server.provider()
             except VaultbridgeError:
-                # Whoever needs it will try again and be told.
+                # The next request that needs it tries again and reports the error.
                 return
 
         self._peer.spawn(make())
@@ -288,16 +285,13 @@ def _declared_version(params: Params) -> object:
 
 
 def _modern_client(params: Params) -> Client:
-    """Read the per-request fields. Raises Refused: -32602 for a missing one, -32022 for a version we lack."""
+    """Read the per-request fields. Raises RpcError: -32602 for a missing one, -32022 for a version we
+    lack."""
     meta = mcp_params.read_object(params, "_meta", required=True)
     requested = mcp_params.read_string(meta, VERSION_KEY)
     if requested not in MODERN_VERSIONS:
-        raise RpcError(
-            UNSUPPORTED_VERSION,
-            f"Unsupported protocol version: {requested}",
-            # Only those a request of this kind can name; the others begin with `initialize`.
-            {"supported": list(MODERN_VERSIONS), "requested": requested},
-        )
+        # Only those a request of this kind can name; the others begin with `initialize`.
+        raise mcp_failures.unsupported_version(requested, MODERN_VERSIONS)
     capabilities = mcp_params.read_object(meta, CAPABILITIES_KEY, required=True)
     level = meta.get(LOG_LEVEL_KEY)
     return Client(

@@ -1,8 +1,8 @@
-"""The MCP methods that every version has, each as a function of the server, the call and the client.
+"""The MCP methods that all versions share, each a function of the server, the call and the client.
 
-They read parameters, ask the provider, and give the result in the client's version. What depends on the
-connection itself (handshake, log level, subscriptions) is in `mcp`; what 2026-07-28 puts around every
-result is added there too.
+They read the parameters, ask the provider, and render the result for the client's version. Methods that
+depend on the connection (handshake, log level, subscriptions) are in `dialect`, which also adds what
+2026-07-28 demands of every result.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Method = Callable[[McpServer, Call, Client], Awaitable[Result]]
 
 async def list_tools(server: McpServer, call: Call, client: Client) -> Result:
     if mcp_params.read_optional_string(call.params, "cursor"):
-        # Tools come in one page, so no cursor was ever handed out.
-        what = "Invalid params: cursor is not one of this list's"
+        # All tools are on one page, so no cursor was ever issued.
+        what = "Invalid params: cursor was not issued by this list"
         raise RpcError(INVALID_PARAMS, what, {"argument": "cursor"})
     tools = await server.tools()
     return {"tools": [mcp_wire.render_item(tool, client.version) for tool in tools.values()]}
@@ -53,7 +53,7 @@ async def call_tool(server: McpServer, call: Call, client: Client) -> Result:
         and not await (await server.provider()).withholds(name)
     ):
         raise RpcError(INVALID_PARAMS, _unknown_tool(name, tools), {"argument": "name"})
-    context = McpContext(call, client, server.seal)
+    context = McpContext(call, client, server.signer)
     result = await (await server.provider()).call_tool(name, arguments, context)
     return mcp_wire.render_tool_result(result, client.version)
 
@@ -66,7 +66,7 @@ def _unknown_tool(name: str, known: Mapping[str, ToolInfo]) -> str:
 
 
 def is_harmless_tool(tool: ToolInfo) -> bool:
-    """Whether the tool may be suggested to a caller that perhaps means another."""
+    """Whether the tool may be suggested to a caller that may have meant another one."""
     from vaultbridge.tools.suggestions import is_harmless
 
     hints = tool.annotations
@@ -91,7 +91,7 @@ async def list_templates(server: McpServer, call: Call, client: Client) -> Resul
 
 async def read_resource(server: McpServer, call: Call, client: Client) -> Result:
     uri = mcp_params.read_string(call.params, "uri")
-    context = McpContext(call, client, server.seal)
+    context = McpContext(call, client, server.signer)
     contents = await (await server.provider()).read_resource(uri, context)
     return {"contents": mcp_wire.render_contents(contents, client.version)}
 
@@ -106,7 +106,7 @@ async def list_prompts(server: McpServer, call: Call, client: Client) -> Result:
 async def get_prompt(server: McpServer, call: Call, client: Client) -> Result:
     name = mcp_params.read_string(call.params, "name")
     arguments = mcp_params.read_strings(call.params, "arguments")
-    context = McpContext(call, client, server.seal)
+    context = McpContext(call, client, server.signer)
     result = await (await server.provider()).get_prompt(name, arguments, context)
     return mcp_wire.render_prompt_result(result, client.version)
 
@@ -160,7 +160,7 @@ METHODS: Final[dict[str, tuple[Method, Callable[[Offer], bool]]]] = {
     "prompts/get": (get_prompt, lambda offer: offer.prompts),
     "completion/complete": (complete, lambda offer: offer.completions),
 }
-"""Each method, and the part of the offer without which it does not exist."""
+"""Each method, and the part of the offer that it needs."""
 
 MAY_REQUIRE_INPUT: Final = frozenset({"tools/call", "resources/read", "prompts/get"})
 """Multi Round-Trip Requests, Supported Requests: no other request may end with "input_required"."""
@@ -170,7 +170,7 @@ CACHE_MS: Final = {
     "tools/list": LIST_TTL_MS,
     "prompts/list": LIST_TTL_MS,
     "resources/templates/list": LIST_TTL_MS,
-    # Notes change under the reader's hands: never fresh.
+    # Notes change at any time: never cached.
     "resources/list": 0,
     "resources/read": 0,
 }

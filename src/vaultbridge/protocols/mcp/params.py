@@ -1,5 +1,5 @@
-"""Parameters of MCP requests, read strictly: a wrong one is refused with its name, what came and what is
-wanted. Only an empty array is taken for an empty object, because PHP and others write it so."""
+"""Reads the parameters of MCP requests, strictly: the error for a wrong one names it, its type and the type
+expected. Only an empty array is accepted as an empty object, because PHP and others write it that way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read_string(params: Params, name: str) -> str:
 
 
 def read_optional_string(params: Params, name: str) -> str:
-    """ "" when it is not there."""
+    """ "" when it is missing."""
     value = params.get(name)
     if value is None:
         return ""
@@ -37,8 +37,7 @@ def read_object(params: Params, name: str, *, required: bool = False) -> dict[st
 
 
 def read_strings(params: Params, name: str) -> dict[str, str]:
-    """An object whose values are all strings; empty when it is not there. Null stands for a value that was
-    left out."""
+    """An object whose values are all strings; empty when it is missing. A null value counts as missing."""
     value = {key: member for key, member in read_object(params, name).items() if member is not None}
     for key, member in value.items():
         if not isinstance(member, str):
@@ -47,9 +46,9 @@ def read_strings(params: Params, name: str) -> dict[str, str]:
 
 
 def invalid_param(name: str, value: object, wanted: str) -> RpcError:
-    came = "nothing" if value is None else _kind(value)
+    given = "nothing" if value is None else _kind(value)
     return RpcError(
-        INVALID_PARAMS, f"Invalid params: {name} must be {wanted}, but {came} came", {"argument": name}
+        INVALID_PARAMS, f"Invalid params: {name} must be {wanted}, not {given}", {"argument": name}
     )
 
 

@@ -1,9 +1,11 @@
-"""What an MCP server offers: the border between the protocol and whoever has something to offer.
+"""What an MCP server offers: the interface between the protocol and whatever provides tools, resources and
+prompts.
 
 An `Offer` is known before anything is loaded: it answers `initialize` and `server/discover`. A `Provider`
-does the work; it is made by a factory on first need, after the first answer has left. A provider knows no
-protocol version: it returns the richest values, and raises `VaultbridgeError`s. Any object with these
-methods will do; derive from `EmptyProvider` to leave some out.
+does the work; a factory makes it on first use, after the first answer has been sent. A provider knows no
+protocol version: it returns the richest values and raises `VaultbridgeError`s. Any object with these methods
+will do; derive from
+`EmptyProvider` to implement only some of them.
 
     class Greeter(EmptyProvider):
         async def list_tools(self) -> Sequence[ToolInfo]:
@@ -46,11 +48,11 @@ from vaultbridge.protocols.mcp.values import (
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a server is and has, without loading it. A part that is False is neither advertised nor
+    """What a server is and has, known without loading it. A part that is False is neither advertised nor
     answered."""
 
     name: str = "obsidian-mcp"
-    """Seed 004 shows this name."""
+    """The name in seed 004."""
     title: str = "vaultbridge"
     version: str = __version__
     description: str = ""
@@ -59,7 +61,8 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     instructions: str = ""
     tools: bool = True
     unlisted_tools: Container[str] = frozenset()
-    """Answered also while they are not listed: a client that asked for the list once may know no others."""
+    """Tools that are not listed and still answered: a client that fetched the list once may know only
+    these."""
     resources: bool = False
     subscriptions: bool = False
     """Whether single resources can be subscribed to (needs `resources`)."""
@@ -69,35 +72,35 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(Protocol):
-    """The call a provider is answering. One per call; not to be kept."""
+    """The call that a provider is answering. One per call; do not keep it."""
 
     @property
     def client_name(self) -> str:
-        """As the client calls itself; for texts and logs, never for decisions."""
+        """The client's own name; for texts and logs, never for decisions."""
         ...
 
     @property
     def principal(self) -> str:
-        """Who asks, as the transport's authentication knows it; "" on stdio."""
+        """Who the transport's authentication says is calling; "" on stdio."""
         ...
 
     @property
     def state(self) -> dict[str, Any]:
-        """What `ask` was given as `state` in the round before; empty in the first one."""
+        """The `state` that was passed to `ask` in the round before; empty in the first one."""
         ...
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tell how far the work has come. Values must increase; others are dropped. Cheap when nobody
-        asked."""
+        """Report progress. Values must increase; others are dropped. Cheap when the client did not ask for
+        it."""
         ...
 
     def log(self, level: LogLevel, data: Any, logger: str = "") -> None:
-        """Send a log message to the client, if it wants that level. Never put secrets or machine paths
-        here."""
+        """Send a log message to the client, if it wants that level. It must hold no secret and no path of the
+        machine."""
         ...
 
     def supports(self, capability: Literal["elicitation", "sampling", "roots"]) -> bool:
-        """Whether the client can be asked such a thing."""
+        """Whether the client can be asked this kind of question."""
         ...
 
     async def elicit(self, message: str, schema: dict[str, Any], *, key: str = "input") -> ElicitResult:
@@ -107,17 +110,18 @@ class Context(Protocol):
     async def ask(
         self, requests: Mapping[str, InputRequest], *, state: dict[str, Any] | None = None
     ) -> dict[str, dict[str, Any]]:
-        """Ask the client several things at once; the answers come by key.
+        """Ask the client several questions at once; returns the answers by key.
 
         In versions with a session this waits for the answers. In 2026-07-28 it ends this run with an
         "input required" result, and the client calls again: the tool runs again from its start and `ask`
         then returns. So nothing may be changed before the last `ask`. Answers of earlier rounds are
-        kept; keys must be unique within the tool. `state` is handed back, signed, as `Context.state`.
+        remembered; keys must be unique within the tool. `state` comes back, signed, as `Context.state`.
         """
         ...
 
     def release_stream(self) -> None:
-        """Before long work: let an HTTP client come back for the answer instead of holding its connection."""
+        """Before long work: let an HTTP client come back for the answer instead of keeping its connection
+        open."""
         ...
 
 
@@ -125,7 +129,7 @@ class Provider(Protocol):
     """The work behind an `Offer`. Methods of parts that are not offered are never called."""
 
     async def list_tools(self) -> Sequence[ToolInfo]:
-        """All tools, always in the same order. May be asked often: keep it at hand."""
+        """All tools, always in the same order. Called often, so it should be fast."""
         ...
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context) -> ToolResult:
@@ -133,8 +137,8 @@ class Provider(Protocol):
         ...
 
     async def withholds(self, name: str) -> bool:
-        """Whether there is such a tool and it is not listed because nothing may be changed here. It is called
-        like any other, so that the caller hears the reason and not that there is no such tool."""
+        """Whether this tool exists but is not listed because nothing may be changed here. It may still be
+        called, so that the client learns the reason and not that there is no such tool."""
         ...
 
     async def list_resources(self, cursor: str) -> Page[ResourceInfo]: ...
@@ -146,11 +150,11 @@ class Provider(Protocol):
         ...
 
     async def watch_resource(self, uri: str) -> None:
-        """Somebody subscribed: `ResourceUpdated(uri)` is wanted from now on. Raises NoteNotFound."""
+        """Announce `ResourceUpdated(uri)` from now on: somebody has subscribed. Raises NoteNotFound."""
         ...
 
     async def unwatch_resource(self, uri: str) -> None:
-        """The last subscriber of `uri` has gone."""
+        """The last subscriber of `uri` has unsubscribed."""
         ...
 
     async def list_prompts(self, cursor: str) -> Page[PromptInfo]: ...
@@ -166,16 +170,16 @@ class Provider(Protocol):
         ...
 
     def subscribe(self, listener: Callable[[Change], None]) -> Callable[[], None]:
-        """Call `listener` (in the event loop's thread) on every change; returns how to stop."""
+        """Call `listener` (in the event loop's thread) on every change; returns a function that stops it."""
         ...
 
     async def close(self) -> None:
-        """The process ends: close files, flush logs."""
+        """At the end of the process: close files, flush logs."""
         ...
 
 
 class EmptyProvider:
-    """Offers nothing: a base for providers that offer a part."""
+    """Offers nothing: a base class for providers that offer a part."""
 
     async def list_tools(self) -> Sequence[ToolInfo]:
         return ()

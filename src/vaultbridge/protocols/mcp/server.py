@@ -1,7 +1,7 @@
-"""What all connections of one MCP server share: the offer, the provider made on first need, and its changes.
+"""What all connections of one MCP server share: the offer, the provider (made on first use) and its changes.
 
-A server is made once; `McpServer.dialect` makes the per-connection part (`mcp.McpDialect`). It holds
-nothing of a single client.
+It holds nothing about a single client; that is `dialect.McpDialect`, made per connection by
+`dialect.mcp_dialect`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal
+from typing import Final
 
 from vaultbridge.protocols.mcp.context import StateSigner
+from vaultbridge.protocols.mcp.failures import ToolErrors
 from vaultbridge.protocols.mcp.provider import Offer, Provider
 from vaultbridge.protocols.mcp.values import Change, ToolInfo, ToolsChanged
 
-ToolErrors = Literal["auto", "protocol", "result"]
-"""How a failed tool is told: as a JSON-RPC error, as an `isError` result, or as the version has it."""
-
 LIST_TTL_MS: Final = 60_000
-"""How long a 2026-07-28 client may keep a list of tools, prompts or templates. Changes are announced at
-once to whoever listens; a minute bounds how stale the others are."""
+"""How long a 2026-07-28 client may cache a list of tools, prompts or templates. Changes are announced at once
+to clients that listen; for the others a list is stale for a minute at most."""
 
 Listener = Callable[[Change], None]
 
 
 class McpServer:
-    """See the module. `factory` may be slow or fail: it is called on first need, and again after a
-    failure."""
+    """`factory` may be slow or fail: it is called on first use, and again after a failure."""
 
     def __init__(
         self,
@@ -40,7 +37,7 @@ class McpServer:
     ) -> None:
         self.offer = offer
         self.tool_errors: ToolErrors = tool_errors
-        self.seal = StateSigner(clock)
+        self.signer = StateSigner(clock)
         self._factory = factory
         self._provider: Provider | None = None
         self._making = asyncio.Lock()
@@ -51,7 +48,7 @@ class McpServer:
         self._watching = asyncio.Lock()
 
     async def provider(self) -> Provider:
-        """The provider, made now if nobody needed it before. Raises what the factory raises."""
+        """The provider, created now if it does not exist yet. Raises what the factory raises."""
         if self._provider is not None:
             return self._provider
         async with self._making:
@@ -62,14 +59,14 @@ class McpServer:
             return self._provider
 
     async def tools(self) -> dict[str, ToolInfo]:
-        """All tools by name, in their order. Kept until the provider announces a change."""
+        """All tools by name, in order. Cached until the provider announces a change."""
         if self._tools is None:
             tools = await (await self.provider()).list_tools()
             self._tools = {tool.name: tool for tool in tools}
         return self._tools
 
-    def known_tool(self, name: str) -> ToolInfo | None:
-        """A tool if the list has been asked for before."""
+    def cached_tool(self, name: str) -> ToolInfo | None:
+        """A tool, if the list has been requested before."""
         return self._tools.get(name) if self._tools is not None else None
 
     def listen(self, listener: Listener) -> None:
@@ -79,7 +76,7 @@ class McpServer:
         self._listeners.discard(listener)
 
     async def watch(self, uri: str) -> None:
-        """Count one more subscriber of a resource; the first one tells the provider. Raises NoteNotFound."""
+        """Add a subscriber of a resource; the first one is passed on to the provider. Raises NoteNotFound."""
         async with self._watching:
             if self._watched[uri] == 0:
                 await (await self.provider()).watch_resource(uri)

@@ -1,24 +1,20 @@
-"""JSON-RPC over standard input and output, one message per line.
+"""Serves JSON-RPC on standard input and output, one message per line.
 
     exit_code = serve_stdio(mcp_dialect(server, honours_exit=True), at_end=server.close)
 
-Standard output belongs to the protocol: its descriptor is moved away before anything else runs and
-descriptor 1 then leads to standard error, so nothing that a tool, a library or a child process prints can
-get between messages. Standard input is read by a thread, because event loops cannot watch files and
-/dev/null. Both ends are raw descriptors; Python's own buffers are not involved. Imports stay few: this
-module stands between a client and its first answer.
+Standard output belongs to the protocol. Its descriptor is moved away before anything else runs, and
+descriptor 1 then leads to standard error, so that nothing a tool, a library or a child process prints can get
+between messages.
 
-Bytes into lines, with a bound: the framing of the stdio transport, without I/O.
+A message is a line that ends with a newline, with or without a carriage return before it. A byte order mark
+in front of it is ignored (RFC 8259, section 8.1). A line longer than the limit is discarded as it arrives and
+reported once as
+`TooLong`; reading continues after it.
 
-A message is a line; its end is a newline, with or without a carriage return before it. A byte order mark
-before it is no part of it (RFC 8259, section 8.1, lets a reader ignore one). A line longer than the bound is
-thrown away as it comes, reported once as `TooLong`, and reading goes on after its end.
-
-Raw descriptors on an event loop, by threads: one to read bytes, one to write lines.
-
-Event loops cannot watch files and /dev/null, and a blocking write would stop everything; a thread can do
-both. The writer goes around its thread when a small line fits at once, which nearly every answer does.
-Knows no protocol.
+Both ends are raw descriptors, without Python's buffers. Threads read and write them, because event loops
+cannot watch files and /dev/null, and a blocking write would stop everything. A small line that fits into the
+pipe at once, as nearly every answer does, is written without the thread. Imports are few: a client waits for
+this module before its first answer.
 """
 
 from __future__ import annotations
@@ -35,9 +31,10 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from vaultbridge.jsonrpc import codec
-from vaultbridge.jsonrpc.messages import PARSE_ERROR, ErrorObject, ErrorResponse, RequestId
+from vaultbridge.jsonrpc.messages import RequestId
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.limits import CALL_SECONDS, KIB, MIB
+from vaultbridge.protocols import failures
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.dialect import Dialect, Peer
 
@@ -49,7 +46,7 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 class TooLong:
-    """Stands in the place of a line that was thrown away."""
+    """Takes the place of a line that was discarded."""
 
 
 TOO_LONG: Final = TooLong()
@@ -63,8 +60,7 @@ class LineSplitter:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        """The lines that `data` completes, without their ends; empty lines are no messages and are left
-        out."""
+        """The lines that `data` completes, without their line ends. Empty lines are skipped."""
         lines: list[bytes | TooLong] = []
         start = 0
         while (end := data.find(b"\n", start)) >= 0:
@@ -98,27 +94,27 @@ class LineSplitter:
 
 
 READ_BYTES: Final = 64 * KIB
-"""One read. A pipe of Linux holds as much."""
+"""One read: as much as a pipe holds on Linux."""
 
 READ_AHEAD: Final = 16
-"""Reads that may wait for the event loop; beyond them the reading thread waits, and then the client's
-pipe fills."""
+"""Reads that may wait for the event loop. After that the reading thread waits, and the client's pipe
+fills."""
 
 ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
-"""What can be written without blocking to a pipe that reports room; more goes to the writing thread."""
+"""What can be written without blocking to a pipe that is ready; more goes to the writing thread."""
 
 WRITE_BUFFER_BYTES: Final = 4 * MIB
-"""Bytes waiting for a slow reader before new work stops and notifications are dropped: a few of the largest
-results. Each request already being worked on may still add its one answer."""
+"""Bytes that may wait for a slow reader before new requests wait and notifications are dropped: a few of the
+largest results. Every request in progress may still add its answer."""
 
 FINISH_SECONDS: Final = 5.0
-"""How long the end waits for a client that does not read its last answers."""
+"""How long `finish` waits for a client that does not read its last answers."""
 
 log = logging.getLogger(__name__)
 
 
 class DescriptorReader:
-    """Reads a descriptor in a thread and hands the bytes to the event loop, never more than READ_AHEAD
+    """Reads a descriptor in a thread and passes the bytes to the event loop, at most READ_AHEAD reads
     ahead."""
 
     def __init__(self, source: int) -> None:
@@ -155,7 +151,7 @@ class DescriptorReader:
             try:
                 data = os.read(self._source, READ_BYTES)
             except OSError:
-                # A terminal or a pipe that has gone away: the same as its end.
+                # The terminal or pipe is gone: the same as the end of input.
                 data = b""
             try:
                 self._loop.call_soon_threadsafe(self._arrived, data)
@@ -172,8 +168,7 @@ class DescriptorReader:
 
 
 class DescriptorSink:
-    """Writes whole lines to a descriptor, at once when the pipe has room, else by a thread, always in
-    order."""
+    """Writes whole lines to a descriptor, in order: at once when the pipe has room, else in a thread."""
 
     def __init__(self, target: int) -> None:
         self._target = target
@@ -188,8 +183,8 @@ class DescriptorSink:
         self._below = asyncio.Event()
         self._below.set()
         self.broken = asyncio.Event()
-        """Set when nobody reads any more."""
-        self._poll = _room_poll(target)
+        """Set when the reader has closed its end."""
+        self._poll = _make_poll(target)
 
     def send(self, item: Outgoing) -> None:
         if self.broken.is_set() or (item.notice and not self._below.is_set()):
@@ -200,7 +195,7 @@ class DescriptorSink:
         if direct and len(line) <= ATOMIC_BYTES and self._poll is not None and self._poll.poll(0):
             self._write_now(line)
             return
-        self._hand_over(line)
+        self._enqueue(line)
 
     async def drain(self) -> None:
         await self._below.wait()
@@ -209,14 +204,14 @@ class DescriptorSink:
         pass
 
     async def finish(self) -> None:
-        """Write what is left, as long as somebody reads, and close the descriptor."""
+        """Write what is left, as long as the client reads, and close the descriptor."""
         if self._thread is not None:
             with self._lock:
                 self._stop = True
                 self._more.notify()
             await asyncio.to_thread(self._thread.join, FINISH_SECONDS)
             if self._thread.is_alive():
-                # Nobody reads and nobody hung up. The thread and its descriptor go with the process.
+                # The client neither reads nor closes. The thread and its descriptor end with the process.
                 log.warning("the client does not read its last answers")
                 return
         os.close(self._target)
@@ -227,14 +222,14 @@ class DescriptorSink:
         except BlockingIOError:
             written = 0
         except OSError:
-            # The client has gone without a word: nothing to report to anybody.
+            # The client has disconnected: there is nobody to report this to.
             self._break()
             return
         if written < len(line):
-            # Only a descriptor that somebody made non-blocking does this.
-            self._hand_over(line[written:])
+            # Only a non-blocking descriptor does this.
+            self._enqueue(line[written:])
 
-    def _hand_over(self, data: bytes) -> None:
+    def _enqueue(self, data: bytes) -> None:
         with self._lock:
             self._queue.append(data)
             self._queued += len(data)
@@ -290,8 +285,8 @@ def _write_all(target: int, data: bytes) -> None:
             select.select([], [target], [])
 
 
-def _room_poll(target: int) -> select.poll | None:
-    """Who can say whether a small write would block; None where nobody can (Windows)."""
+def _make_poll(target: int) -> select.poll | None:
+    """Tells whether a small write would block; None where that is impossible (Windows)."""
     if not hasattr(select, "poll"):
         return None
     poll = select.poll()
@@ -301,13 +296,13 @@ def _room_poll(target: int) -> select.poll | None:
 
 _STANDARD_ERROR: Final = 2
 _LENGTH_HEADER: Final = b"content-length:"
-"""How a client begins that frames messages as language servers do."""
+"""How a message begins that is framed as language servers do it."""
 
 
 def take_streams() -> tuple[int, int]:
-    """Move the protocol's descriptors to safety and give them back as (input, output).
+    """Move the protocol's descriptors to safety and return them as (input, output).
 
-    Afterwards descriptor 0 is /dev/null, so that no child process eats the client's messages, and
+    Afterwards descriptor 0 is /dev/null, so that no child process reads the client's messages, and
     descriptor 1 is standard error, so that no print reaches the client.
     """
     _open_missing_streams()
@@ -321,8 +316,8 @@ def take_streams() -> tuple[int, int]:
 
 
 def _open_missing_streams() -> None:
-    """Put /dev/null where whoever started us closed a standard stream, so that no file of ours gets its
-    number: the system gives out the lowest free one."""
+    """Open /dev/null in place of each standard stream that our parent closed. Otherwise a file of ours would
+    get its number, because the system assigns the lowest free one."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STANDARD_ERROR:
         os.set_inheritable(descriptor, True)  # noqa: FBT003
     os.close(descriptor)
@@ -334,10 +329,11 @@ def serve_stdio(
     at_end: Callable[[], Awaitable[None]] | None = None,
     call_seconds: float = CALL_SECONDS,
 ) -> int:
-    """Serve this process's standard streams until they end; gives the exit code.
+    """Serve this process's standard streams until they end; returns the exit code.
 
-    Ends on `exit`, on the end of input and on SIGTERM or SIGINT: what is in flight is finished and
-    answered, then `at_end` runs. The code is 0 in all these cases.
+    Ends on `exit`, at the end of input and on SIGTERM or SIGINT: requests in flight are finished and
+    answered, then
+    `at_end` runs. The exit code is 0 in all these cases.
     """
     source, target = take_streams()
     asyncio.run(serve_descriptors(dialect, source, target, at_end=at_end, call_seconds=call_seconds))
@@ -352,7 +348,7 @@ async def serve_descriptors(
     at_end: Callable[[], Awaitable[None]] | None = None,
     call_seconds: float = CALL_SECONDS,
 ) -> None:
-    """`serve_stdio` on any two descriptors, which are this function's from now on."""
+    """`serve_stdio` on any two descriptors, which this function closes."""
     sink = DescriptorSink(target)
     connection = Connection(dialect, sink, call_seconds=call_seconds)
     reader = DescriptorReader(source)
@@ -368,7 +364,7 @@ async def serve_descriptors(
 
 
 async def _pump(reader: DescriptorReader, connection: Connection, sink: DescriptorSink) -> None:
-    """Feed lines to the connection until the input or the session ends, or nobody reads our answers."""
+    """Feed lines to the connection until the input or the session ends, or the client stops reading."""
 
     async def stop_on(event: asyncio.Event) -> None:
         await event.wait()
@@ -391,11 +387,11 @@ async def _pump(reader: DescriptorReader, connection: Connection, sink: Descript
 
 async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorSink) -> None:
     if connection.ending.is_set():
-        # What comes after `exit` is not for us.
+        # Messages after `exit` are not for us.
         return
     if isinstance(line, TooLong):
         sink.send(
-            _unread(f"a message may have {LINE_BYTES} bytes; this one was longer and has been thrown away")
+            _unread(f"a message may have at most {LINE_BYTES} bytes; this one was longer and was discarded")
         )
     elif line[: len(_LENGTH_HEADER)].lower() == _LENGTH_HEADER:
         sink.send(_unread("each message is one line of JSON; headers such as Content-Length are not used"))
@@ -404,13 +400,12 @@ async def _feed(line: bytes | TooLong, connection: Connection, sink: DescriptorS
 
 
 def _unread(what: str) -> Outgoing:
-    error = ErrorObject(PARSE_ERROR, f"Parse error: {what}")
-    return Outgoing(codec.encode(ErrorResponse(None, error)), None, final=True)
+    return Outgoing(codec.encode(failures.parse_error(what)), None, final=True)
 
 
 def _end_on_signals(connection: Connection) -> None:
-    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught. A second one ends
-    the process at once: somebody does not want to wait for what is in flight."""
+    """Let SIGTERM and SIGINT end the session as `exit` does, where signals can be caught. A second signal
+    ends the process at once: somebody does not want to wait for the requests in flight."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()

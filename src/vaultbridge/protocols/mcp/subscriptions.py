@@ -1,7 +1,7 @@
-"""Who on one connection wants to hear of which change: `resources/subscribe` and `subscriptions/listen`.
+"""The subscriptions of one connection: `resources/subscribe` and `subscriptions/listen`.
 
-Turns the provider's changes into the notifications of the version each subscriber speaks. Sends nothing
-that was not asked for, except the list changes that the versions with a session send to everybody.
+Turns the provider's changes into the notifications of each subscriber's version. Sends nothing that was not
+requested, except the list changes, which every session gets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from vaultbridge.protocols.mcp.values import (
 SUBSCRIPTION_KEY: Final = "io.modelcontextprotocol/subscriptionId"
 
 MAX_WATCHED: Final = 1000
-"""Resources one connection may watch: each costs the provider a look at every change."""
+"""Resources that one connection may watch: each is checked at every change."""
 
 MAX_LISTENING: Final = 32
 """Listening streams of one connection. A client needs one; some open one per kind of change."""
@@ -64,7 +64,7 @@ class _Filter(msgspec.Struct, frozen=True):
 
 
 class Subscriptions:
-    """Of one connection. `everybody` is whether list changes go out unasked (a session is open)."""
+    """`has_session`: whether a session is open, which gets list changes without subscribing."""
 
     def __init__(self, server: McpServer, peer: Peer) -> None:
         self._server = server
@@ -72,11 +72,11 @@ class Subscriptions:
         self._watched: set[str] = set()
         self._streams: dict[RequestId, _Filter] = {}
         self._ending = asyncio.Event()
-        self.everybody = False
+        self.has_session = False
         server.listen(self._changed)
 
     async def subscribe(self, params: Params) -> dict[str, Any]:
-        """`resources/subscribe`. Twice is once."""
+        """`resources/subscribe`. Subscribing twice is the same as once."""
         uri = mcp_params.read_string(params, "uri")
         if uri not in self._watched:
             self._check_room(1)
@@ -92,17 +92,17 @@ class Subscriptions:
         return {}
 
     async def listen(self, call: Call) -> dict[str, Any]:
-        """`subscriptions/listen`: acknowledge, then stay until the client cancels or the connection ends.
+        """`subscriptions/listen`: acknowledge, then wait until the client cancels or the connection ends.
 
         The result that ends it gracefully is the stream's last message (Subscriptions, Graceful Closure).
         """
         wanted = self._filter(mcp_params.read_object(call.params, "notifications", required=True))
         if len(self._streams) >= MAX_LISTENING:
             raise InvalidArgument(
-                f"This connection listens {MAX_LISTENING} times already.", hint="Cancel one first."
+                f"This connection has {MAX_LISTENING} listening streams already.", hint="Cancel one first."
             )
         self._check_room(len(wanted.uris))
-        # The provider must exist, or there would be nobody to announce a change.
+        # Without a provider nothing would announce a change.
         await self._server.provider()
         watched: list[str] = []
         tag = {SUBSCRIPTION_KEY: call.id}
@@ -132,7 +132,7 @@ class Subscriptions:
             await self._server.unwatch(uri)
 
     def _filter(self, form: dict[str, Any]) -> _Filter:
-        """What was asked for, less what the server does not offer."""
+        """What was requested, without what the server does not offer."""
         offer = self._server.offer
         uris = form.get("resourceSubscriptions", [])
         if not isinstance(uris, list) or not all(isinstance(uri, str) for uri in uris):
@@ -155,7 +155,7 @@ class Subscriptions:
 
     def _changed(self, change: Change) -> None:
         method, params = _notification(change)
-        if self.everybody and (not isinstance(change, ResourceUpdated) or change.uri in self._watched):
+        if self.has_session and (not isinstance(change, ResourceUpdated) or change.uri in self._watched):
             self._peer.notify(method, params)
         for id_, wanted in tuple(self._streams.items()):
             if wanted.wants(change):

@@ -1,7 +1,7 @@
-"""The values an MCP server offers and returns, for the newest version; older versions get a part of each.
+"""The values that an MCP server offers and returns, as the newest version has them.
 
-Which part, is the duty of `mcp_wire`. Fields are named as in Python; their wire names are their camel
-case form. Optional fields left at their default are not sent.
+Older versions get a part of each, which `wire` decides. Fields have Python names; on the wire they are in
+camel case. Optional fields with their default value are not sent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Icon(_Value, frozen=True, kw_only=True):
 
 
 class Annotations(_Value, frozen=True, kw_only=True):
-    """Whom a value is for (`audience`), how much it matters (0 to 1), when it was changed (ISO 8601)."""
+    """Whom a value is for (`audience`), how important it is (0 to 1), when it was modified (ISO 8601)."""
 
     audience: tuple[Role, ...] = ()
     priority: float | None = None
@@ -153,7 +153,8 @@ Content = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedRes
 
 
 class ToolResult(msgspec.Struct, frozen=True):
-    """What a tool returns. `structured` is any JSON value; `is_error` tells the model that it failed."""
+    """What a tool returns. `structured` is any JSON value; `is_error` tells the model that the tool
+    failed."""
 
     content: tuple[Content, ...] = ()
     structured: Any = msgspec.UNSET
@@ -172,7 +173,7 @@ class PromptResult(msgspec.Struct, frozen=True):
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """Suggestions, best first. `total` counts what there is when it is known."""
+    """Suggestions, best first. `total` counts all there are, when that is known."""
 
     values: tuple[str, ...] = ()
     total: int | None = None
@@ -184,7 +185,7 @@ class PromptRef(msgspec.Struct, frozen=True):
 
 
 class ResourceRef(msgspec.Struct, frozen=True):
-    """A resource template (or resource) by its uri."""
+    """A resource template (or a resource) by its URI."""
 
     uri: str
 
@@ -226,7 +227,7 @@ class ElicitResult(msgspec.Struct, frozen=True):
 
 
 class InputRequest(msgspec.Struct, frozen=True):
-    """Something to ask the client: `elicitation/create`, `sampling/createMessage` or `roots/list`."""
+    """A question to the client: `elicitation/create`, `sampling/createMessage` or `roots/list`."""
 
     method: Literal["elicitation/create", "sampling/createMessage", "roots/list"]
     params: dict[str, Any]

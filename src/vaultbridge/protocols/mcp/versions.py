@@ -1,21 +1,20 @@
-"""The phases of a session, as a table.
+"""What each MCP version has, and the phases of a session: two tables.
 
-Two rules decide what may live here: a phase is something both ends can observe on the wire, and a method
-belongs to the table only when a protocol forbids it in some phase. What the methods do is not known here.
+The first has a row per version and a column for everything that was added or removed. `wire` derives the
+shapes of values from it (which member a tool or a content block may have); nothing else does.
+
+The second is the lifecycle. A phase is something that both ends can observe on the wire, and a method is
+listed only if the protocol forbids it in some phase. What methods do is not known here.
 
     NEW ──initialize answered──> OPEN ──initialized──> READY
      │                            │                      │
      └──────────── exit or end of input ─────────────────┴──> CLOSING ──drained──> CLOSED
 
-`NEW` admits only what `ADMITTED` lists; a 2026-07-28 request carries its own version and is admitted in every
-phase but CLOSED (the caller decides that before asking). `OPEN` and `READY` admit the same requests, because
-seed 004 knows no `initialized` notification; only our own requests to the client wait for READY, as
-2024-11-05 to 2025-11-25 ask (Lifecycle, Initialization).
-
-What each MCP version has: one table, asked by everybody else.
-
-A row is a version, a column something that came or went. Shapes of values (which member a tool or a
-content block may have) are derived from these columns in `protocols.mcp.wire`, nowhere else.
+`NEW` admits only what `ADMITTED` lists. A 2026-07-28 request carries its own version and is admitted in every
+phase but CLOSED (the caller checks that first). `OPEN` and `READY` admit the same requests, because seed 004
+knows no
+`initialized` notification; only our own requests to the client wait for READY, as 2024-11-05 to 2025-11-25
+demand (Lifecycle, Initialization).
 """
 
 from __future__ import annotations
@@ -25,13 +24,15 @@ from typing import Final
 
 import msgspec
 
+from vaultbridge.jsonrpc.messages import INVALID_PARAMS, RESOURCE_NOT_FOUND
+
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     modern: bool = False
     """Stateless: no handshake, every request carries its version (2026-07-28)."""
     batches: bool = False
-    """Came with 2025-03-26 and went with 2025-06-18."""
+    """Added in 2025-03-26, removed in 2025-06-18."""
     tool_errors_as_results: bool = True
     """Seed 004, written for 2024-11-05, wants failed tools as JSON-RPC errors."""
     audio: bool = True
@@ -44,13 +45,11 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
     value_meta: bool = True
     """`_meta` on tools, resources, prompts and content."""
     elicitation: bool = True
-    url_elicitation: bool = True
     icons: bool = True
     server_description: bool = True
     any_structured_content: bool = False
     """structuredContent may be any JSON value; before, only an object."""
-    cache_hints: bool = False
-    resource_not_found_code: int = -32002
+    resource_not_found_code: int = RESOURCE_NOT_FOUND
 
 
 V2024_11_05: Final = Version(
@@ -65,7 +64,6 @@ V2024_11_05: Final = Version(
     resource_links=False,
     value_meta=False,
     elicitation=False,
-    url_elicitation=False,
     icons=False,
     server_description=False,
 )
@@ -77,18 +75,16 @@ V2025_03_26: Final = Version(
     resource_links=False,
     value_meta=False,
     elicitation=False,
-    url_elicitation=False,
     icons=False,
     server_description=False,
 )
-V2025_06_18: Final = Version(name="2025-06-18", url_elicitation=False, icons=False, server_description=False)
+V2025_06_18: Final = Version(name="2025-06-18", icons=False, server_description=False)
 V2025_11_25: Final = Version(name="2025-11-25")
 V2026_07_28: Final = Version(
     name="2026-07-28",
     modern=True,
     any_structured_content=True,
-    cache_hints=True,
-    resource_not_found_code=-32602,
+    resource_not_found_code=INVALID_PARAMS,
 )
 
 VERSIONS: Final[dict[str, Version]] = {
@@ -151,11 +147,11 @@ ADMITTED: Final[dict[Phase, frozenset[str] | None]] = {
     Phase.CLOSING: frozenset(),
     Phase.CLOSED: frozenset(),
 }
-"""Requests admitted in each phase; None stands for every one."""
+"""Requests admitted in each phase; None means all of them."""
 
 
 class IllegalTransition(Exception):
-    """Our own code asked for a move the table does not have. Never the peer's fault."""
+    """Our own code asked for a transition that is not in the table. Never the peer's fault."""
 
     def __init__(self, phase: Phase, signal: Signal) -> None:
         super().__init__(f"{signal.name} in phase {phase.name}")
@@ -169,12 +165,12 @@ def next_phase(phase: Phase, signal: Signal) -> Phase:
 
 
 def explain_refusal(phase: Phase, method: str) -> str | None:
-    """Why a handshake-era request may not come now, or None when it may."""
+    """Why a request of a session is not allowed now, or None when it is."""
     admitted = ADMITTED[phase]
     if admitted is None:
-        return f"{method} came twice on one connection" if method == "initialize" else None
+        return f"{method} was sent twice on one connection" if method == "initialize" else None
     if method in admitted:
         return None
     if phase is Phase.NEW:
-        return f"{method} came before initialize; send initialize first"
-    return f"{method} came after the end of the session"
+        return f"{method} was sent before initialize; send initialize first"
+    return f"{method} was sent after the end of the session"

@@ -1,7 +1,7 @@
-"""Values into the shape of a version: the one place that knows which member came with which version.
+"""Renders values for a version: the only place that knows which member was added in which version.
 
-Takes the rich values of `mcp_values` and gives plain JSON objects with only what the negotiated version has.
-Content that a version lacks is not dropped but said in text, so that no answer arrives empty.
+Takes the rich values of `values` and returns plain JSON objects with only what the client's version has.
+Content that a version lacks is not dropped but described in text, so that no answer arrives empty.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def render_server_info(offer: Offer, version: Version) -> dict[str, Any]:
 
 
 def render_capabilities(offer: Offer, version: Version) -> dict[str, Any]:
-    """Only what the version knows and the server has."""
+    """Only what the version knows and the server offers."""
     found: dict[str, Any] = {}
     if offer.tools:
         found["tools"] = {"listChanged": True}
@@ -64,7 +64,7 @@ def render_capabilities(offer: Offer, version: Version) -> dict[str, Any]:
 def render_item(
     item: ToolInfo | ResourceInfo | TemplateInfo | PromptInfo, version: Version
 ) -> dict[str, Any]:
-    """A member of one of the lists."""
+    """A member of a list of tools, resources, templates or prompts."""
     form: dict[str, Any] = msgspec.to_builtins(item)
     _strip(form, version)
     if isinstance(item, ToolInfo):
@@ -91,7 +91,7 @@ def render_content(item: Content, version: Version) -> dict[str, Any]:
         case ResourceLink() if not version.resource_links:
             return {"type": "text", "text": f"[{item.title or item.name}]({item.uri})"}
         case TextContent(text=text, annotations=None, meta=None):
-            # Nearly every answer: spelled out, because it is also the fastest.
+            # Nearly every answer; written out because this is faster.
             return {"type": "text", "text": text}
     form = _stripped(msgspec.to_builtins(item), version)
     if isinstance(item, EmbeddedResource):
@@ -106,7 +106,7 @@ def render_tool_result(result: ToolResult, version: Version) -> dict[str, Any]:
         if version.output_schemas and (version.any_structured_content or isinstance(result.structured, dict)):
             form["structuredContent"] = result.structured
         if not blocks:
-            # A client of a version without structured content must not be left with nothing.
+            # A client whose version has no structured content must not get an empty answer.
             blocks.append({"type": "text", "text": msgspec.json.encode(result.structured).decode()})
     if result.is_error:
         form["isError"] = True
@@ -133,7 +133,7 @@ def _stripped(form: dict[str, Any], version: Version) -> dict[str, Any]:
 
 
 def _strip(form: dict[str, Any], version: Version) -> None:
-    """Take away the members that every kind of value shares and the version lacks."""
+    """Remove the members that the version lacks and that any kind of value may have."""
     if not version.titles:
         form.pop("title", None)
         annotations = form.get("annotations")

@@ -1,9 +1,10 @@
-"""Who may open a WebSocket here, how many may, and who is still there.
+"""Decides who may open a WebSocket, and checks which connections are still alive.
 
-A `WebSocketEndpoint` is one route's rules and its open connections: it refuses before the upgrade with the
-status the protocol names (403 a web page's Origin, 401 a missing or wrong token, 400 a malformed handshake,
-503 full), hands each accepted connection to `serve`, pings them all on a beat, removes the dead, and closes
-everyone at the end. It does not know what is said over the connections.
+A `WebSocketEndpoint` holds the rules of one route and its open connections. It refuses a request before the
+upgrade with the status that the protocol prescribes (403 for a web page's Origin, 401 for a missing or wrong
+token, 400 for a malformed handshake, 503 when full), passes each accepted connection to `serve`, pings all of
+them regularly, drops the dead ones, and closes all of them at the end. It does not know what is said over
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ HOW_TO_CONNECT: Final = (
     f"Send the header {IDE_TOKEN_HEADER} with the authToken of the bridge's lock file, "
     "~/.claude/ide/<port>.lock (with CLAUDE_CONFIG_DIR set: ide/<port>.lock in that folder)."
 )
-"""For a program that was refused. The file is its owner's alone, so its place is no secret."""
+"""For a program that was refused. Only its owner can read the file, so its path is no secret."""
 
 TOKEN_PROTOCOL_PREFIX: Final = "vaultbridge.token."
 """A subprotocol entry `vaultbridge.token.<token>` carries the token for clients that cannot set headers
@@ -38,16 +39,15 @@ MAX_CONNECTIONS: Final = 10
 """Seed 000: ten concurrent connections; the eleventh is answered 503."""
 
 MAX_UNAUTHENTICATED: Final = 8
-"""Connections that may wait at once to show the token in their first message. A client does it within
-milliseconds; when all places are taken, the one that has waited longest makes room, so that connections
-which say nothing keep nobody out."""
+"""Connections that may wait at once to send the token in their first message. A client does so within
+milliseconds; when there are too many, the oldest is dropped, so that silent connections keep nobody out."""
 
 PING_SECONDS: Final = 30.0
 """Seed 000: health checks every 30 seconds."""
 
 SLEEP_INTERVALS: Final = 2.0
-"""A beat that comes after this many intervals was not ours to miss: the machine slept, or the process was
-stopped. Everybody gets a fresh chance then, because nobody could have answered."""
+"""A health check that is late by this many intervals means that the machine slept or the process was
+stopped. Nobody could have answered, so nobody is dropped."""
 
 log = logging.getLogger("vaultbridge.ws")
 
@@ -62,7 +62,7 @@ OriginCheck = Callable[[web.Request], str | None]
 
 class EndpointRules(Struct, frozen=True):
     """`name` starts each connection's name. `token` None leaves the check to `serve` (first message).
-    `protocols` are the subprotocols we speak, best first; the first one offered is echoed.
+    `protocols` are the subprotocols we speak, best first; the first one that the client offers is chosen.
     `check_origin` gives the reason why a request's Origin or Host is not welcome, or None. `is_authenticated`
     tells whether a request that may connect has shown the token already; `connections` counts those that
     have."""
@@ -77,14 +77,15 @@ class EndpointRules(Struct, frozen=True):
 
 
 def refuse_any_origin(request: web.Request) -> str | None:
-    """No IDE client is a web page, so an Origin means that some page is trying the port (CVE-2025-52882)."""
+    """No IDE client is a web page, so an Origin means that some page is probing the port (CVE-2025-52882)."""
     if hdrs.ORIGIN not in request.headers:
         return None
-    return f"A request with an Origin header is refused: no web page may connect here. {HOW_TO_CONNECT}"
+    return f"Requests with an Origin header are refused: no web page may connect here. {HOW_TO_CONNECT}"
 
 
 class WebSocketEndpoint:
-    """`request_handler` is the aiohttp handler. Run `run_health_checks` beside it, and `shut` at the end."""
+    """`request_handler` is the aiohttp handler. Start `run_health_checks` as a task, and call `shut_down` at
+    the end."""
 
     def __init__(self, rules: EndpointRules, serve: Serve) -> None:
         self.rules = rules
@@ -92,7 +93,7 @@ class WebSocketEndpoint:
         self._open: dict[str, WebSocket] = {}
         self._entering = 0
         self._numbers = itertools.count(1)
-        self._shut = False
+        self._closed = False
 
     @property
     def sockets(self) -> tuple[WebSocket, ...]:
@@ -101,9 +102,9 @@ class WebSocketEndpoint:
     async def request_handler(self, request: web.Request) -> web.StreamResponse:
         refusal = self._refusal(request)
         if refusal is not None:
-            # Without any token nothing was tried: somebody looks whether we are there, as `doctor` does.
-            looks = refusal.status == 401 and not _given_tokens(request)
-            level = logging.INFO if looks else logging.WARNING
+            # Without any token it is no attack: somebody checks whether we are here, as `doctor` does.
+            probe = refusal.status == 401 and not _given_tokens(request)
+            level = logging.INFO if probe else logging.WARNING
             log.log(level, "Refused a connection: %s", (refusal.text or "").strip())
             return refusal
         authenticated = self.rules.is_authenticated(request)
@@ -144,7 +145,7 @@ class WebSocketEndpoint:
         if problem is not None:
             return _refused(400, problem, {hdrs.SEC_WEBSOCKET_VERSION: "13"})
         known = sum(socket.authenticated for socket in self._open.values())
-        if self._shut or known + self._entering >= self.rules.connections:
+        if self._closed or known + self._entering >= self.rules.connections:
             reason = f"{self.rules.connections} connections are open already"
             return _refused(503, reason, {"Retry-After": "5"})
         return None
@@ -153,14 +154,14 @@ class WebSocketEndpoint:
         strangers = [socket for socket in self._open.values() if not socket.authenticated]
         for socket in strangers[: len(strangers) - MAX_UNAUTHENTICATED + 1]:
             self._open.pop(socket.name, None)
-            socket.drop("others wait to show their token, and it has not")
+            socket.drop("it has not authenticated, and others are waiting to")
 
     def _protocol(self, request: web.Request) -> str | None:
         offered = offered_protocols(request)
         return next((name for name in self.rules.protocols if name in offered), None)
 
     async def run_health_checks(self) -> None:
-        """Ping everybody on every beat; remove who stayed silent since the last. Runs until cancelled."""
+        """Check all connections at every interval. Runs until cancelled."""
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
@@ -170,7 +171,8 @@ class WebSocketEndpoint:
             last = now
 
     async def check_health(self, *, overslept: bool = False) -> None:
-        """One beat. After a sleep nobody is judged by the silence before it."""
+        """Ping every connection, and drop those that were silent since the last ping. After a sleep, silence
+        is excused."""
         if log.isEnabledFor(logging.DEBUG):
             log.debug("Health check: %d active connections (%s)", len(self._open), self.rules.name)
         for socket in self.sockets:
@@ -182,8 +184,8 @@ class WebSocketEndpoint:
                 socket.drop("no sign of life since the last ping")
 
     async def shut_down(self) -> None:
-        """Close every connection with 1001 (going away) and let nobody in any more."""
-        self._shut = True
+        """Close every connection with 1001 (going away) and refuse new ones."""
+        self._closed = True
         closing = [c.close(WSCloseCode.GOING_AWAY, "the server is shutting down") for c in self.sockets]
         await asyncio.gather(*closing, return_exceptions=True)
 
@@ -199,7 +201,7 @@ def offered_protocols(request: web.Request) -> list[str]:
 def has_valid_token(request: web.Request, token: str) -> bool:
     """Whether the request carries the token in a header or a subprotocol entry, compared in constant time."""
     given = _given_tokens(request)
-    # Exactly one: of two different tokens nobody could say which one counts.
+    # Exactly one: with two different tokens nobody could say which one counts.
     return len(given) == 1 and same_token(given[0], token)
 
 
@@ -220,7 +222,7 @@ def is_upgrade(request: web.Request) -> bool:
 
 
 def _handshake_problem(request: web.Request) -> str | None:
-    """RFC 6455 4.2.1, stricter than aiohttp: it takes drafts 7 and 8 and keys with stray characters."""
+    """RFC 6455 4.2.1, stricter than aiohttp, which accepts drafts 7 and 8 and keys with stray characters."""
     headers = request.headers
     connection = [word.strip().lower() for word in headers.get(hdrs.CONNECTION, "").split(",")]
     if not is_upgrade(request) or "upgrade" not in connection:
@@ -241,7 +243,7 @@ def _refused(status: int, reason: str, headers: dict[str, str] | None = None) ->
 
 
 class _NoProtocolWarnings(logging.Filter):
-    """aiohttp warns when no offered subprotocol is ours and prints the offer, which may hold a token."""
+    """aiohttp warns when it knows none of the offered subprotocols, and prints them; one may hold a token."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return "protocols" not in str(record.msg)

@@ -1,10 +1,10 @@
-"""One WebSocket after the handshake: whole text messages in, whole text messages out.
+"""One WebSocket after the handshake: receives and sends whole text messages.
 
-Owns the rules of a running connection: only UTF-8 text, the size of a message, how much may wait for a
-slow reader, pings, the closing handshake. Does not know what messages mean, nor who may connect.
+It enforces the rules of a running connection: UTF-8 text only, the size of messages, how much is buffered for
+a slow reader, pings, the closing handshake. It does not know what messages mean, nor who may connect.
 
-It is the `Outlet` of a `protocols.connection.Connection`: `send` never waits. What it cannot write at
-once it queues, and a peer that lets the queue grow beyond its limit is dropped.
+It is the `MessageSink` of a `protocols.connection.Connection`: `send` never waits. What cannot be written at
+once is queued, and a peer that lets the queue grow beyond its limit is dropped.
 """
 
 from __future__ import annotations
@@ -28,37 +28,37 @@ MESSAGE_BYTES: Final = 10 * MIB
 """Seed 000: a message may have 10 MB. A larger one closes the connection with 1009."""
 
 UNAUTHENTICATED_BYTES: Final = 64 * 1024
-"""The same until the peer has shown the token: a greeting has a few hundred bytes."""
+"""The same before the peer has authenticated: a greeting has a few hundred bytes."""
 
 OUTGOING_BYTES: Final = 1 * MIB
-"""Seed 000's buffer limit: what may wait for a peer beside the one message on its way. News that finds it
-full drops the peer, so that a slow reader costs the others nothing."""
+"""Seed 000's buffer limit: what may wait for a peer in addition to the message being written. A notification
+that exceeds it drops the peer, so that a slow reader costs the others nothing."""
 
 ANSWER_BYTES: Final = 4 * MESSAGE_BYTES
-"""Answers may exceed OUTGOING_BYTES while the peer is reading, because it asked for them; never this."""
+"""Answers may exceed OUTGOING_BYTES while the peer reads, because it asked for them, but never this."""
 
 STALL_SECONDS: Final = 2.0
-"""A peer beyond OUTGOING_BYTES that took not one byte for this long is not busy but stuck: over loopback a
-reader takes hundreds of megabytes in that time."""
+"""A peer beyond OUTGOING_BYTES that reads nothing for this long is not busy but stuck: over loopback,
+hundreds of megabytes can be read in that time."""
 
 CLOSE_SECONDS: Final = 2.0
-"""How long the peer's half of the closing handshake is awaited."""
+"""How long to wait for the peer's close frame."""
 
 COMPRESS_FROM: Final = 4096
-"""Smaller messages go plain although compression was agreed: deflating them costs more than it saves."""
+"""Smaller messages are sent uncompressed: deflating them costs more than it saves."""
 
 log = logging.getLogger("vaultbridge.ws")
 
 
 class HandshakeAborted(ConnectionError):
-    """The peer was gone before the upgrade was answered."""
+    """The peer disconnected before the upgrade was answered."""
 
 
 class _Response(web.WebSocketResponse):
     """aiohttp's response, with the closing handshake left to `WebSocket`.
 
-    aiohttp's own `close` drops the socket without waiting for the peer when another task is receiving, and
-    answers a broken deflate stream with 1000, as if all were well.
+    When another task is receiving, aiohttp's own `close` drops the socket without waiting for the peer. It
+    also answers a broken deflate stream with 1000, as if nothing were wrong.
     """
 
     close_sent = False
@@ -72,7 +72,7 @@ class _Response(web.WebSocketResponse):
 
 
 class WebSocket:
-    """Made by `accept`. `name` tells sockets apart in logs and state; it holds nothing secret."""
+    """Made by `accept`. `name` identifies the socket in logs and state; it holds no secret."""
 
     def __init__(self, response: _Response, transport: asyncio.Transport, name: str) -> None:
         self.name = name
@@ -82,12 +82,12 @@ class WebSocket:
         self._queue: deque[bytes] = deque()
         self._queued = 0
         self._sent = 0
-        self._on_its_way = 0
+        self._writing = 0
         self._pump: asyncio.Task[None] | None = None
         self._writable = asyncio.Event()
         self._writable.set()
         self._stall: asyncio.TimerHandle | None = None
-        self._heard_since_ping = True
+        self._alive = True
         self._refusal: asyncio.Task[None] | None = None
         self._receiving = False
         self._over = asyncio.Event()
@@ -95,7 +95,7 @@ class WebSocket:
 
     @property
     def authenticated(self) -> bool:
-        """Whether the peer has shown that it knows the token."""
+        """Whether the peer has proved that it knows the token."""
         return self._guard is None or self._guard.max_message == MESSAGE_BYTES
 
     def watch(self, guard: frame_guard.FrameGuard) -> None:
@@ -103,13 +103,13 @@ class WebSocket:
         self._guard = guard
 
     def authenticate(self) -> None:
-        """The peer has shown the token: from now on its messages may have the full size."""
+        """The peer has sent the token: from now on its messages may have the full size."""
         if self._guard is not None:
             self._guard.max_message = MESSAGE_BYTES
 
     @property
     def response(self) -> web.WebSocketResponse:
-        """What aiohttp's handler returns when the connection is over."""
+        """What the aiohttp handler returns when the connection is over."""
         return self._response
 
     @property
@@ -118,13 +118,13 @@ class WebSocket:
 
     @property
     def waiting_bytes(self) -> int:
-        """What was given to `send` and has not left for the kernel yet."""
+        """What was given to `send` and has not reached the kernel yet."""
         return self._queued + self._transport.get_write_buffer_size()
 
-    # in
+    # Receiving.
 
     async def receive(self) -> bytes | None:
-        """The next message, or None when the connection is over for whatever reason."""
+        """The next message, or None when the connection is over."""
         self._receiving = True
         try:
             message = await self._next()
@@ -163,17 +163,18 @@ class WebSocket:
             elif kind is not WSMsgType.PONG:
                 return None
 
-    # out
+    # Sending.
 
     def send(self, item: Outgoing) -> None:
-        """Take a message for sending, in order. Never waits; silent when the peer is gone."""
-        self.send_text(item.data, asked=item.final)
+        """Queue a message, in order. Never waits; does nothing when the peer has disconnected."""
+        self.send_text(item.data, is_answer=item.final)
 
-    def send_text(self, data: bytes, *, asked: bool = False) -> None:
-        """`asked` tells an answer from news: news that finds the buffer full drops the peer."""
+    def send_text(self, data: bytes, *, is_answer: bool = False) -> None:
+        """`is_answer` distinguishes answers from notifications, which drop the peer when the buffer is
+        full."""
         if self.closed:
             return
-        if not self._has_room(len(data), asked=asked):
+        if not self._has_room(len(data), is_answer=is_answer):
             self.drop("more than the limit waits for a slow reader")
             return
         if self._pump is None and self._writable.is_set() and not self._deflates(data):
@@ -194,13 +195,13 @@ class WebSocket:
             await asyncio.wait((self._pump,))
 
     def release(self, related: RequestId) -> None:
-        """There is one stream, and it serves every request."""
+        """There is one stream for all requests: nothing to release."""
 
-    def _has_room(self, size: int, *, asked: bool) -> bool:
+    def _has_room(self, size: int, *, is_answer: bool) -> bool:
         waiting = self.waiting_bytes
-        if asked:
+        if is_answer:
             return waiting + size <= ANSWER_BYTES
-        return waiting + size <= OUTGOING_BYTES + min(self._on_its_way, waiting)
+        return waiting + size <= OUTGOING_BYTES + min(self._writing, waiting)
 
     async def _send_queued(self) -> None:
         try:
@@ -211,7 +212,7 @@ class WebSocket:
                 data = self._queue.popleft()
                 self._queued -= len(data)
                 if self._deflates(data):
-                    self._on_its_way = len(data)
+                    self._writing = len(data)
                     self._sent += len(data)
                     await self._response.send_frame(data, WSMsgType.TEXT)
                 else:
@@ -225,7 +226,8 @@ class WebSocket:
         return len(data) >= COMPRESS_FROM and bool(self._response.compress)
 
     def _write(self, data: bytes) -> None:
-        """One plain frame. RFC 7692 6: a message may go uncompressed although compression was agreed."""
+        """One plain frame. RFC 7692 6: a message may be sent uncompressed even though compression was
+        negotiated."""
         size = len(data)
         if size < 126:
             head = bytes((0x81, size))
@@ -233,7 +235,7 @@ class WebSocket:
             head = struct.pack("!BBH", 0x81, 126, size)
         else:
             head = struct.pack("!BBQ", 0x81, 127, size)
-        self._on_its_way = size
+        self._writing = size
         self._sent += size
         self._transport.write(head + data)
         if size > OUTGOING_BYTES:
@@ -247,22 +249,22 @@ class WebSocket:
     def _watch_for_stall(self) -> None:
         if self._stall is None:
             left = self._transport.get_write_buffer_size()
-            self._stall = self._loop.call_later(STALL_SECONDS, self._look_for_progress, self._sent - left)
+            self._stall = self._loop.call_later(STALL_SECONDS, self._check_progress, self._sent - left)
 
-    def _look_for_progress(self, taken_before: int) -> None:
+    def _check_progress(self, read_before: int) -> None:
         self._stall = None
         left = self._transport.get_write_buffer_size()
         if self.closed or self.waiting_bytes <= OUTGOING_BYTES:
             return
-        if self._sent - left <= taken_before:
-            self.drop("a slow reader took nothing of what waits for it")
+        if self._sent - left <= read_before:
+            self.drop("a slow reader read nothing of what waits for it")
             return
         self._watch_for_stall()
 
-    # what the guard sees (`frame_guard.Watcher`)
+    # `frame_guard.FrameListener`.
 
-    def heard(self) -> None:
-        self._heard_since_ping = True
+    def data_arrived(self) -> None:
+        self._alive = True
 
     def refuse(self, code: int, reason: str) -> None:
         log.warning("Refusing %s: %s", self.name, reason)
@@ -274,47 +276,47 @@ class WebSocket:
     def write_resumed(self) -> None:
         self._writable.set()
 
-    # liveness
+    # Liveness.
 
     async def ping(self) -> bool:
-        """Ask for a sign of life. False: the last ping, too, was followed by silence."""
-        if not self._heard_since_ping or self.closed:
+        """Ping the peer. False when it has been silent since the last ping."""
+        if not self._alive or self.closed:
             return False
-        self._heard_since_ping = False
+        self._alive = False
         await self._control(b"", WSMsgType.PING)
         return True
 
     @property
     def is_answering(self) -> bool:
         """Whether anything was heard since the last ping."""
-        return self._heard_since_ping
+        return self._alive
 
     def reset_liveness(self) -> None:
-        """The machine slept: nobody could answer, so nothing is known."""
-        self._heard_since_ping = True
+        """The machine slept, so the silence means nothing."""
+        self._alive = True
 
-    # ends
+    # Closing.
 
     async def close(self, code: int = WSCloseCode.OK, reason: str = "") -> None:
-        """Send what waits, say goodbye with a close frame, and wait a bounded time for the peer's."""
+        """Send what is queued and a close frame, and wait for the peer's for a limited time."""
         if not self.closed:
             try:
                 async with asyncio.timeout(CLOSE_SECONDS):
                     await self.drain()
                     await self._send_close(code, reason)
-                    await self._until_over()
+                    await self._wait_until_over()
             except TimeoutError:
                 log.info("%s did not answer the close frame", self.name)
         self._end()
         self._transport.close()
 
     def drop(self, why: str) -> None:
-        """End it at once, without a word: the peer is not listening."""
+        """Disconnect at once, without a close frame: the peer is not reading."""
         log.warning("Dropping %s: %s", self.name, why)
         self._end()
         self._transport.abort()
 
-    async def _until_over(self) -> None:
+    async def _wait_until_over(self) -> None:
         if self._receiving:
             await self._over.wait()
             return
@@ -350,7 +352,7 @@ async def accept(
         autoclose=False,
         protocols=(protocol,) if protocol else (),
         compress=authenticated,
-        # aiohttp refuses at its limit, we above ours; the guard and `receive` count exactly.
+        # aiohttp refuses at its limit, we refuse above ours; the guard and `receive` count exactly.
         max_msg_size=MESSAGE_BYTES + 2,
         decode_text=False,
     )

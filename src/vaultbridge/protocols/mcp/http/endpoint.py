@@ -20,12 +20,14 @@ import msgspec
 from aiohttp import web
 
 from vaultbridge.jsonrpc import codec
-from vaultbridge.jsonrpc.messages import UNSUPPORTED_VERSION, Batch, ErrorObject, Malformed, Request
+from vaultbridge.jsonrpc.messages import Batch, Malformed, Request
 from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.http.body import BodyRefused, close_if_body_unread, defer_continue
 from vaultbridge.protocols.http.guard import ALLOWED_HEADERS, HostGuard, requested_host
+from vaultbridge.protocols.mcp.failures import unsupported_version
+from vaultbridge.protocols.mcp.http.failures import error_reply, refuse, refuse_as
 from vaultbridge.protocols.mcp.http.legacy import LegacyEndpoint
-from vaultbridge.protocols.mcp.http.reply import error_reply, read_message, refuse, refuse_as
+from vaultbridge.protocols.mcp.http.reply import read_message
 from vaultbridge.protocols.mcp.http.sessions import SESSION_HEADER, HttpSession, Sessions
 from vaultbridge.protocols.mcp.http.stateless import VERSION_HEADER, StatelessEndpoint, is_stateless
 from vaultbridge.protocols.mcp.http.stream import ActiveRequests, MayStay, nobody_stays
@@ -236,9 +238,5 @@ def _wrong_version(request: web.Request, message: object) -> web.Response | None
     header = request.headers.get(VERSION_HEADER)
     if header is None or header in HANDSHAKE_VERSIONS:
         return None
-    error = ErrorObject(
-        UNSUPPORTED_VERSION,
-        f"Unsupported protocol version: {header}",
-        {"supported": list(SUPPORTED_NEWEST_FIRST), "requested": header},
-    )
+    error = unsupported_version(header, SUPPORTED_NEWEST_FIRST).error
     return error_reply(error, id_=message.id if isinstance(message, Request) else None, status=400)

@@ -15,19 +15,9 @@ from typing import Final
 from aiohttp import web
 
 from vaultbridge.jsonrpc import codec
-from vaultbridge.jsonrpc.messages import (
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    MISSING_CLIENT_CAPABILITY,
-    PARSE_ERROR,
-    UNSUPPORTED_VERSION,
-    ErrorObject,
-    ErrorResponse,
-    RequestId,
-)
-from vaultbridge.protocols.http.body import BodyRefused, read_body
+from vaultbridge.jsonrpc.messages import ErrorResponse
+from vaultbridge.protocols.http.body import read_body
+from vaultbridge.protocols.mcp.http.failures import STATUS_OF
 from vaultbridge.protocols.mcp.http.stream import Stream, StreamItem
 from vaultbridge.protocols.mcp.stdio import LINE_BYTES
 
@@ -71,17 +61,6 @@ DISCONNECT_CHECK_SECONDS: Final = 0.5
 RETRY_MS: Final = 500
 """When a client that was let go should come back for its answer."""
 
-STATUS_OF: Final[dict[int, int]] = {
-    PARSE_ERROR: 400,
-    INVALID_REQUEST: 400,
-    INVALID_PARAMS: 400,
-    HEADER_MISMATCH: 400,
-    MISSING_CLIENT_CAPABILITY: 400,
-    UNSUPPORTED_VERSION: 400,
-    METHOD_NOT_FOUND: 404,
-}
-"""2026-07-28 wants these; every other answer, good or bad, is 200."""
-
 
 class ClientDisconnected(Exception):
     """The client closed its side before the answer was complete."""
@@ -89,37 +68,8 @@ class ClientDisconnected(Exception):
 
 async def read_message(request: web.Request) -> bytes:
     """Without the byte order mark that some shells put first. Raises BodyRefused."""
-    body = await read_body(request, most=BODY_BYTES, seconds=BODY_SECONDS)
+    body = await read_body(request, limit=BODY_BYTES, seconds=BODY_SECONDS)
     return body.removeprefix(codecs.BOM_UTF8)
-
-
-def error_reply(
-    error: ErrorObject, *, id_: RequestId | None = None, status: int | None = None, allow: str = ""
-) -> web.Response:
-    """A JSON-RPC error as a response of its own."""
-    return web.Response(
-        status=status or STATUS_OF.get(error.code, 200),
-        body=codec.encode(ErrorResponse(id_, error)),
-        content_type="application/json",
-        headers={"Allow": allow} if allow else None,
-    )
-
-
-def refuse(status: int, message: str, *, allow: str = "") -> web.Response:
-    """An HTTP-level refusal, with a JSON-RPC error without id as its body."""
-    return error_reply(ErrorObject(INVALID_REQUEST, message), status=status, allow=allow)
-
-
-def refuse_as(error: web.HTTPException | BodyRefused) -> web.Response:
-    """What aiohttp, `authorize` or `read_message` raised, in the form of every other refusal here."""
-    if isinstance(error, BodyRefused):
-        response = refuse(error.status, error.why)
-        response.force_close()
-        return response
-    response = refuse(error.status, error.text or error.reason)
-    if (challenge := error.headers.get("WWW-Authenticate")) is not None:
-        response.headers["WWW-Authenticate"] = challenge
-    return response
 
 
 class Reply:

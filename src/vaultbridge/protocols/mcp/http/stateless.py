@@ -33,7 +33,8 @@ from vaultbridge.jsonrpc.messages import ErrorResponse as ErrorAnswer
 from vaultbridge.jsonrpc.session import Outgoing
 from vaultbridge.protocols.connection import Connection
 from vaultbridge.protocols.mcp.dialect import VERSION_KEY, mcp_dialect
-from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply, error_reply, refuse
+from vaultbridge.protocols.mcp.http.failures import error_reply, refuse
+from vaultbridge.protocols.mcp.http.reply import ClientDisconnected, Reply
 from vaultbridge.protocols.mcp.http.stream import MayStay, Stream
 from vaultbridge.protocols.mcp.server import McpServer
 from vaultbridge.protocols.mcp.versions import MODERN_VERSIONS
@@ -50,7 +51,7 @@ _MAX_DEPTH: Final = 16
 
 
 def check_version(headers: Mapping[str, str], declared: object) -> None:
-    """The version header must be there and agree with `_meta`. Raises Refused."""
+    """The version header must be there and agree with `_meta`. Raises RpcError."""
     given = headers.get(VERSION_HEADER)
     if given is None:
         raise _mismatch(f"{VERSION_HEADER} is missing")
@@ -59,7 +60,7 @@ def check_version(headers: Mapping[str, str], declared: object) -> None:
 
 
 def check_routing(headers: Mapping[str, str], request: Request) -> None:
-    """`Mcp-Method` on every request, `Mcp-Name` where there is a name. Raises Refused."""
+    """`Mcp-Method` on every request, `Mcp-Name` where there is a name. Raises RpcError."""
     method = headers.get(METHOD_HEADER)
     if method is None:
         raise _mismatch(f"{METHOD_HEADER} is missing")
@@ -76,7 +77,7 @@ def check_routing(headers: Mapping[str, str], request: Request) -> None:
 
 
 def check_arguments(headers: Mapping[str, str], schema: dict[str, Any], params: Params) -> None:
-    """`Mcp-Param-*` for the properties that a tool's schema marks. Raises Refused."""
+    """`Mcp-Param-*` for the properties that a tool's schema marks. Raises RpcError."""
     arguments = params.get("arguments")
     for path, name in annotated(schema):
         header = PARAM_PREFIX + name
@@ -126,7 +127,7 @@ def _equal(given: str, value: object) -> bool:
 
 
 def _decoded(header: str, value: str) -> str:
-    """A header value, out of its base64 wrapping if it has one. Raises Refused for what no client may
+    """A header value, out of its base64 wrapping if it has one. Raises RpcError for what no client may
     send."""
     if any(not (" " <= character <= "~" or character == "\t") for character in value):
         raise _mismatch(f"{header} holds a character that a header may not hold")
