@@ -4,72 +4,85 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from vaultbridge.index.sync import build
-from vaultbridge.index.sync.build import FileJob, FileResult, parse_files
+from vaultbridge.index.sync.build import CHUNK_FILES, ChunkResult, FileJob, FileResult, parse_files
 from vaultbridge.vault.paths import Root
 
+NOTES = 20 * CHUNK_FILES
+"""Enough that no child is finished when the first result is read: only a few chunks can wait for the
+writer."""
 
-@pytest.fixture
-def root(tmp_path: Path) -> Root:
-    for number in range(60):
-        (tmp_path / f"n{number}.md").write_text(f"# Title {number}\n[[n{number + 1}]] wörd{number} #tag\n")
-    return Root(tmp_path)
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="children are found through /proc")
 
 
-def jobs(count: int = 60) -> list[FileJob]:
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Root:
+    folder = tmp_path_factory.mktemp("vault")
+    for number in range(NOTES):
+        (folder / f"n{number}.md").write_text(f"# Title {number}\n[[n{number + 1}]] wörd{number} #tag\n")
+    return Root(folder)
+
+
+def jobs(count: int = NOTES) -> list[FileJob]:
     return [FileJob(number, f"n{number}.md", "note", 40) for number in range(count)]
 
 
-def read(root: Root, children: int) -> tuple[dict[int, FileResult], set[str]]:
-    chunks = list(parse_files(root, jobs(), children=children))
-    return {result.id: result for chunk in chunks for result in chunk.results}, {
-        term for chunk in chunks for term in chunk.terms
-    }
+def read(chunks: Iterable[ChunkResult]) -> tuple[dict[int, FileResult], set[str]]:
+    results: dict[int, FileResult] = {}
+    terms: set[str] = set()
+    for chunk in chunks:
+        results |= {result.id: result for result in chunk.results}
+        terms |= set(chunk.terms)
+    return results, terms
 
 
-def test_children_give_the_same_rows_as_this_process(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "CHUNK_FILES", 7)
-    here, words_here = read(root, 0)
-    there, words_there = read(root, 3)
+def parsing_children() -> list[int]:
+    """The processes that this one has started to parse notes."""
+    found: list[int] = []
+    for task in Path("/proc/self/task").iterdir():
+        # A thread or a process may end while we look.
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for pid in (task / "children").read_text().split():
+                if b"vaultbridge.index.sync.build" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
+    return found
+
+
+def test_children_give_the_same_rows_as_this_process(root: Root) -> None:
+    here, words_here = read(parse_files(root, jobs(), children=0))
+    there, words_there = read(parse_files(root, jobs(), children=3))
     assert there == here
-    assert len(here) == 60
+    assert len(here) == NOTES
     assert words_there == words_here >= {"word17", "tag", "title"}
 
 
+@needs_proc
 def test_a_child_that_dies_causes_a_warning_and_loses_no_note(
-    root: Root, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    root: Root, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(build, "CHUNK_FILES", 7)
-    start = build._start_child
-    killed: list[int] = []
-
-    def start_and_kill_the_first() -> object:
-        child = start()
-        if not killed:
-            killed.append(child.pid)
-            os.kill(child.pid, signal.SIGKILL)
-        return child
-
-    monkeypatch.setattr(build, "_start_child", start_and_kill_the_first)
-    there, _ = read(root, 2)
-    assert there == read(root, 0)[0]
+    results = parse_files(root, jobs(), children=2)
+    first = next(results)
+    children = parsing_children()
+    assert children
+    os.kill(children[0], signal.SIGKILL)
+    there, _ = read([first, *results])
+    assert there == read(parse_files(root, jobs(), children=0))[0]
     assert "process that parses notes died" in caplog.text
 
 
-def test_stopping_early_ends_the_children(root: Root, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "CHUNK_FILES", 2)
-    children: list[object] = []
-    start = build._start_child
-    monkeypatch.setattr(build, "_start_child", lambda: children.append(start()) or children[-1])
+@needs_proc
+def test_stopping_early_ends_the_children(root: Root) -> None:
     results = parse_files(root, jobs(), children=2)
     next(results)
+    assert parsing_children()
     results.close()
-    assert children
-    assert all(child.poll() is not None for child in children)  # type: ignore[attr-defined]
+    assert not parsing_children()
 
 
 def test_long_messages_in_both_directions_do_not_deadlock(tmp_path: Path) -> None:
