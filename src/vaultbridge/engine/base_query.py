@@ -1,4 +1,5 @@
-"""A view of a base over the vault: files become rows, links are resolved, hidden notes do not exist."""
+"""Runs a view of a base over the vault. Files become rows, links are resolved, and hidden notes do not
+exist."""
 
 from __future__ import annotations
 
@@ -22,25 +23,25 @@ if TYPE_CHECKING:
     from vaultbridge.index.files import IndexedFile
 
 PROGRESS_EVERY: Final = 500
-"""After how many notes a watcher is told how far the work has come."""
+"""How many notes are read between two progress reports."""
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
 def load_base(engine: Engine, name: str, *, block: int = 1) -> tuple[Base, str, VaultPath]:
-    """The base that a name means, its text, and the file it stands in: a `.base` file, or the block of that
+    """Returns the base that a name refers to, its text, and its file: a `.base` file, or the block of that
     number (from 1) in a note. Raises NoteNotFound, AmbiguousName, InvalidArgument."""
     path = engine.find(name)
     kind = path.rpartition(".")[2].lower()
     if kind not in ("base", "md"):
-        raise InvalidArgument(f"{path} is no base.", argument="name", hint="Name a .base file or a note.")
+        raise InvalidArgument(f"{path} is not a base.", argument="name", hint="Name a .base file or a note.")
     text = engine.view(path).text
     if kind == "base":
         return parse_base(text), text, path
     blocks = extract_base_blocks(text)
     if not 1 <= block <= len(blocks):
         raise InvalidArgument(
-            f"{path} has {len(blocks)} ```base blocks; {block} was asked for.",
+            f"{path} has {len(blocks)} ```base blocks; there is no block {block}.",
             argument="block",
             hint="Blocks are counted from 1.",
         )
@@ -54,14 +55,14 @@ def run_base_query(
     text: str,
     view: str | None,
     this: VaultPath | None = None,
-    told: Told = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> ViewResult:
     """Run a view. `text` is the base's own text, `this` the file that shows it. Raises InvalidQuery for an
     expression that cannot be used, InvalidArgument for a base or a view that cannot, TimedOut."""
     if not base.readable:
         why = base.problems[0].message if base.problems else "it cannot be read"
         raise InvalidArgument(f"The base cannot be used: {why}", argument="name")
-    rows = _rows(engine, told, with_birth="ctime" in text)
+    rows = _rows(engine, progress, with_birth="ctime" in text)
     table = engine.ask.visible_table()
 
     def resolved(target: str, source: str) -> str | None:
@@ -81,7 +82,7 @@ def run_base_query(
     )
 
 
-def _rows(engine: Engine, told: Told, *, with_birth: bool) -> dict[str, FileRow]:
+def _rows(engine: Engine, progress: Progress, *, with_birth: bool) -> dict[str, FileRow]:
     files = engine.ask.files()
     rows: dict[str, FileRow] = {
         file.path: _row(engine, file, Note(), (), with_birth=with_birth) for file in files
@@ -91,7 +92,7 @@ def _rows(engine: Engine, told: Told, *, with_birth: bool) -> dict[str, FileRow]
             engine, indexed.file, indexed.note, indexed.resolved, with_birth=with_birth
         )
         if not number % PROGRESS_EVERY:
-            told(number, len(files))
+            progress(number, len(files))
     return rows
 
 
@@ -129,7 +130,7 @@ def _row(
 
 
 def _born(engine: Engine, path: VaultPath, modified: datetime) -> datetime:
-    """When the file was made, where the system tells; it is looked up only for bases that ask."""
+    """When the file was created, where the system knows; looked up only for bases that use it."""
     try:
         status = engine.root.status(path)
     except VaultbridgeError:

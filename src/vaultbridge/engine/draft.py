@@ -1,8 +1,8 @@
 """The vault as it would be after some operations, while nothing is written yet.
 
-A draft reads files from disk once, keeps what became of each in memory, and in the end gives the steps of one
-transaction. So several operations see each other's results, a dry run is a draft that is thrown away, and a
-refused operation leaves nothing behind. What an operation means is not known here.
+A draft reads files from disk once, holds their new state in memory, and finally returns the steps of one
+transaction. So operations see each other's results, a dry run is a draft that is thrown away, and a refused
+operation leaves nothing behind. A draft knows nothing about operations.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vaultbridge.vault.write.steps import (
 
 
 class DraftFile:
-    """One file of the draft. `origin` is its path on disk (empty for a new one), `path` its path now."""
+    """One file of the draft. `origin` is its path on disk (None for a new one), `path` its path now."""
 
     __slots__ = ("_note", "_text", "before", "bom", "data", "links_rewritten", "origin", "path")
 
@@ -52,7 +52,7 @@ class DraftFile:
 
     @property
     def note(self) -> Note:
-        """Parsed once for each state of the text."""
+        """Parsed once per state of the text."""
         if self._note is None:
             from vaultbridge.engine.reading import parse_file
 
@@ -67,7 +67,7 @@ class DraftFile:
         data = encode(text, bom=self.bom)
         if len(data) > NOTE_WRITE_BYTES:
             raise EditRefused(
-                f"{self.path} would have {len(data)} bytes; at most {NOTE_WRITE_BYTES} are written.",
+                f"{self.path} would have {len(data)} bytes; at most {NOTE_WRITE_BYTES} can be written.",
                 paths=(self.path,),
             )
         self.data, self._text, self._note = data, text, None
@@ -77,8 +77,8 @@ class DraftFile:
 
 
 class Draft:
-    """`read` gives a file's bytes from disk or raises NoteNotFound; `table` is the vault's files as they
-    are. `existing` gives the question whether a file exists for the caller; None when all do."""
+    """`read` returns a file's bytes from disk or raises NoteNotFound; `table` holds the vault's files.
+    `existing` returns a function that says whether a file exists for the caller; None when all do."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Draft:
         self._own_table = False
         self._existing = existing
         self._exists: Callable[[str], bool] | None = None
-        self._seen: FileTable | None = None
+        self._visible_table: FileTable | None = None
         self._files: dict[VaultPath, DraftFile] = {}
         self._on_disk: list[Step] = []
         self._left: set[VaultPath] = set()
@@ -113,27 +113,27 @@ class Draft:
         if self._existing is None:
             return False
         if self._exists is None:
-            # Only now: it may cost a look at every file of the vault.
+            # Only now: it may have to look at every file of the vault.
             self._exists = self._existing()
         return not self._exists(path)
 
     @property
-    def seen(self) -> FileTable:
+    def visible_table(self) -> FileTable:
         """The files that exist for the caller."""
         if self._existing is None:
             return self.table
-        if self._seen is None:
-            self._seen = FileTable(path for path in self.table if not self.hides(path))
-        return self._seen
+        if self._visible_table is None:
+            self._visible_table = FileTable(path for path in self.table if not self.hides(path))
+        return self._visible_table
 
     def table_for(self, source: str) -> FileTable:
-        """The files among which the links of `source` are resolved. A hidden note behaves as if it did not
-        exist, so the links of visible notes never mean it; a hidden note itself sees the whole vault."""
-        return self.table if self.hides(source) else self.seen
+        """The files among which the links of `source` are resolved. The links of visible notes never lead to
+        a hidden note; those of a hidden note may lead anywhere in the vault."""
+        return self.table if self.hides(source) else self.visible_table
 
-    def left(self, path: VaultPath) -> bool:
-        """Whether what lay at `path` on disk, a file or a folder, has been moved away or deleted in this
-        draft, itself or with a folder around it."""
+    def has_left(self, path: VaultPath) -> bool:
+        """Whether the file or folder at `path` on disk has been moved away or deleted in this draft, by
+        itself or with a folder that contains it."""
         while path:
             if path in self._left:
                 return True
@@ -141,33 +141,33 @@ class Draft:
         return False
 
     def origin(self, path: VaultPath) -> VaultPath:
-        """Where a file of the draft lies on disk; a new one's own path."""
+        """The path on disk of a file of the draft; for a new file its own path."""
         file = self._files.get(path)
         return (file.origin or path) if file is not None else self._origins.get(path, path)
 
-    def where_now(self, on_disk: Iterable[VaultPath]) -> list[VaultPath]:
-        """Files named by their paths on disk, by their paths in the draft; less those that are gone."""
+    def translate_paths(self, on_disk: Iterable[VaultPath]) -> list[VaultPath]:
+        """Translates paths on disk to paths in the draft, leaving out files that are gone."""
         moved = {origin: path for path, origin in self._origins.items() if path not in self._files}
         moved |= {file.origin: file.path for file in self._files.values() if file.origin is not None}
-        known = (moved.get(path, path) for path in on_disk if path in moved or not self.left(path))
+        known = (moved.get(path, path) for path in on_disk if path in moved or not self.has_left(path))
         return [path for path in known if self.exists(path)]
 
-    def notice_file(self, path: VaultPath) -> None:
-        """A file that is on disk although the table did not know it yet."""
+    def add_known_file(self, path: VaultPath) -> None:
+        """Adds a file that is on disk although the table did not know it yet."""
         self._add(path)
 
     def open(self, path: VaultPath, *, expected: str = "") -> DraftFile:
-        """The file at `path` as it stands in the draft. `expected` is the hash the caller saw."""
+        """Returns the file at `path` as it is in the draft. `expected` is the hash that the caller saw."""
         file = self._files.get(path)
         if file is None:
             origin = self._origins.get(path, path)
-            if origin == path and self.left(path):
+            if origin == path and self.has_left(path):
                 raise NoteNotFound(path)
             file = DraftFile(path, origin=origin, before=self._read(origin))
             self._files[path] = file
         if expected:
             current = content_hash(file.data)
-            # A batch's later edits of the same note may state the hash of before the batch.
+            # Later edits of the same note in a batch may state the hash from before the batch.
             seen = content_hash(file.before) if file.before is not None else ""
             if expected not in (current, seen):
                 raise StaleWrite(path, expected=expected, current=current)
@@ -179,7 +179,7 @@ class Draft:
         return file
 
     def create(self, path: VaultPath, data: bytes) -> DraftFile:
-        """A new file; the caller has made sure that the path is free in the draft."""
+        """Creates a file; the caller has checked that the path is free in the draft."""
         file = DraftFile(path, origin=None, before=None)
         file.replace(data)
         self._files[path] = file
@@ -189,8 +189,8 @@ class Draft:
     def delete(
         self, paths: Iterable[VaultPath], *, root: VaultPath, option: TrashOption, on_disk: bool = False
     ) -> None:
-        """Files to the trash: `root` is the file itself, or the folder that holds all of `paths`; `on_disk`
-        says that the folder is there even if it holds no file."""
+        """Moves files to the trash: `root` is the file itself, or the folder that contains all of `paths`;
+        `on_disk` says that the folder exists even if it contains no file."""
         expected: str | None = None
         for path in paths:
             self._remove(path)
@@ -205,34 +205,34 @@ class Draft:
             self._on_disk.append(TrashFile(root, option, expected))
 
     def move_file(self, source: VaultPath, target: VaultPath) -> None:
-        """Only the path; the caller rewrites links."""
+        """Moves the file only; the caller rewrites links."""
         self._remove(source)
         self._add(target)
         file = self._files.pop(source, None)
         on_disk = file is None or file.origin is not None
         if file is not None:
-            self._carry(file, target)
+            self._put(file, target)
         if on_disk:
             expected = content_hash(file.before) if file is not None and file.before is not None else None
             self._on_disk.append(MoveFile(source, target, expected))
             self._left.add(source)
             self._left.discard(target)
             if file is None:
-                self._moved_unread(source, target)
+                self._record_move(source, target)
 
     def move_folder(
         self, source: VaultPath, target: VaultPath, moves: Iterable[tuple[VaultPath, VaultPath]]
     ) -> None:
-        """A folder with the files in it; `moves` are those files, each with its new path."""
+        """Moves a folder with the files in it; `moves` are those files, each with its new path."""
         on_disk = False
         for old, new in moves:
             self._remove(old)
             self._add(new)
             file = self._files.pop(old, None)
             if file is None:
-                self._moved_unread(old, new)
+                self._record_move(old, new)
             else:
-                self._carry(file, new)
+                self._put(file, new)
             if file is None or file.origin is not None:
                 on_disk = True
                 self._left.add(old)
@@ -242,23 +242,24 @@ class Draft:
             self._left.add(source)
             self._left.discard(target)
 
-    def _carry(self, file: DraftFile, target: VaultPath) -> None:
+    def _put(self, file: DraftFile, target: VaultPath) -> None:
         file.path = target
         self._files[target] = file
 
-    def _moved_unread(self, source: VaultPath, target: VaultPath) -> None:
-        """A file that nobody has opened yet: it is read from its place on disk only when somebody does."""
+    def _record_move(self, source: VaultPath, target: VaultPath) -> None:
+        """Records the move of a file that has not been opened: when it is, it is read from its place on
+        disk."""
         self._origins[target] = self._origins.pop(source, source)
 
     def _add(self, path: VaultPath) -> None:
         self._writable_table().add(path)
-        if self._seen is not None and not self.hides(path):
-            self._seen.add(path)
+        if self._visible_table is not None and not self.hides(path):
+            self._visible_table.add(path)
 
     def _remove(self, path: VaultPath) -> None:
         self._writable_table().remove(path)
-        if self._seen is not None:
-            self._seen.remove(path)
+        if self._visible_table is not None:
+            self._visible_table.remove(path)
 
     def _writable_table(self) -> FileTable:
         if not self._own_table:
@@ -269,14 +270,13 @@ class Draft:
     def opened(self) -> Iterator[DraftFile]:
         yield from self._files.values()
 
-    def made(self) -> Iterator[VaultPath]:
-        """The files whose paths only this draft knows: new ones, and moved ones."""
+    def new_paths(self) -> Iterator[VaultPath]:
+        """The files whose paths exist only in this draft: new ones and moved ones."""
         yield from (file.path for file in self._files.values() if file.origin != file.path)
         yield from (path for path, origin in self._origins.items() if origin != path)
 
     def steps(self) -> tuple[Step, ...]:
-        """One transaction: what is moved and deleted, in the order of the operations, then what is
-        written."""
+        """The steps of one transaction: moves and deletions in the order of the operations, then writes."""
         writes = [
             WriteFile(file.path, file.data, ABSENT if file.before is None else content_hash(file.before))
             for file in self._files.values()

@@ -1,9 +1,9 @@
-"""The one object that tools and commands hold: a vault, open.
+"""The one object that tools and commands hold: an open vault.
 
-It orders the parts: names become paths, scopes are asked, a draft is committed as one transaction and the
-index follows before the caller is answered. Questions to the index are in `engine.queries`; keeping the index
-fresh is `engine.index_sync`. Everything here but `read_again` blocks: a server calls it from worker
-threads, any number at once.
+It puts the parts together: names become paths, scopes are checked, a draft is committed as one transaction,
+and the index is updated before the caller gets its answer. `engine.queries` queries the index and
+`engine.index_sync` keeps it up to date. Everything here but `read_again` blocks: a server calls it from
+worker threads, any number at once.
 """
 
 from __future__ import annotations
@@ -64,15 +64,15 @@ OPEN_SCOPE = Scope()
 
 
 DRAFT_ATTEMPTS: Final = 5
-"""How often a change is drafted anew because a file it needs was saved between our look and our write: each
-time somebody else was quicker, so each time the vault has moved on. A caller that stated the content it saw
-is refused at the second look instead."""
+"""How often a change is drafted because a file it needs was saved between our read and our write. Each time
+somebody else was quicker, so each time the vault has moved on. A caller that stated the hash it saw is
+refused at the second attempt instead."""
 
 log = logging.getLogger(__name__)
 
 
 class _Overtaken(Exception):
-    """A draft that another writer has overtaken; nothing was changed."""
+    """Another writer changed a file of the draft first; nothing was written."""
 
     def __init__(self, error: StaleWrite) -> None:
         super().__init__(str(error))
@@ -80,8 +80,8 @@ class _Overtaken(Exception):
 
 
 class FileView(Struct, frozen=True):
-    """One file as it is on disk now. `text` may hold lone surrogates: `markdown.text.displayable` before it
-    leaves."""
+    """One file as it is on disk now. `text` may contain lone surrogates: `markdown.text.displayable` before
+    it leaves."""
 
     path: VaultPath
     text: str
@@ -91,8 +91,8 @@ class FileView(Struct, frozen=True):
 
 
 class Engine:
-    """Open with `Engine(...)`, close with `close()` or `with`. `actor` says in the journal who changes
-    things."""
+    """Open with `Engine(...)`, close with `close()` or `with`. `actor` is who the journal names for
+    changes."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Engine:
         self.actor = actor
         self._passing: TemporaryDirectory[str] | None = None
         self.cache_problem = ""
-        """Why there is no lasting cache folder; "" when there is one."""
+        """Why there is no permanent cache folder; "" when there is one."""
         self.cache = self._cache(cache)
         self._clock = clock
         self._settings = SettingsReader(self.root)
@@ -150,8 +150,8 @@ class Engine:
             self._passing.cleanup()
 
     def _cache(self, base: Path) -> Path:
-        """The vault's cache folder, or one that lasts as long as this engine: an index can be built again at
-        any time, so reading and searching need no lasting place."""
+        """The vault's cache folder, or a temporary one for the life of this engine: an index can be built
+        again at any time, so reading and searching need no permanent one."""
         try:
             return vault_cache(self.root.folder, base)
         except CacheUnusable as problem:
@@ -166,16 +166,16 @@ class Engine:
             return Path(self._passing.name)
 
     def _write_refusal(self) -> EngineFailure:
-        """A change without a lasting journal could neither be undone nor rolled back after a crash."""
+        """A change without a permanent journal could neither be undone nor rolled back after a crash."""
         return EngineFailure(
             f"Nothing can be changed: {self.cache_problem[:1].lower()}{self.cache_problem[1:]} "
-            "The journal, which makes changes safe and undoable, has no place.",
+            "Without it there is no place for the journal, which makes changes safe and undoable.",
             hint=f"Make the cache folder writable, or set {CACHE_VARIABLE} to one that is, and start again.",
         )
 
     def _recover(self) -> tuple[Recovered, ...]:
-        """A vault that cannot be written at present, or whose writer stands still, can be read all the same;
-        the next change tries again, and says why when it fails."""
+        """A vault that cannot be written now, or whose writer hangs, can still be read; the next change tries
+        again and says why when it fails."""
         try:
             return self.transactor.recover()
         except VaultbridgeError as error:
@@ -188,7 +188,7 @@ class Engine:
 
     @property
     def settings(self) -> VaultSettings:
-        """As Obsidian's settings are now."""
+        """Obsidian's settings as they are now."""
         with self._settings_lock:
             return self._settings.current()
 
@@ -198,20 +198,20 @@ class Engine:
     # Reading.
 
     def find(self, name: str) -> VaultPath:
-        """The existing file that a person or an assistant means: an exact path, a path without `.md`, a name
-        as in a wikilink, an alias, in any case or Unicode form. Raises NoteNotFound with the closest names,
-        or AmbiguousName with the candidates."""
+        """Finds the existing file that a person or an assistant names: by an exact path, a path without
+        `.md`, a name as in a wikilink, or an alias, in any case or Unicode form. Raises NoteNotFound with the
+        closest names, or AmbiguousName with the candidates."""
         return self._files.find(self.make_vault_relative(name))
 
     def make_vault_relative(self, text: str) -> str:
-        """A path or name as a caller wrote it, from the vault's top when it is an absolute path. Raises
-        InvalidPath for one that lies outside the vault."""
+        """Turns an absolute path into one from the vault's top; leaves any other path or name as it is.
+        Raises InvalidPath for a path outside the vault."""
         if not is_absolute(text):
             return text
         return make_vault_relative(text, self.root, self.scope.visible)
 
     def is_folder(self, path: VaultPath) -> bool:
-        """What lies behind a link back into the vault, or out of it, is no folder of the vault."""
+        """A link that leads out of the vault, or back into it, is not a folder of the vault."""
         try:
             return self.root.exists(path) and self.root.place(path).is_dir()
         except PermissionDenied:
@@ -222,7 +222,7 @@ class Engine:
         return read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes).data
 
     def view(self, name: str) -> FileView:
-        """A note, canvas or base by name, read and parsed."""
+        """Reads and parses a note, canvas or base by name."""
         path = self.find(name)
         content = read_place(self._files.resolved(path), path, limit=self.scope.max_note_bytes)
         decoded = decode(content.data)
@@ -232,8 +232,8 @@ class Engine:
         return FileView(path, decoded.text, note, content.hash, content.signature.mtime_ns / 1e9)
 
     def read(self, path: VaultPath, part: Part) -> Reading:
-        """A part of a text file. Only parsed when the part needs it."""
-        # Before the content, so that no change can fall between.
+        """Reads a part of a text file. The file is parsed only when the part needs it."""
+        # Before the content, so that no change goes unnoticed.
         before = self._read_cache.stat(path)
         data = self.read_bytes(path)
         text = decode(data).text
@@ -258,14 +258,14 @@ class Engine:
         return None
 
     def _read(self, path: VaultPath) -> bytes:
-        """For drafts: hidden notes and large ones too, since links in them follow a rename."""
+        """For drafts: reads hidden notes and large ones too, because their links must follow a move."""
         with redact(() if self.scope.visible(path) else (path,)):
             place = self._files.resolved(path)
             try:
                 return read_place(place, path, limit=NOTE_READ_BYTES, at_rest=True).data
             except NoteBusy as busy:
                 content = None if busy.certain else read_place(place, path, limit=NOTE_READ_BYTES)
-                # An empty note that we made so ourselves is not half saved.
+                # A note that we emptied ourselves is not half saved.
                 if content is None or not self.transactor.journal.wrote_last(path, content.hash):
                     raise
                 return content.data
@@ -275,13 +275,14 @@ class Engine:
     def apply(
         self, operations: Sequence[Operation], *, dry_run: bool = False, label: str = "", actor: str = ""
     ) -> Outcome:
-        """Carry all operations out as one change, or none of them. With `dry_run` nothing is written and the
-        outcome tells what would be. `label` names a change that is one thing to its caller. Raises what the
-        first failing operation raises; it is told which, unless there is a label."""
+        """Carries out all operations as one change, or none of them. With `dry_run` nothing is written and
+        the outcome says what would change. `label` names a change that is one thing to its caller. Raises
+        what the first failing operation raises, and without a label says which one failed."""
 
         def attempt() -> Outcome:
             for number in range(1, DRAFT_ATTEMPTS + 1):
-                # Once overtaken, not again by another process of ours: only a person's editor does not wait.
+                # Overtaken once, we lock other vaultbridge processes out: only a person's editor does not
+                # wait.
                 held = self.transactor.exclusive() if number > 1 else nullcontext()
                 try:
                     with self._changing, held:
@@ -299,7 +300,7 @@ class Engine:
         operations = [with_paths(operation, self.make_vault_relative) for operation in operations]
         self.index_sync.ensure_fresh()
         context = self._operation_context()
-        # Before the table is taken: in one of half the files every second link would mean nothing.
+        # Before the table is read: in a table of half the files, half the links would be unresolved.
         if any(operation.needs_index(context) for operation in operations):
             self.index_sync.wait_complete()
         if any(operation.changes_other_files(context) for operation in operations):
@@ -343,8 +344,8 @@ class Engine:
         )
 
     def expand(self, template: str, title: str, *, when: datetime | None = None) -> str:
-        """A template's text for a new note with this title. `template` is a name or path; a bare name is
-        looked for in the templates folder first."""
+        """Expands a template for a new note with this title. `template` is a name or path; a bare name is
+        looked up in the templates folder first."""
         settings = self.settings
         found: VaultPath | None = None
         if settings.template_folder:
@@ -360,32 +361,32 @@ class Engine:
             time_format=settings.template_time_format,
         )
 
-    # What was changed.
+    # History.
 
     def history(self, name: str = "", *, limit: int = 20) -> list[HistoryEntry]:
-        """The newest changes first; those of one file when `name` is given, which may be gone by now.
-        Changes that only concern hidden files do not exist."""
+        """Lists the newest changes first; with `name` those of one file, which may no longer exist. Changes
+        that affected only hidden files do not exist."""
         path: VaultPath | None = None
         if name:
             try:
                 path = self.find(name)
             except NoteNotFound:
                 path = vault_path(self.make_vault_relative(name))
-                # By its name: a link to a hidden file is answered as a name that was never used.
+                # By its name: a link to a hidden file looks like a name that was never used.
                 if not self.scope.names.visible(path):
                     raise
         return self._history.changes(path, limit=limit)
 
     def diff(self, change_id: int) -> str:
-        """A unified diff of one change. Raises InvalidArgument for an unknown one."""
+        """Returns a unified diff of one change. Raises InvalidArgument for an unknown one."""
         return self._history.diff(change_id)
 
     def last_change(self) -> int:
-        """The newest change that can still be undone. Raises EditRefused when there is none."""
+        """Returns the newest change that can still be undone. Raises EditRefused when there is none."""
         return self._history.newest_to_undo()
 
     def undo(self, change_id: int, *, force: bool = False, actor: str = "") -> Outcome:
-        """Undo one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
+        """Undoes one change as a whole. Raises EditRefused when a file has changed since, unless `force`."""
         return retry_while_busy(lambda: self._undo(change_id, force=force, actor=actor))
 
     def _undo(self, change_id: int, *, force: bool, actor: str) -> Outcome:

@@ -1,7 +1,5 @@
-"""A canvas by name: read with its hash, edited as one change of its text.
-
-Attachments: reading one within a bound, and adding one where the vault's settings want it.
-"""
+"""Attachments and canvases: where a new attachment goes, how a note links to it, and edits of a canvas by
+name."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from vaultbridge.engine.engine import Engine
 
 NAMES_TRIED: Final = 1000
-"""How many numbered names are tried before adding is refused: more copies of one name are a mistake."""
+"""How many numbered names are tried before adding is refused: more copies of one name would be a mistake."""
 
 
 def get_file_size(engine: Engine, path: VaultPath) -> int:
@@ -30,49 +28,49 @@ def get_file_size(engine: Engine, path: VaultPath) -> int:
 
 
 def choose_attachment_path(engine: Engine, name: str, note: VaultPath | None) -> VaultPath:
-    """Where a new attachment goes: an exact path as it stands, a bare name in the folder that the settings
-    give for `note`. A name that is taken gets a number, as the app does. Raises InvalidPath,
+    """Chooses where a new attachment goes: a path is used as it is, a bare name goes to the folder that the
+    settings give for `note`. A name that is taken gets a number, as in the app. Raises InvalidPath,
     PermissionDenied, EditRefused."""
     name = engine.make_vault_relative(name)
     wanted = new_vault_path(name)
     if wanted.lower().endswith(TEXT_SUFFIXES) or "." not in name_of(wanted):
         raise InvalidArgument(
-            f"{wanted} is no name for an attachment.",
+            f"{wanted} is not a name for an attachment.",
             argument="name",
-            hint="Give it the ending of its kind, such as .png.",
+            hint="Give it an extension, such as .png.",
         )
     if "/" not in name:
         wanted = new_vault_path(join(engine.settings.attachment_folder_for(note or VaultPath("")), wanted))
-    # Before a free name is looked for: a number would tell that a hidden file is there.
+    # Checked before looking for a free name: a number would reveal that a hidden file has the name.
     engine.scope.check_write(wanted, new=True)
-    return _free(engine.root.match_spelling(wanted), engine.ask.table(), engine.root)
+    return _find_free_path(engine.root.match_spelling(wanted), engine.ask.table(), engine.root)
 
 
-def _free(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
-    """The disk is asked last, because for a name that is free it reads a folder; but the table may not know
-    a file that was added just now."""
+def _find_free_path(path: VaultPath, table: FileTable, root: Root) -> VaultPath:
+    """Finds a free name. The disk is checked last, because that reads a folder; but the table may not know a
+    file that was added just now."""
     stem, _, ending = name_of(path).rpartition(".")
     candidate = path
     for number in range(1, NAMES_TRIED):
         if not table.same_path(candidate) and not root.exists(candidate):
             return candidate
         candidate = join(folder_of(path), f"{stem} {number}.{ending}")
-    raise EditRefused(f"{path} exists already, and so do {NAMES_TRIED} numbered names after it.")
+    raise EditRefused(f"{path} already exists, and so do {NAMES_TRIED} numbered names after it.")
 
 
 def make_link(engine: Engine, path: VaultPath, note: VaultPath | None) -> str:
-    """The embed that the app would write into `note` (or a note at the top of the vault) for the file."""
-    # Not of all: a longer link than the visible files need would tell of a hidden one of the same name.
+    """Writes the embed of the file as the app would, for `note` or for a note at the top of the vault."""
+    # Of visible files only: a link longer than they need would reveal a hidden file of the same name.
     table = engine.ask.visible_table()
     return write_link(path, note or VaultPath("Note.md"), table, engine.settings.links, embed=True)
 
 
 def view_canvas(engine: Engine, name: str) -> FileView:
-    """A bare name may leave the `.canvas` out, when no note has it. Raises NoteNotFound, AmbiguousName, or
+    """Reads a canvas. Its name may leave out `.canvas`. Raises NoteNotFound, AmbiguousName, or
     InvalidArgument for a file of another kind."""
     path = engine.find(name if name.lower().endswith(".canvas") else f"{name}.canvas")
     if not path.lower().endswith(".canvas"):
-        raise InvalidArgument(f"{path} is no canvas.", argument="name", hint="Name a .canvas file.")
+        raise InvalidArgument(f"{path} is not a canvas.", argument="name", hint="Name a .canvas file.")
     return engine.view(path)
 
 
@@ -85,7 +83,7 @@ def edit_canvas(
     dry_run: bool = False,
     actor: str = "",
 ) -> tuple[FileView, CanvasEdit, Outcome]:
-    """Carry out one edit on the canvas as it is now; refused when it changes between reading and writing."""
+    """Edits the canvas as it is now. Refused when it changes between reading and writing."""
     view = view_canvas(engine, name)
     if expected and expected != view.hash:
         raise StaleWrite(view.path, expected=expected, current=view.hash)

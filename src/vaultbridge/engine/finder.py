@@ -1,12 +1,9 @@
-"""From what a person or an assistant calls a file to the file: which one is meant, and where it lies.
+"""Finds the file that a person or an assistant names, and its place on disk.
 
-By its exact path without asking the index, else by the index, else by the disk as long as the index does not
-know all. A file that the scope hides does not exist here, nor does a link to one.
-
-Finding a note by name before the index knows it: by walking the vault.
-
-A first build of a large vault takes seconds, and an assistant's first call names a note. Slower than the
-index by far, and without aliases and close names; used only while the index is incomplete.
+An exact path is looked up on disk; any other name is looked up in the index. While the index is incomplete (a
+first build of a large vault takes seconds, and an assistant's first call names a note) the vault is walked
+instead, which is slow and knows no aliases. A file that the scope hides does not exist here, nor does a link
+to one.
 """
 
 from __future__ import annotations
@@ -29,8 +26,8 @@ from vaultbridge.vault.walk import FileEntry, walk
 
 
 def find_unindexed(root: Root, name: str, visible: Callable[[str], bool]) -> VaultPath | None:
-    """The file that a wikilink of this text would find, None when there is none. Raises AmbiguousName when
-    several folders have one."""
+    """Returns the file that a wikilink with this text would lead to, None when there is none. Raises
+    AmbiguousName when several folders have one."""
     target = name.strip().removeprefix("[[").removesuffix("]]").partition("|")[0].partition("#")[0].strip()
     found = walk(root)
     table = FileTable(entry.path for entry in found if isinstance(entry, FileEntry) and visible(entry.path))
@@ -60,29 +57,28 @@ class Finder:
             raise InvalidArgument(
                 f"The name has {len(name)} characters; the longest path has {PATH_CHARS}.", argument="name"
             )
-        found = self._exactly(name)
+        found = self._find_exact(name)
         if found is not None:
             return found
         complete = self._ask.fresh_status().complete
         try:
             return self._ask.find(name)
         except NoteNotFound:
-            # The index may not know it yet. Last, because another spelling is found by reading whole folders.
+            # The index may not know it yet. Tried last: finding another spelling means reading whole folders.
             if (found := self.on_disk(name)) is not None:
                 return found
-            # Not complete before the answer, or no longer: it may have been made anew meanwhile.
+            # It was incomplete before the lookup, or was rebuilt during it.
             if not complete or not self._ask.status.complete:
-                # EMPTY
-
                 if (found := find_unindexed(self._root, name, self._ask.existing())) is not None:
                     return found
                 if self._ask.status.complete:
-                    # By an alias, perhaps.
+                    # Perhaps by an alias.
                     return self._ask.find(name)
             raise
 
-    def _exactly(self, name: str) -> VaultPath | None:
-        """A file that is spelled so on disk, with or without `.md`: the cheapest look, and the usual one."""
+    def _find_exact(self, name: str) -> VaultPath | None:
+        """Finds a file with exactly this spelling on disk, with or without `.md`: the cheapest lookup, and
+        the most common one."""
         for path in self.spelled(name):
             status = self._root.plain_status(path)
             if status is not None:
@@ -99,22 +95,23 @@ class Finder:
             return False
 
     def on_disk(self, name: str) -> VaultPath | None:
-        """A path that is there, whatever the index knows yet."""
+        """Finds an existing path, whether the index knows it yet or not."""
         return next(filter(None, map(self.stored, self.spelled(name))), None)
 
     def stored(self, path: VaultPath) -> VaultPath | None:
-        """How the path of a visible file is spelled on disk, whatever the index knows yet."""
+        """Returns how the path of a visible file is spelled on disk, whether the index knows it yet or
+        not."""
         try:
             place = self.place(path)
         except NoteNotFound:
             return None
         except EngineFailure:
-            # Not downloaded: there by this name, and whoever reads it is told.
+            # It exists but is not downloaded; reading it says so.
             return path
         return self._root.path_of(place) if place.is_file() else None
 
     def spelled(self, name: str) -> Iterator[VaultPath]:
-        """The visible paths that a name may be, as it stands and with `.md`."""
+        """The visible paths that a name may stand for: as it is, and with `.md`."""
         for spelled in (name, f"{name}.md"):
             try:
                 path = vault_path(spelled)

@@ -1,6 +1,6 @@
-"""What is wrong in a vault: problems of single notes, names that stand twice, copies made by conflicts.
+"""Counts what is wrong in a vault: problems in single notes, duplicate names, conflict copies.
 
-Only what the caller may see is counted. Unresolved links are `Queries.unresolved`.
+Only what the caller may see counts. Unresolved links are listed by `Queries.unresolved`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What was changed, as one scope may see it: hidden files are in no row, diff or refusal.
+"""The history of changes as one scope may see it: no row, diff or error mentions a hidden file.
 
-What a change did to a file is shown when the file was visible then and is visible now: by each name that the
-change gave it, by the file that a link led to, and by the name that it has today. So neither the public time
-of a note that is private now nor the private time of a public one is told. A note that was private in between
-shows the times in which it was not.
+What a change did to a file is listed when the file was visible then and is visible now: under each name that
+the change gave it, under the file that a link led to, and under the name that it has today. So the history
+reveals neither the public past of a note that is private now, nor the private past of a public one. A note
+that was private for a while shows the rest of its history.
 
-A change that concerned hidden files alone does not exist. One that concerned both shows its visible part, and
-may be undone only when nothing happened to the hidden files but that their links followed.
+A change that affected only hidden files does not exist. One that affected both shows its visible part, and
+can be undone only when it did nothing to the hidden files but rewrite their links.
 """
 
 from __future__ import annotations
@@ -60,40 +60,41 @@ class HistoryEntry(Struct, frozen=True):
 
 
 class HistoryView:
-    """The journal through one scope."""
+    """The journal, limited to one scope."""
 
     def __init__(self, journal: Journal, scope: Scope, root: Root) -> None:
         self._journal = journal
         self._scope = scope
         self._root = root
         self._departures: list[Departure] = []
-        """Every move and deletion that the journal holds, as far as it was read: bounded as it is."""
+        """Every move and deletion in the journal, as far as it was read; the journal is bounded."""
         self._read_to = 0
         self._reading = threading.Lock()
 
     def changes(self, path: VaultPath | None = None, *, limit: int) -> list[HistoryEntry]:
-        """The newest first: of the whole vault, or of one file, followed back through its names."""
+        """Lists the newest changes first: of the whole vault, or of one file, followed back through its
+        names."""
         self._catch_up()
         if path is not None:
-            # One question: a later page would not know the file's older names.
+            # In one query: a later page would not know the file's older names.
             entries = self._journal.history(path, limit=limit if self._scope.unrestricted else HISTORY_LIMIT)
-            return [self._shown(entry) for entry in self._of_file(entries, path)][:limit]
+            return [self._make_entry(entry) for entry in self._affecting_file(entries, path)][:limit]
         found: list[HistoryEntry] = []
         before: int | None = None
         # The journal is bounded, and each round goes further back.
         while True:
             entries = self._journal.history(limit=limit, before=before)
-            found += [self._shown(entry) for entry in entries if self._visible(entry)]
+            found += [self._make_entry(entry) for entry in entries if self._visible(entry)]
             if len(entries) < limit or len(found) >= limit:
                 return found[:limit]
             before = entries[-1].id
 
-    def _of_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
-        """Those of a file's changes that show something of that file: a change may be visible for the sake of
-        another one. The newest first, as the journal gives them."""
+    def _affecting_file(self, entries: Iterable[JournalEntry], path: VaultPath) -> Iterator[JournalEntry]:
+        """Keeps the changes whose visible part affects this file: a change may be visible because of another
+        file. The newest first, as the journal returns them."""
         key = name_key(path)
         for entry in entries:
-            if affects(self._part_seen(entry), key):
+            if affects(self._visible_part(entry), key):
                 yield entry
             key = trace_name_back(entry, key)
 
@@ -105,7 +106,7 @@ class HistoryView:
         raise EditRefused("There is no change to undo.")
 
     def entry(self, number: int) -> JournalEntry:
-        """Raises InvalidArgument for one that is unknown, as for one that concerned hidden files alone."""
+        """Raises InvalidArgument for an unknown change, and for one that affected only hidden files."""
         self._catch_up()
         entry = self._journal.entry(number)
         if not self._visible(entry):
@@ -116,23 +117,24 @@ class HistoryView:
         """A unified diff of every text file that the change touched and the caller may see."""
         pieces = [
             make_diff(decode(version.before or b"").text, decode(version.after or b"").text, version.path)
-            for version in self._journal.versions(self._part_seen(self.entry(number)))
+            for version in self._journal.versions(self._visible_part(self.entry(number)))
             if version.path.lower().endswith(TEXT_SUFFIXES)
         ]
         return replace_surrogates("".join(pieces))
 
     def check_undo(self, number: int, *, force: bool) -> frozenset[str]:
-        """The hidden files that follow when the change is undone. Raises when it may not be."""
+        """Returns the hidden files that undoing the change would rewrite. Raises when it must not be
+        undone."""
         entry = self.entry(number)
         hidden: set[str] = set()
-        seen = self._part_seen(entry).acts
+        seen = self._visible_part(entry).acts
         for act in entry.acts:
             if act in seen:
                 for path in affected_paths(act):
                     self._scope.check_write(path)
                 continue
             hidden.update(affected_paths(act))
-            # Text that somebody may not see must not be lost, made or moved by their hand.
+            # A caller must not delete, create or move text that it may not see.
             if force or not isinstance(act, Written) or not self._only_links_followed(act):
                 raise EditRefused(
                     f"Change {number} cannot be undone from here: it reaches beyond the folders that "
@@ -153,25 +155,27 @@ class HistoryView:
         if self._scope.unrestricted:
             return True
         files = [act for act in entry.acts if not isinstance(act, FolderMade | FolderRemoved)]
-        # A folder made on the way tells nothing once the file in it is hidden.
-        return any(act in files for act in self._part_seen(entry).acts) or (
-            not files and bool(self._part_seen(entry).acts)
+        # A folder created for a hidden file says nothing by itself.
+        return any(act in files for act in self._visible_part(entry).acts) or (
+            not files and bool(self._visible_part(entry).acts)
         )
 
-    def _shown(self, entry: JournalEntry) -> HistoryEntry:
-        paths = self._part_seen(entry).paths
+    def _make_entry(self, entry: JournalEntry) -> HistoryEntry:
+        paths = self._visible_part(entry).paths
         return HistoryEntry(
             entry.id, entry.at, entry.actor, entry.label, entry.undone_by, entry.undo_of, paths
         )
 
-    def _part_seen(self, entry: JournalEntry) -> JournalEntry:
+    def _visible_part(self, entry: JournalEntry) -> JournalEntry:
         """The change with what it did to visible files alone."""
         if self._scope.unrestricted:
             return entry
-        acts = (act for position, act in enumerate(entry.acts) if self._sees(act, entry.id, position))
+        acts = (
+            act for position, act in enumerate(entry.acts) if self._is_visible_act(act, entry.id, position)
+        )
         return replace(entry, acts=tuple(acts))
 
-    def _sees(self, act: Act, number: int, position: int) -> bool:
+    def _is_visible_act(self, act: Act, number: int, position: int) -> bool:
         named = affected_paths(act)
         inner = act.trashed if isinstance(act, Restored) else act
         places = (inner.place, inner.target_place) if isinstance(inner, Moved) else (inner.place,)
@@ -180,9 +184,9 @@ class HistoryView:
             return False
         if isinstance(act, Removed | Trashed | FolderMade | FolderRemoved):
             return True
-        return self._is_seen_today(named[-1], number, position)
+        return self._is_visible_today(named[-1], number, position)
 
-    def _is_seen_today(self, path: VaultPath, number: int, position: int) -> bool:
+    def _is_visible_today(self, path: VaultPath, number: int, position: int) -> bool:
         """Whether the file that had this path right after an act is visible now, or was when it was deleted.
         One that another program took away may lie anywhere, in a hidden folder too: it is not."""
         for _, _, act in self._later(number, position):
@@ -220,7 +224,7 @@ def _without_links(path: VaultPath, data: bytes) -> list[str]:
 
 
 def changed_files(acts: Iterable[Act], visible: Callable[[str], bool]) -> tuple[ChangedFile, ...]:
-    """One row a visible file, in the order things were done; folders made or removed on the way are left
+    """One row per visible file, in the order of the changes; folders created or removed on the way are left
     out."""
     rows: list[ChangedFile] = []
     for act in acts:

@@ -1,17 +1,11 @@
-"""Keeping the index as new as the disk: by whom, when, and how a question waits for it.
+"""Keeps the index as new as the disk: who does it, when, and how a query waits for it.
 
-One process per vault and machine, the keeper, holds a lock in the vault's cache folder, watches the
-vault and follows every change; the others read the same index and one of them takes over when the keeper
-goes. A process that only asks a question or two does not keep: it compares the vault by stat before it asks,
-unless a keeper watches. Whoever writes notes brings their rows up to date before the next question.
-
-Which process keeps a vault's index fresh.
-
-One process a machine walks and watches a vault: the one that holds a lock file in the vault's cache folder.
-The system releases the lock when that process dies, however it dies, and the next that asks takes over.
-A process may also hold it for one comparison only; a mark beside the lock says that its holder watches, and
-its age that the holder is alive.
-Every process may write the rows of files that it changed itself.
+One process per vault and machine is the leader: it holds a lock file in the vault's cache folder, watches the
+vault and indexes every change. The system releases the lock when that process dies, however it dies, and
+another one takes over. A second file beside the lock says that the leader watches, and its age that the
+leader is alive. Other processes read the same index. One that runs only a query or two does not lead: it
+compares the vault by stat first, unless a leader watches. Every process indexes the files that it wrote
+itself before its next query.
 """
 
 from __future__ import annotations
@@ -35,93 +29,95 @@ if TYPE_CHECKING:
     from vaultbridge.vault.watch import VaultWatcher, WatchEvent
 
 TAKEOVER_SECONDS: Final = 2.0
-"""How often a process that is not the keeper should ask again: a dead keeper is then missed for no longer."""
+"""How often a process that is not the leader tries to become it: a dead leader is replaced within this
+time."""
 
 STALLED_SECONDS: Final = 60.0
-"""How old the mark may be: its holder renews it every ten seconds. One that stands still (stopped from the
-terminal, or by a debugger) keeps the lock, and nothing follows the disk."""
+"""How old the heartbeat may be: the leader renews it every ten seconds. A leader that is stopped (from the
+terminal, or by a debugger) still holds the lock, and nothing follows the disk."""
 
 _LOCK_FILE: Final = "keeper.lock"
-_WATCH_MARK: Final = "keeper.watches"
+_HEARTBEAT_FILE: Final = "keeper.watches"
 
 
 class IndexLeader:
-    """The claim to keep one vault's index. Hold it as long as you walk and watch."""
+    """The claim to lead one vault's index. Hold it while you walk and watch the vault."""
 
-    __slots__ = ("_lock", "_mark")
+    __slots__ = ("_heartbeat", "_lock")
 
     def __init__(self, folder: Path) -> None:
         self._lock = FileLock(folder / _LOCK_FILE)
-        self._mark = folder / _WATCH_MARK
+        self._heartbeat = folder / _HEARTBEAT_FILE
 
     @property
     def held(self) -> bool:
         return self._lock.held
 
     def claim(self) -> bool:
-        """Become the keeper unless another process is. True when we are."""
+        """Becomes the leader unless another process is. True when we are."""
         if self._lock.held:
             return True
         if not self._lock.try_acquire():
             return False
-        # Left by one that died: whoever holds the lock watches only when it says so itself.
-        self._mark.unlink(missing_ok=True)
+        # Left by a process that died: a new leader has to say itself that it watches.
+        self._heartbeat.unlink(missing_ok=True)
         return True
 
     def release(self) -> None:
         if self._lock.held:
-            self._mark.unlink(missing_ok=True)
+            self._heartbeat.unlink(missing_ok=True)
         self._lock.release()
 
     def mark_watching(self, *, watching: bool) -> None:
-        """For the keeper, now and then: whether the index follows every change from now on."""
+        """Called by the leader, regularly: whether the index follows every change from now on."""
         if watching:
-            self._mark.touch()
+            self._heartbeat.touch()
         else:
-            self._mark.unlink(missing_ok=True)
+            self._heartbeat.unlink(missing_ok=True)
 
     @property
     def is_watched(self) -> bool:
-        """Whether the holder of the lock, if there is one, watches the vault."""
+        """Whether there is a leader that watches the vault."""
         try:
-            # Nor may it be of the future, as after a clock was set back.
-            return abs(time.time() - self._mark.stat().st_mtime) < STALLED_SECONDS
+            # Nor may it be in the future, as after a clock was set back.
+            return abs(time.time() - self._heartbeat.stat().st_mtime) < STALLED_SECONDS
         except OSError:
             return False
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the holder of the lock watched the vault, and has not been heard of for long."""
-        return self._mark.exists() and not self.is_watched
+        """Whether the leader watched the vault and has given no sign of life for long."""
+        return self._heartbeat.exists() and not self.is_watched
 
 
 TRUSTED_SECONDS: Final = 0.5
-"""Without a keeper, how long a comparison with the disk is good for the next question."""
+"""Without a leader, how long a comparison with the disk is good enough for further queries."""
 
 HEAL_SECONDS: Final = 300.0
-"""How often the keeper compares everything by stat, in case the system lost a notice without a word."""
+"""How often the leader compares everything by stat, in case the system silently lost a notification."""
 
 DAMAGE_SECONDS: Final = 10.0
-"""How often the keeper makes sure that the index is whole: another process may have met a damaged one and
-thrown it away, and only the keeper fills it again."""
+"""How often the leader checks that the index is complete: another process may have found it damaged and
+deleted it, and only the leader builds it again."""
 
 WAIT_SECONDS: Final = 10.0
-"""The longest a question waits for a change that is being indexed."""
+"""The longest a query waits for a change that is being indexed."""
 
-FOLLOWED_AT_ONCE: Final = 16
-"""Changed files whose rows are brought up to date before the change is answered: some milliseconds. More, as
-after the rename of a much linked note, follow in a thread, and whoever asks next waits for it."""
+INDEXED_AT_ONCE: Final = 16
+"""How many changed files are indexed before the change returns: that takes some milliseconds. More, as after
+the move of a note with many links to it, are indexed in a thread, and the next query waits for it."""
 
 COMPLETE_SECONDS: Final = 20.0
-"""The longest a rename waits for a first build: below the time a call may take."""
+"""The longest a move waits for a first build: less than a call may take."""
 
 COMPLETE_POLL_SECONDS: Final = 0.05
-"""How often it looks: another process may be the one that builds."""
+"""How often it checks: another process may be the one that builds."""
 
 log = logging.getLogger(__name__)
 
 Listener = Callable[[frozenset[VaultPath] | None], None]
-"""Told the paths that changed, or None when anything may have; called from any thread, must not block."""
+"""Called with the paths that changed, or with None when anything may have; from any thread. Must not
+block."""
 
 
 class IndexSync:
@@ -142,19 +138,19 @@ class IndexSync:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._taken = threading.Event()
-        """The keeper's lock came to us by a question: whoever stands by need not wait for its next turn."""
+        """A query has taken the leader's lock, so our thread need not wait for its next attempt."""
         self._incomplete = threading.Event()
-        """Somebody asked an index that is not whole: wakes the keeper, should it not be building already."""
+        """A query found the index incomplete: wakes the leader's thread, in case it is not building yet."""
         self._watching = False
         self._behind = False
-        """The vault is watched, but a change is not in the index: the keeper compares everything soon."""
+        """The vault is watched, but a change is not in the index: the leader will compare everything soon."""
         self._trusting = threading.Lock()
-        """Held while it is decided whether the watch is trusted: whoever writes may find that it is not."""
+        """Held while deciding whether the watch can be trusted: a writer may find that it cannot."""
         self._compared = -TRUSTED_SECONDS
         self._looked = -TRUSTED_SECONDS
         """When the last comparison ended, and when it began."""
         self._unusable_names = 0
-        """How many names that cannot be used were told in the log: each finding is told once."""
+        """How many unusable names have been logged: each number is logged once."""
         self._followers: list[threading.Thread] = []
         self._listeners: list[Listener] = []
         self.problem = ""
@@ -162,7 +158,7 @@ class IndexSync:
 
     @property
     def index(self) -> Index:
-        """Opened on first need. Raises EngineFailure after the end: nobody would close it then."""
+        """Opened when it is first needed. Raises EngineFailure after `close`."""
         if self._index is None:
             with self._opening:
                 if self._closed:
@@ -186,18 +182,19 @@ class IndexSync:
 
     @property
     def watching(self) -> bool:
-        """Whether changes are noticed as they come, so that a question need not compare with the disk."""
+        """Whether changes are noticed as they happen, so that a query need not compare with the disk."""
         return self._watching
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Tell `listener` of changes from now on; returns how to stop."""
+        """Calls `listener` for every change from now on. Returns a function that stops it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    # For one question.
+    # For one query.
 
     def refresh(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
-        """Compare the whole vault now, unless another process watches it. Waits for one that compares."""
+        """Compares the whole vault now, unless another process watches it. Waits for one that is
+        comparing."""
         from vaultbridge.index.sync.sync import SyncReport
 
         with self._syncing:
@@ -213,9 +210,9 @@ class IndexSync:
                     self._taken.set()
 
     def _borrow(self) -> bool:
-        """Take the keeper's lock for one comparison. False when its holder watches the vault or is building
-        the index for the first time (the answer says so). One that stands still is not waited for: to compare
-        beside it costs time and nothing else, an answer from yesterday's index would be wrong."""
+        """Takes the leader's lock for one comparison. False when the leader watches the vault or is building
+        the index for the first time (then the answer says so). A stalled leader is not waited for: comparing
+        beside it only costs time, while an answer from an old index would be wrong."""
         deadline = time.monotonic() + WAIT_SECONDS
         while not self._leader.claim():
             if self._leader.is_watched or not self.index.status().complete:
@@ -227,8 +224,8 @@ class IndexSync:
         return True
 
     def ensure_fresh(self) -> None:
-        """Before a question: wait for changes that are being indexed, and compare with the disk when nobody
-        watches it. Does not wait for a first build: the answer then says that it is partial."""
+        """Called before a query: waits for changes that are being indexed, and compares with the disk when
+        nobody watches it. Does not wait for a first build: then the answer says that it is partial."""
         self._await_followers()
         complete = self.index.status().complete
         if self._thread is not None and not complete:
@@ -238,16 +235,16 @@ class IndexSync:
             return
         try:
             trusted = time.monotonic() - self._compared < TRUSTED_SECONDS
-            # One that was just compared and is not complete was made anew since.
+            # An index that was just compared and is incomplete has been replaced since.
             if not self._watching and not (trusted and complete):
                 self.refresh()
         finally:
             self._syncing.release()
 
     def index_written(self, paths: Iterable[VaultPath]) -> None:
-        """This process has changed these files: bring their rows up to date before anybody asks."""
+        """Called after this process has changed these files: indexes them before the next query."""
         changed = frozenset(paths)
-        if len(changed) <= FOLLOWED_AT_ONCE:
+        if len(changed) <= INDEXED_AT_ONCE:
             self._index_own_writes(changed)
             return
         follower = threading.Thread(target=self._index_own_writes, args=(changed,), name="vault-follow")
@@ -258,16 +255,16 @@ class IndexSync:
         from vaultbridge.index.sync.sync import Synchroniser
 
         with self._own_writes:
-            # Not the keeper's synchroniser: a first build, which may take minutes, must not hold up an edit.
-            # The index itself keeps the two writers apart.
+            # Not the leader's synchroniser: an edit must not wait for a first build, which may take minutes.
+            # The index itself serialises the two writers.
             own = Synchroniser(self._root, self.index)
-            # The notes are written; that the copy lags must not look like a failed edit.
+            # The notes are written; an index that lags behind must not look like a failed edit.
             if self._guarded(lambda: own.paths(changed)) is None:
                 self._fall_behind()
         self._notify(changed)
 
     def _await_followers(self) -> None:
-        """Wait for the rows of what this process has written itself."""
+        """Waits until everything that this process wrote is indexed."""
         while self._followers:
             follower = self._followers[0]
             follower.join(WAIT_SECONDS)
@@ -277,19 +274,19 @@ class IndexSync:
                 self._followers.remove(follower)
 
     def wait_complete(self) -> None:
-        """Before a change that must know every link: wait for a first build. Raises TimedOut."""
+        """Called before a change that must know every link: waits for a first build. Raises TimedOut."""
         deadline = time.monotonic() + COMPLETE_SECONDS
         while not (status := self.index.status()).complete:
             if time.monotonic() > deadline or self._stop.wait(COMPLETE_POLL_SECONDS):
                 raise TimedOut(
                     f"The index is still being built: {status.done} of {status.total} notes so far.",
-                    hint="Every link must be known before a rename. Try again in a moment.",
+                    hint="A move must know every link. Try again in a moment.",
                 )
 
     def compare_since(self, moment: float) -> None:
-        """Before a change that must know every link: nothing that was on the disk at `moment`, in the
-        monotonic clock, is missing. A watch tells of a change when it has paused, which is soon enough for
-        questions; but a link saved just now would be broken for good. Raises TimedOut."""
+        """Called before a change that must know every link: makes sure that nothing that was on disk at
+        `moment` (of the monotonic clock) is missing. A watcher reports a change with a delay, which is fine
+        for queries; but a link saved just now would stay broken. Raises TimedOut."""
         if not self._syncing.acquire(timeout=COMPLETE_SECONDS):
             raise TimedOut("The vault is being compared with its index.", hint="Try again in a moment.")
         try:
@@ -299,12 +296,12 @@ class IndexSync:
         if report:
             self._notify(None)
 
-    # For a process that stays.
+    # For a process that keeps running.
 
     def start(self) -> None:
-        """Keep the index fresh from now on, or stand by while another process does. Returns at once."""
+        """Leads from now on, or stands by while another process does. Returns at once."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="vault-keeper", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="index-leader", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -323,7 +320,8 @@ class IndexSync:
             self._leader.release()
 
     def _run(self) -> None:
-        """The keeper's thread: take the lock when it is free, then watch; compare everything now and then."""
+        """The leader's thread: takes the lock when it is free, then watches, and compares everything
+        regularly."""
         try:
             while not self._stop.is_set():
                 if self._leader.claim():
@@ -332,7 +330,9 @@ class IndexSync:
                 self._taken.wait(TAKEOVER_SECONDS)
                 self._taken.clear()
         except Exception:
-            log.exception("Keeping the index fresh failed; questions will compare with the disk themselves.")
+            log.exception(
+                "Keeping the index up to date failed; queries will compare with the disk themselves."
+            )
             self._watching = False
             self._thread = None
             self._leader.release()
@@ -354,15 +354,15 @@ class IndexSync:
                 compared = time.monotonic()
 
     def _renew_heartbeat(self) -> None:
-        """Somebody may have deleted the cache folder, and the lock with it: then it is claimed again."""
+        """If the cache folder was deleted, and the lock with it, claims the lock again."""
         try:
             if self._leader.claim() and self._watching:
                 self._leader.mark_watching(watching=True)
         except (VaultbridgeError, OSError) as error:
-            log.warning("The index cannot be kept: %s", type(error).__name__)
+            log.warning("The index cannot be kept up to date: %s", type(error).__name__)
 
     def _fall_behind(self) -> None:
-        """A change could not be followed: questions compare with the disk themselves until the keeper has."""
+        """A change could not be indexed: queries compare with the disk themselves until the leader has."""
         with self._trusting:
             self._behind = self._watcher is not None
             if self._watching:
@@ -370,8 +370,8 @@ class IndexSync:
         self._compared = -TRUSTED_SECONDS
 
     def _catch_up(self) -> None:
-        """Only when everything was compared, and nothing was missed meanwhile, may questions trust the
-        watch."""
+        """Queries may trust the watch again only when everything was compared and nothing was missed
+        meanwhile."""
         self._behind = False
         done = self._compare_all()
         with self._trusting:
@@ -382,14 +382,14 @@ class IndexSync:
         try:
             return not self.index.status().complete
         except VaultbridgeError as error:
-            log.warning("The index could not be looked at: %s", error)
+            log.warning("The index could not be read: %s", error)
             return True
 
     def _follow(self, event: WatchEvent) -> None:
         try:
             self._handle(event)
         except Exception:
-            log.exception("A change could not be followed; questions will compare with the disk themselves.")
+            log.exception("A change could not be indexed; queries will compare with the disk themselves.")
             self._fall_behind()
 
     def _handle(self, event: WatchEvent) -> None:
@@ -413,7 +413,7 @@ class IndexSync:
                 self._notify(frozenset())
 
     def _set_watching(self, *, watching: bool) -> None:
-        """While the watch fails, questions compare with the disk themselves, held and those of others."""
+        """While the watch fails, queries compare with the disk themselves, in this process and in others."""
         self._watching = watching
         if not watching:
             self._compared = -TRUSTED_SECONDS
@@ -421,24 +421,24 @@ class IndexSync:
             self._leader.mark_watching(watching=watching)
 
     def _compare_all(self) -> bool:
-        """False when that failed."""
+        """False when it failed."""
         with self._syncing:
-            # Closing ends a comparison under way; the next one in the queue must not begin.
+            # Closing ends a comparison under way; the next one in the queue must not start.
             report = None if self._stop.is_set() else self._guarded(self._compare)
         if report:
             self._notify(None)
         return report is not None
 
     def _compare(self, progress: Callable[[int, int], None] | None = None) -> SyncReport:
-        """Everything, by stat. Also takes away temporary files that a writer left whose journal is gone: a
-        journal that is there has done so already."""
+        """Compares everything, by stat. Also removes temporary files of a writer whose journal is gone: a
+        journal that exists has removed its own."""
         started = time.monotonic()
         report = self._synchroniser().full(progress, self._stop.is_set)
         self._compared = time.monotonic()
         self._looked = started
         if len(report.unusable_names) > self._unusable_names:
             log.warning(
-                "%d files or folders are left out: their names are not UTF-8 or hold control characters. "
+                "%d files or folders are left out: their names are not UTF-8 or contain control characters. "
                 "`vaultbridge index` and vault_info name them.",
                 len(report.unusable_names),
             )
@@ -448,11 +448,11 @@ class IndexSync:
         return report
 
     def _guarded(self, sync: Callable[[], SyncReport]) -> SyncReport | None:
-        """A failed look at the disk must not end the watch. None when it failed."""
+        """Runs a comparison whose failure must not end the watch. None when it failed."""
         try:
             return sync()
         except VaultbridgeError as error:
-            log.warning("The index could not follow a change: %s", error)
+            log.warning("A change could not be indexed: %s", error)
             return None
 
     def _notify(self, paths: frozenset[VaultPath] | None) -> None:

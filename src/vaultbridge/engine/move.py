@@ -1,11 +1,11 @@
-"""Moves, new files and renamed headings, with the links of the whole vault, on a draft.
+"""Rewrites the links of the whole vault on a draft when files move, are created, or have a heading renamed.
 
-Which notes may hold a link that is concerned comes from the index; what their links say is read from the
-notes themselves, so that an index that lags behind can never place an edit wrongly.
+The index says which notes may contain an affected link; the links themselves are read from the notes, so an
+index that lags behind can never cause a wrong edit.
 
-Links are planned apart for the notes that the caller may see and for the hidden ones. In a visible note a
-hidden file does not exist: its links are resolved, pinned and shortened as if it were not there, because the
-text they get can be read by the caller. The links of a hidden note follow with regard to every file.
+Links are planned separately for visible and for hidden notes. In a visible note a hidden file does not exist:
+links are resolved, pinned and shortened without it, because the caller can read the result. The links of a
+hidden note are resolved among all files.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from vaultbridge.markdown.embedded import Embedded, whole_text
 from vaultbridge.vault.paths import VaultPath
 
 SOURCES_NAMED: Final = 10
-"""How many notes a notice names: enough to look at, and it stays a line."""
+"""How many notes a notice names: enough to look at, and still one line."""
 
 
 class LinkSources(Protocol):
-    """What the index knows of who links where."""
+    """What the index knows about which files link where."""
 
     def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
-        """The notes and canvases with a link that one of these name keys may decide."""
+        """The notes and canvases with a link whose target one of these name keys may decide."""
         ...
 
     def sources_of(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
@@ -40,7 +40,7 @@ class LinkSources(Protocol):
     def paths_of_kind(self, kind: str) -> list[VaultPath]: ...
 
     def notes_with_bases(self) -> list[VaultPath]:
-        """The notes that may hold a base as a code block."""
+        """The notes that may contain a base as a code block."""
         ...
 
 
@@ -53,12 +53,12 @@ def move(
     *,
     folder: tuple[VaultPath, VaultPath] | None = None,
 ) -> None:
-    """Move files (all those of `folder` when one is given) and rewrite every link that must be."""
+    """Moves files (all those of `folder` when one is given) and rewrites every link that needs it."""
     keys = touched_keys([*moves, *moves.values()])
-    concerned = {*_concerned(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
+    affected = {*_find_affected(draft, sources.sources_naming(keys)), *(p for p in moves if _has_links(p))}
     bases = _bases(draft, sources, moves, folder)
     plans = []
-    for hidden, group, table in _apart(draft, {*concerned, *map(VaultPath, bases)}):
+    for hidden, group, table in _split_by_visibility(draft, {*affected, *map(VaultPath, bases)}):
         with redact(group if hidden else ()):
             plans.append(
                 plan_move(
@@ -72,7 +72,7 @@ def move(
                 )
             )
     for plan in plans:
-        rewritten = _counted(plan.rewritten)
+        rewritten = _count_by_source(plan.rewritten)
         for path, changes in plan.edits.items():
             draft.edit(VaultPath(path), changes).links_rewritten += rewritten.get(path, len(changes))
     if folder:
@@ -86,13 +86,16 @@ def move(
             draft.notices.append(notice)
 
 
-def _apart(draft: Draft, paths: Iterable[VaultPath]) -> Iterator[tuple[bool, list[VaultPath], FileTable]]:
-    """The files by whether they are hidden, each group with the table among which its links are resolved."""
+def _split_by_visibility(
+    draft: Draft, paths: Iterable[VaultPath]
+) -> Iterator[tuple[bool, list[VaultPath], FileTable]]:
+    """Splits the files into visible and hidden ones, each group with the table that its links are resolved
+    in."""
     ordered = sorted(paths)
     for hidden in (False, True) if draft.restricted else (False,):
         group = [path for path in ordered if draft.hides(path) is hidden]
         if group or not hidden:
-            yield hidden, group, draft.table if hidden else draft.seen
+            yield hidden, group, draft.table if hidden else draft.visible_table
 
 
 def _bases(
@@ -101,13 +104,14 @@ def _bases(
     moves: Mapping[VaultPath, VaultPath],
     folder: tuple[VaultPath, VaultPath] | None,
 ) -> dict[str, tuple[Embedded, ...]]:
-    """The vault's bases by the file they stand in; of those in notes only the ones that may name what moves:
-    a note full of code has many."""
+    """The vault's bases by the file they are in; of those in notes only the ones that may name what moves: a
+    note full of code has many."""
     bases: dict[str, tuple[Embedded, ...]] = {
-        path: (whole_text(draft.open(path).text),) for path in draft.where_now(sources.paths_of_kind("base"))
+        path: (whole_text(draft.open(path).text),)
+        for path in draft.translate_paths(sources.paths_of_kind("base"))
     }
     names = {name_key(note_name(path)) for path in (*moves, *moves.values(), *(folder or ()))}
-    for path in sorted(_concerned(draft, sources.notes_with_bases())):
+    for path in sorted(_find_affected(draft, sources.notes_with_bases())):
         if path.endswith(".canvas"):
             continue
         inside = [block.inside for block in extract_base_blocks(draft.open(path).text)]
@@ -117,7 +121,7 @@ def _bases(
 
 
 def _may_name(text: str, names: Iterable[str]) -> bool:
-    """Whether one of the name keys can stand in the text. Behind a backslash anything can."""
+    """Whether the text may contain one of the name keys. An escape sequence may spell anything."""
     key = name_key(text)
     return "\\" in text or any(name in key for name in names)
 
@@ -128,13 +132,14 @@ def pin_older_links(
     path: VaultPath,
     settings: LinkSettings,
 ) -> None:
-    """Before a new file `path`: keep older links meaning what they meant, and say so of the visible ones.
+    """Called before a file is created at `path`: rewrites older links that would lead to it from now on, so
+    that they keep their target, and adds a notice about the visible ones.
 
-    A link that meant nothing and now means the new note is what its writer waited for: that is only told."""
+    An unresolved link that will lead to the new note is what its writer intended; it only gets a notice."""
     keys = touched_keys([path])
-    concerned = _concerned(draft, sources.sources_naming(keys))
+    affected = _find_affected(draft, sources.sources_naming(keys))
     plans = []
-    for hidden, group, table in _apart(draft, concerned):
+    for hidden, group, table in _split_by_visibility(draft, affected):
         with redact(group if hidden else ()):
             plans.append(
                 plan_create(
@@ -150,36 +155,36 @@ def pin_older_links(
             draft.edit(VaultPath(source), changes).links_rewritten += len(changes)
     repointed, adopted = plans[0].repointed, plans[0].adopted
     if repointed:
-        where = _where(repointed)
+        where = _list_sources(repointed)
         draft.notices.append(
-            f"{len(repointed)} older link(s) would have meant the new {path}; they were pinned to "
-            f"the file they meant, in: {where}."
+            f"{len(repointed)} older link(s) would have led to the new {path}; they were rewritten to keep "
+            f"their target, in: {where}."
         )
     if adopted:
-        where = _where(adopted)
+        where = _list_sources(adopted)
         draft.notices.append(f"{len(adopted)} unresolved link(s) now lead to {path}, from: {where}.")
 
 
-def _where(references: Iterable[Reference]) -> str:
+def _list_sources(references: Iterable[Reference]) -> str:
     paths = sorted({reference.source for reference in references})
     more = f" and {len(paths) - SOURCES_NAMED} more" if len(paths) > SOURCES_NAMED else ""
     return ", ".join(paths[:SOURCES_NAMED]) + more
 
 
 def find_references(draft: Draft, sources: LinkSources, path: VaultPath) -> list[Reference]:
-    """Every link to one file, as the draft stands; links of a note to itself included."""
-    concerned = {*_concerned(draft, _sources_of(draft, sources, [path])), path}
+    """Finds every link to one file in the draft, including links of a note to itself."""
+    affected = {*_find_affected(draft, _sources_of(draft, sources, [path])), path}
     return [
-        reference for reference in _references(draft, sorted(concerned), None) if reference.resolved == path
+        reference for reference in _references(draft, sorted(affected), None) if reference.resolved == path
     ]
 
 
 def find_linking_files(draft: Draft, sources: LinkSources, files: Collection[VaultPath]) -> list[VaultPath]:
-    """The visible files with a link to one of these, as the draft stands, less those files themselves."""
+    """Finds the visible files of the draft that link to one of these, other than those files themselves."""
     going = frozenset(files)
     found = [
         source
-        for source in draft.where_now(_sources_of(draft, sources, files))
+        for source in draft.translate_paths(_sources_of(draft, sources, files))
         if source not in going and not draft.hides(source)
     ]
     if not draft.restricted:
@@ -190,8 +195,9 @@ def find_linking_files(draft: Draft, sources: LinkSources, files: Collection[Vau
 
 
 def _sources_of(draft: Draft, sources: LinkSources, paths: Iterable[VaultPath]) -> list[VaultPath]:
-    """What may link to these files. The index resolves among all files: where some are hidden, a link that
-    leads to a hidden one there may mean one of these to the caller, so those that name them are asked for."""
+    """The files that may link to these. The index resolves links among all files. Where some are hidden, a
+    link that leads to a hidden file there may lead to one of these for the caller, so links are also looked
+    up by name."""
     origins = [draft.origin(path) for path in paths]
     found = sources.sources_of(origins)
     if not draft.restricted:
@@ -199,10 +205,10 @@ def _sources_of(draft: Draft, sources: LinkSources, paths: Iterable[VaultPath]) 
     return sorted({*found, *sources.sources_naming(touched_keys(origins))})
 
 
-def _concerned(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
-    """What the index names, as it is in the draft, plus what the draft itself has written."""
+def _find_affected(draft: Draft, indexed: Iterable[VaultPath]) -> set[VaultPath]:
+    """Translates what the index names to paths of the draft, and adds what the draft itself has written."""
     written = (file.path for file in draft.opened() if file.changed and _has_links(file.path))
-    return {*draft.where_now(indexed), *written}
+    return {*draft.translate_paths(indexed), *written}
 
 
 def _has_links(path: str) -> bool:
@@ -216,7 +222,7 @@ def _references(
     *,
     whole: frozenset[str] = frozenset(),
 ) -> Iterator[Reference]:
-    """The links of these files; only those that depend on `keys`, except in the files of `whole`."""
+    """The links of these files: those that depend on `keys`, and in the files of `whole` all of them."""
     for path in filter(_has_links, paths):
         table = draft.table_for(path)
         for link in draft.open(path).note.links:
@@ -226,7 +232,7 @@ def _references(
             yield Reference(path, link, found.path if isinstance(found, Resolved) else None)
 
 
-def _counted(references: Iterable[Reference]) -> dict[str, int]:
+def _count_by_source(references: Iterable[Reference]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for reference in references:
         counts[reference.source] = counts.get(reference.source, 0) + 1

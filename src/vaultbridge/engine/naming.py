@@ -1,6 +1,6 @@
-"""What the names in an operation mean, as a draft stands: files, folders, and where a new note goes.
+"""Resolves the names in an operation against a draft: existing files and folders, and where a new note goes.
 
-Also what operations have to know beyond the draft. Nothing is changed here.
+Also defines what operations need to know beyond the draft. Changes nothing.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from vaultbridge.vault.scope import Scope
 from vaultbridge.vault.settings import VaultSettings
 
 FOLDER_FILES: Final = 50_000
-"""The most files one folder operation may carry: above any vault's folder, and what a plan still fits in
+"""The most files in one folder operation: more than any real folder has, and a plan for them still fits in
 memory."""
 
 
 def is_text_file(path: str, data: bytes) -> bool:
-    """Whether a file may be shown, and replaced, as text: one of the vault's own kinds, or whatever its name,
-    bytes that are UTF-8 without a NUL. Anything else would not survive being shown and written back."""
+    """Whether a file can be read and replaced as text: it has one of the vault's own suffixes, or its bytes
+    are UTF-8 without a NUL. Anything else would not survive being read and written back."""
     return path.lower().endswith(TEXT_SUFFIXES) or is_text(data)
 
 
 class OperationContext(Struct, frozen=True):
-    """What operations need to know beyond the draft. `find` gives the path of an existing file for the name a
-    caller used; `stored` asks the disk how a visible file's path is spelled there, `spelled` how the folders
-    of a new one's are; `check_named` raises when a file, as it is on disk, may not be used; `is_folder` asks
-    the disk; `expand` gives a template's text for a new note's title."""
+    """What operations need to know beyond the draft. `find` returns the path of an existing file for the name
+    a caller used; `stored` returns how the path of a visible file is spelled on disk, `spelled` how the
+    folders of a new path are; `check_named` raises when a file, as it is on disk, may not be used;
+    `is_folder` looks at the disk; `expand` returns a template's text for the title of a new note."""
 
     find: Callable[[str], VaultPath]
     stored: Callable[[VaultPath], VaultPath | None]
@@ -58,16 +58,16 @@ class OperationContext(Struct, frozen=True):
 
 
 def find_existing(draft: Draft, name: str, context: OperationContext) -> VaultPath:
-    """The file of the draft that a caller names: a path, a path without `.md`, or a name.
+    """Finds the file of the draft that a caller names: by a path, a path without `.md`, or a name.
 
-    Files that the draft itself made or moved come first; everything else is the vault's own lookup."""
+    Files that the draft itself created or moved come first; everything else is looked up in the vault."""
     path = _named_in_draft(draft, name, context)
     if path is None:
         path = context.find(name)
         if not draft.exists(path):
-            if draft.left(path):
+            if draft.has_left(path):
                 raise NoteNotFound(name)
-            draft.notice_file(path)
+            draft.add_known_file(path)
     context.check_named(path)
     return path
 
@@ -81,17 +81,17 @@ def _named_in_draft(draft: Draft, name: str, context: OperationContext) -> Vault
         for found in find_same_path(draft, path):
             if context.scope.visible(found):
                 return found
-    made = [path for path in draft.made() if name_of(path) in (name, f"{name}.md")]
+    made = [path for path in draft.new_paths() if name_of(path) in (name, f"{name}.md")]
     return made[0] if len(made) == 1 and context.scope.visible(made[0]) else None
 
 
 def find_same_path(draft: Draft, path: VaultPath) -> list[VaultPath]:
-    """The files of this path in any spelling; first the one that is spelled so, should there be several."""
+    """Returns the files with this path in any spelling, an exact match first."""
     return sorted(map(VaultPath, draft.table.same_path(path)), key=lambda found: found != path)
 
 
 def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
-    """Where a new note goes: an exact path, or a bare name in the folder that the settings give."""
+    """Returns where a new note goes: to an exact path, or for a bare name to the folder in the settings."""
     if not name.strip("/ "):
         raise InvalidArgument("A new note needs a name.", argument="name")
     spelled = name if name.lower().endswith(TEXT_SUFFIXES) else f"{name}.md"
@@ -101,9 +101,9 @@ def new_note_path(name: str, settings: VaultSettings) -> VaultPath:
 
 
 def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -> VaultPath:
-    """What a new file at this path will be called: folders that differ only in case or Unicode form are one
-    folder, so it goes into the one that is there, on disk or in the draft. A hidden path stays as it was
-    written: how a hidden folder is spelled is nobody's business."""
+    """Returns the path that a new file gets. Folders that differ only in case or Unicode form are one folder,
+    so it goes into the existing one, on disk or in the draft. A hidden path stays as written: the caller must
+    not learn how a hidden folder is spelled."""
     if not context.scope.visible(path):
         return path
     path = context.spelled(path)
@@ -111,7 +111,7 @@ def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -
     if not folder or context.is_folder(folder):
         return path
     key = name_key(folder)
-    for made in draft.made():
+    for made in draft.new_paths():
         above = folder_of(made)
         while above:
             if name_key(above) == key:
@@ -121,13 +121,14 @@ def resolve_new_path(draft: Draft, path: VaultPath, context: OperationContext) -
 
 
 def is_folder(draft: Draft, path: VaultPath, context: OperationContext) -> bool:
-    """Whether there is a folder, as the draft stands: the disk knows empty ones too, the draft its own."""
-    on_disk = context.is_folder(path) and not draft.left(path)
-    return on_disk or any(is_under(made, path) for made in draft.made())
+    """Whether the draft has such a folder: one on disk, which may be empty, or one of its own."""
+    on_disk = context.is_folder(path) and not draft.has_left(path)
+    return on_disk or any(is_under(made, path) for made in draft.new_paths())
 
 
 def find_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath | None:
-    """The folder that a name means: one written with a `/` at the end, or one that no file shares."""
+    """Finds the folder that a name refers to: written with a `/` at the end, or sharing its name with no
+    file."""
     try:
         folder = vault_path(name)
     except InvalidArgument:
@@ -136,7 +137,7 @@ def find_folder(draft: Draft, name: str, context: OperationContext) -> VaultPath
         return None
     if name.endswith("/"):
         return folder
-    as_file = draft.seen.same_path(folder) or draft.seen.same_path(f"{folder}.md")
+    as_file = draft.visible_table.same_path(folder) or draft.visible_table.same_path(f"{folder}.md")
     return None if as_file else folder
 
 
@@ -144,8 +145,10 @@ def list_files_under(draft: Draft, folder: VaultPath, context: OperationContext)
     files = [VaultPath(path) for path in draft.table if is_under(path, folder)]
     if not all(map(context.scope.visible, files)):
         raise EditRefused(
-            f"{folder}/ holds files that may not be changed from here.", hint="Name single files."
+            f"{folder}/ contains files that may not be changed from here.", hint="Name single files."
         )
     if len(files) > FOLDER_FILES:
-        raise EditRefused(f"{folder}/ holds {len(files)} files; at most {FOLDER_FILES} are changed at once.")
+        raise EditRefused(
+            f"{folder}/ contains {len(files)} files; at most {FOLDER_FILES} can be changed at once."
+        )
     return sorted(files)

@@ -110,8 +110,8 @@ def create_note(draft: Draft, operation: Create, context: OperationContext) -> N
         wanted = coerce_value(value, property_type(name, context.settings.property_types))
         text = apply_changes(text, set_property(text, parse(text), name, wanted))
     there = find_same_path(draft, path)
-    if not there and (stored := context.stored(path)) is not None and not draft.left(stored):
-        draft.notice_file(stored)
+    if not there and (stored := context.stored(path)) is not None and not draft.has_left(stored):
+        draft.add_known_file(stored)
         there = [stored]
     if there:
         if not context.scope.visible(there[0]):
@@ -191,7 +191,7 @@ def rename_tag(draft: Draft, operation: RenameTag, context: OperationContext) ->
         file = draft.open(path, expected=operation.expected)
         draft.edit(path, tag_edit.rename_tag(file.text, file.note, operation.tag, operation.to))
         return
-    indexed = draft.where_now(context.notes_with_tag(operation.tag))
+    indexed = draft.translate_paths(context.notes_with_tag(operation.tag))
     written = [file.path for file in draft.opened() if file.changed and context.scope.visible(file.path)]
     found = False
     for path in dict.fromkeys((*indexed, *written)):
@@ -283,7 +283,7 @@ def _into_folder(draft: Draft, source: VaultPath, to: str, context: OperationCon
         return to
     readings = [f"{folder}/" for folder in found.values()]
     note = f"{beside}.md"
-    if source.lower().endswith(".md") and draft.seen.same_path(note):
+    if source.lower().endswith(".md") and draft.visible_table.same_path(note):
         readings.append(note)
     if len(readings) > 1:
         raise EditRefused(
@@ -342,7 +342,7 @@ def delete_named(draft: Draft, operation: Delete, context: OperationContext) -> 
     option = context.settings.trash_option
     if folder is not None:
         context.scope.check_write(folder)
-        on_disk = context.is_folder(folder) and not draft.left(folder)
+        on_disk = context.is_folder(folder) and not draft.has_left(folder)
         files = list_files_under(draft, folder, context)
         _note_links_left(draft, files, f"into {folder}/", context)
         draft.delete(files, root=folder, option=option, on_disk=on_disk)

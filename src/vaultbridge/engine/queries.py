@@ -1,8 +1,8 @@
-"""What a vault answers: the index's queries, as one scope may see them.
+"""Queries of the index, limited to what one scope may see.
 
-Every question first waits until changes under way are indexed. A hidden note does not exist in any
-answer: it is not listed, found or counted. What the app's ignore filters name is left out of search, tag and
-graph views only.
+Every query first waits until changes under way are indexed. A hidden note does not exist in any answer: it is
+not listed, found or counted. Files that the app's ignore filters name are left out of search, tag and graph
+views only.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ ALL: Final = -1
 
 
 class _Links(Struct, frozen=True):
-    """Of `files`, all there were in one generation of the index, those that are links to hidden ones."""
+    """`files` are all files of one generation of the index, `hidden` those that are links to hidden files."""
 
     generation: int
     files: frozenset[str]
@@ -63,8 +63,8 @@ class _Links(Struct, frozen=True):
 
 
 class Queries:
-    """Also the engine's `LinkSources`: who links where is asked without regard to the scope, because a rename
-    must not break links in notes that its caller may not see."""
+    """Also implements `LinkSources`, which ignores the scope: a move must not break links in notes that its
+    caller may not see."""
 
     def __init__(
         self, root: Root, index_sync: IndexSync, scope: Scope, settings: Callable[[], VaultSettings]
@@ -81,17 +81,17 @@ class Queries:
         return self._sync.index
 
     def _whole_index(self) -> Index:
-        """The index with every note in it: waits for a first build. Raises TimedOut."""
+        """The complete index: waits for a first build. Raises TimedOut."""
         self._sync.ensure_fresh()
         self._sync.wait_complete()
         return self._sync.index
 
     def _seen(self) -> Visible | None:
-        """Whether a file exists for the caller; None when all do."""
+        """Says whether a file exists for the caller; None when all do."""
         return None if self._scope.unrestricted else self.existing()
 
     def _shown(self) -> Visible | None:
-        """Whether a file belongs in search, tag and graph views; None when all do."""
+        """Says whether a file belongs in search, tag and graph views; None when all do."""
         settings = self._settings()
         if not settings.ignore_filters.filters:
             return self._seen()
@@ -99,23 +99,23 @@ class Queries:
         return lambda path: exists(path) and not settings.is_ignored(path)
 
     def existing(self) -> Visible:
-        """Whether a file of the vault exists for the caller, be it in the index yet or not: its own path is
-        visible, and so is what it leads to when it is a link. Good for one question."""
+        """Says whether a file of the vault exists for the caller, indexed or not: its path is visible, and so
+        is its target when it is a link. Valid for one query."""
         visible = self._scope.visible
         if self._scope.unrestricted:
             return visible
-        links = self._links_now()
+        links = self._find_links()
 
         def exists(path: str) -> bool:
             if not visible(path) or path in links.hidden:
                 return False
-            # A file that has come since the links were looked for: perhaps one of them.
+            # A file that was added since may be a link.
             return path in links.files or not hidden_links(self._root, (path,), visible)
 
         return exists
 
-    def _links_now(self) -> _Links:
-        """Looked for again only when the index has changed."""
+    def _find_links(self) -> _Links:
+        """Finds the links again only when the index has changed."""
         index = self._index()
         generation = index.status().generation
         if self._links is None or self._links.generation != generation:
@@ -128,8 +128,8 @@ class Queries:
         return self._sync.index.status()
 
     def fresh_status(self) -> IndexStatus:
-        """What a question that is asked now has to go by. To be looked at before the question: an index may
-        become complete right after it gave its answer."""
+        """The status that a query made now depends on. Read it before the query: the index may become
+        complete right after the query returned."""
         return self._index().status()
 
     def table(self) -> FileTable:
@@ -165,8 +165,8 @@ class Queries:
         )
 
     def notes(self) -> Iterator[IndexedNote]:
-        """Every visible note and canvas, parsed, with where its links lead to the caller, in order of the
-        paths."""
+        """Every visible note and canvas in order of path, parsed, with its links resolved as the caller may
+        see."""
         from vaultbridge.index import files
 
         index = self._index()
@@ -178,7 +178,7 @@ class Queries:
                 yield _seen_by(indexed, index.table(), exists)
 
     def find(self, name: str, *, source: str = "") -> VaultPath:
-        """The file meant by a name, as `index.names` finds it. Raises NoteNotFound with the closest names, or
+        """Finds a file by name, as `index.names` does. Raises NoteNotFound with the closest names, or
         AmbiguousName with the candidates."""
         from vaultbridge.index.names import AmbiguousMatch, NameMatch
 
@@ -198,7 +198,7 @@ class Queries:
             self._lookup = NameLookup(index)
         return self._lookup
 
-    # Links. A note that the app's filters ignore still counts as a source of backlinks.
+    # Links. A note that the app ignores still counts as a source of backlinks.
 
     def _graph(self, visible: Visible | None) -> LinkGraph:
         from vaultbridge.index.graph import LinkGraph
@@ -238,7 +238,7 @@ class Queries:
             return neighbourhood(path, around, depth, limit=limit)
 
     def path_between(self, start: VaultPath, goal: VaultPath, *, directed: bool = False) -> Path | NoPath:
-        """The shortest way by links; unless `directed`, a link may be walked against its direction."""
+        """The shortest path by links; unless `directed`, a link may be followed in either direction."""
         graph = self._graph(self._shown())
         with self._sync.index.reading() as db:
             out, back = graph.neighbours(db, incoming=False), graph.neighbours(db, incoming=True)
@@ -254,8 +254,8 @@ class Queries:
         return listing.list_tags(self._index(), visible=self._shown())
 
     def notes_with_tag(self, tag: str) -> list[VaultPath]:
-        """With the tag or one under it; what the app's filters ignore too, because a rename must reach it.
-        Waits for a first build."""
+        """With the tag or one nested in it, ignored notes included, because a rename must reach them. Waits
+        for a first build."""
         from vaultbridge.index import listing
 
         return self._own_text(listing.list_notes_with_tag(self._whole_index(), tag, visible=self._seen()))
@@ -342,7 +342,7 @@ class Queries:
 
         return overview.list_shallow_paths(self._index(), folder, depth, visible=self._seen())
 
-    # What is wrong. A note that the app's filters ignore is looked at as well.
+    # Problems. Notes that the app ignores are included.
 
     def problem_counts(self) -> dict[str, int]:
         from vaultbridge.index import overview
@@ -391,7 +391,7 @@ class Queries:
             counts[kinds.get(kind, "attachments")] += count
         return counts
 
-    # Who links where, for moves.
+    # Which files link where, for moves.
 
     def sources_naming(self, keys: Iterable[str]) -> list[VaultPath]:
         from vaultbridge.index import graph as lookups
@@ -404,13 +404,13 @@ class Queries:
         return self._own_text(lookups.find_sources(self._whole_index(), paths))
 
     def _own_text(self, paths: Iterable[VaultPath]) -> list[VaultPath]:
-        """Less those that are links to another file of the vault: that file is among them, and one text
-        must not be written twice."""
+        """Leaves out links to another file of the vault: that file is in the list itself, and a text must not
+        be written twice."""
         folder = self._root.folder
         return [
             path
             for path in paths
-            # Unlike a Path's own question, no error for one that may not be looked at: who reads it is told.
+            # Unlike a Path's method, raises no error for a file that may not be looked at; reading it does.
             if not os.path.islink(folder / path) or self._root.real_path(folder / path) is None  # noqa: PTH114
         ]
 

@@ -1,7 +1,5 @@
-"""A template put into a note that exists: its text at a place, its properties merged with the note's.
-
-Daily, weekly, monthly, quarterly and yearly notes: which one, and made from its template as in the app.
-"""
+"""Templates and periodic notes: merging a template into a note, and finding or creating the note of a day,
+week, month, quarter or year as the app does."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PeriodicNote(Struct, frozen=True):
-    """`day` is the date that was asked for, any day of its period."""
+    """`day` is the requested date: any day of the period."""
 
     period: Period
     day: date
@@ -48,10 +46,9 @@ def plan_addition(
     first: bool = False,
     create: bool = False,
 ) -> tuple[list[Operation], tuple[str, ...]]:
-    """The operations that add `content` at the end of the note (or with `first` at its beginning), or of the
-    section under `heading`, which is made with `create` when it is missing; the note is made from its
-    template before when it is not there yet. An empty `content` only makes the note. With what a person
-    should know."""
+    """Returns the operations that add `content` at the end of the note, or with `first` at its beginning, or
+    to the section under `heading`, and notices for the caller. With `create`, a missing heading is created; a
+    missing note is created from its template. With an empty `content`, the note is only created."""
     operations: list[Operation] = []
     notices: tuple[str, ...] = ()
     if not note.exists:
@@ -65,7 +62,7 @@ def plan_addition(
 
 
 def _new_text(engine: Engine, note: PeriodicNote) -> tuple[str, tuple[str, ...]]:
-    """The app makes the note without its template when that is not there, and says so."""
+    """Like the app, creates the note without its template when that is missing, and says so."""
     template = engine.settings.periodic_notes(note.period).template
     if not template:
         return "", ()
@@ -104,7 +101,7 @@ def _shifted(period: Period, steps: int, today: date) -> date:
 
 
 _JOINED: Final = ("tags", "aliases", "cssclasses")
-"""Lists of which a note keeps its own items and gains the template's."""
+"""Lists that keep the note's own items and gain the template's."""
 
 
 def merge_template(
@@ -121,7 +118,7 @@ def merge_template(
         values, body = parsed.properties.values, text[parsed.properties.end :]
     edits: list[NoteEdit] = []
     if body.strip():
-        # The text before the properties: they would move the line that the caller named.
+        # The text first: new properties would shift the line that the caller named.
         if line:
             edits.append(Insert(note=path, line=line, content=body))
         else:
@@ -133,7 +130,7 @@ def merge_template(
 
 
 def find_template(engine: Engine, template: str) -> VaultPath:
-    """As `Engine.expand` finds it: a bare name lies in the templates folder first."""
+    """Finds a template as `Engine.expand` does: a bare name is looked up in the templates folder first."""
     folder = engine.settings.template_folder.strip("/")
     if folder:
         try:
@@ -144,7 +141,7 @@ def find_template(engine: Engine, template: str) -> VaultPath:
 
 
 def _merge(own: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
-    """The properties to set."""
+    """Returns the properties to set."""
     there = {name.lower(): value for name, value in own.items()}
     wanted: dict[str, Any] = {}
     for name, value in added.items():
