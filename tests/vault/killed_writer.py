@@ -59,7 +59,7 @@ def folder_batch() -> list[Step]:
 
 
 def swap_batch() -> list[Step]:
-    """Files that can be told apart by nothing but their identity: names are swapped, and a note moves while
+    """Files that differ in nothing but their identity: names are swapped, and a note moves while
     a copy of it takes its place."""
     return [
         MoveFile(P("a.md"), P("between.md")),

@@ -49,7 +49,7 @@ def test_the_vaults_folder_can_be_reached_through_a_link(root: Root, tmp_path: P
     (root.folder / "inner.md").symlink_to("f/A.md")
     assert taken(f"{tmp_path}/way/f/A.md", root) == "f/A.md"
     assert taken(f"{tmp_path}/way", root) == ""
-    # A link inside the vault keeps its own name: whoever uses the path asks where it leads.
+    # A link inside the vault keeps its own name: the user of the path asks where it leads.
     assert taken(f"{tmp_path}/way/inner.md", root) == "./inner.md"
 
 

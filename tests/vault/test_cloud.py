@@ -54,7 +54,8 @@ def test_only_a_file_that_is_one_hole_counts_as_hollow(tmp_path: Path) -> None:
     assert is_placeholder(hollow.stat(), str(hollow))
     assert not is_placeholder(partly.stat(), str(partly))
     assert not is_placeholder(empty.stat(), str(empty))
-    # A file system that counts no blocks, as for content kept in metadata, must not hide a real note.
+    # A file system that counts no blocks, because it stores small files in its metadata, must not hide a real
+    # note.
     assert not is_placeholder(status(st_blocks=0, st_size=100_000), str(partly))
 
 

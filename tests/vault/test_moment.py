@@ -66,7 +66,7 @@ def test_tokens_print_as_in_moment(fmt: str, text: str) -> None:
     ],
 )
 def test_locale_weeks_and_iso_weeks_differ_at_the_turn_of_the_year(day: date, locale: str, iso: str) -> None:
-    """English weeks start on Sunday, and week 1 is the one that holds January 1st."""
+    """English weeks start on Sunday, and week 1 contains January 1st."""
     assert format_moment(day, "gggg-ww") == locale
     assert format_moment(day, "GGGG-WW") == iso
 

@@ -225,7 +225,7 @@ def test_a_place_on_disk_has_a_vault_path_only_inside_and_unhidden(
 
 
 def test_a_link_to_a_hidden_folder_of_the_vault_leads_out_of_it(tmp_path: Path) -> None:
-    """`.obsidian` and dot folders are never reachable, not even by a link somebody made in the vault."""
+    """`.obsidian` and dot folders are never reachable, not even through a link in the vault."""
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian" / "app.json").write_text("{}")
     (tmp_path / "config").symlink_to(".obsidian")

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.write.plan`: everything is settled before anything changes."""
+"""`vaultbridge.vault.write.plan`: everything is decided before anything changes."""
 
 from __future__ import annotations
 

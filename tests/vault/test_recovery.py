@@ -52,7 +52,7 @@ def writers() -> Iterator[Writers]:
 
 
 class World:
-    """A vault that can be set up anew, and child processes that change it."""
+    """A vault that can be set up again, and child processes that change it."""
 
     def __init__(self, base: Path, writers: Writers) -> None:
         self.writers = writers

@@ -458,7 +458,7 @@ def test_a_read_only_note_is_refused_and_nothing_of_the_batch_happens(
 def test_a_save_in_the_last_moment_wins_over_the_batch(
     root: Root, folder: Path, cache: Path, trash: Trash, snapshot: Snapshot
 ) -> None:
-    """Somebody saves a note after it was checked and before it is swapped."""
+    """Another program saves a note after it was checked and before it is swapped."""
     for name in "abc":
         (folder / f"{name}.md").write_bytes(name.encode())
 
@@ -478,7 +478,7 @@ def test_a_save_in_the_last_moment_wins_over_the_batch(
 def test_a_save_that_the_stat_does_not_show_is_noticed_too(
     root: Root, folder: Path, cache: Path, trash: Trash
 ) -> None:
-    """Equal length, equal time stamp, same file: only reading it again tells."""
+    """Equal length, equal time stamp, same file: only reading it again shows the change."""
     place = folder / "n.md"
     place.write_bytes(b"aaaa")
     stamp = place.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""`vaultbridge.vault.watch`: what anyone does to the vault is told, settled, or a rescan is asked for."""
+"""`vaultbridge.vault.watch`: every change to the vault is reported in batches, or as a rescan."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ BOUND = 30.0
 """Seconds that a test waits for an event before it fails: far more than any needs."""
 
 MARK = "mark "
-"""How the names of files begin that are written to see what was told before them."""
+"""The start of the names of marker files: every change before a marker is reported before it."""
 
 
 class Watched:
-    """A vault under watch, and what was told of it."""
+    """A watched vault, and the events that were reported."""
 
     def __init__(self, root: Root, *, busy: threading.Event | None = None, **options: int) -> None:
-        """Whoever is told is `busy` with what it was told until that is set."""
+        """The receiver is `busy` with an event until that is set."""
         self.busy = busy or threading.Event()
         if busy is None:
             self.busy.set()
@@ -54,7 +54,7 @@ class Watched:
         self.busy.wait(BOUND)
 
     def until(self, wanted: Callable[[list[WatchEvent]], bool]) -> list[WatchEvent]:
-        """Everything told until `wanted` holds of it."""
+        """All events until `wanted` is true of them."""
         deadline = time.monotonic() + BOUND
         events: list[WatchEvent] = []
         while not wanted(events):
@@ -67,8 +67,8 @@ class Watched:
         return events
 
     def after(self, change: Callable[[], object]) -> list[WatchEvent]:
-        """Everything that is told because of one change, in however many parts it comes: the system tells of
-        what happens in its order, so all of it is there when a mark is told that was set afterwards."""
+        """All events of one change, in however many parts they come: the system reports changes in their
+        order, so all of them are there when a later marker is reported."""
         change()
         self._marks += 1
         mark = f"{MARK}{self._marks}.md"
@@ -76,7 +76,7 @@ class Watched:
         return self.until(lambda events: mark in _all_paths(events))
 
     def paths(self, *wanted: str) -> set[str]:
-        """All changed paths told until the wanted ones are among them."""
+        """All changed paths until the wanted ones are among them."""
         return _paths(self.until(lambda events: set(wanted) <= _paths(events)))
 
 
@@ -162,7 +162,7 @@ def test_changes_by_another_process_are_reported(watched: Watched, folder: Path)
 
 def test_very_many_changes_become_a_rescan(root: Root, folder: Path) -> None:
     watched = Watched(root, batch_paths=20, busy=threading.Event())
-    # Written while the one who is told is busy, so that all of it is there at the next look.
+    # Written while the receiver is busy, so that all of it is there the next time.
     for number in range(200):
         (folder / f"{number}.md").write_text("x")
     watched.busy.set()
@@ -209,7 +209,7 @@ def test_another_folder_in_the_vaults_place_is_watched_instead(watched: Watched,
 def test_an_empty_folder_in_the_vaults_place_is_a_vault_that_is_lost(root: Root, folder: Path) -> None:
     """A mount point without its disk."""
     watched = Watched(root, busy=threading.Event())
-    # Nobody looks between the two steps: a folder that is gone would be told as that.
+    # The watcher does not look between the two steps; it would report a folder that is gone.
     folder.rename(folder.with_name("old"))
     folder.mkdir()
     watched.busy.set()
@@ -232,7 +232,7 @@ def test_stopping_ends_the_thread_also_while_the_vault_is_gone(root: Root, folde
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="the system cannot stop a process")
 def test_a_process_that_was_stopped_asks_for_a_rescan(root: Root, folder: Path) -> None:
-    """While it stood still the system's queue of notices may have overflowed, of which nothing tells."""
+    """While it was stopped, the system's queue of events may have overflowed, and nothing says so."""
     program = (
         "import sys\n"
         "from vaultbridge.vault.paths import Root\n"
