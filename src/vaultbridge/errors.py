@@ -1,26 +1,26 @@
-"""What reading JSON can raise, in one place: whoever reads a file or an argument expects all of it.
-
-Every error a caller may meet, as one tree with stable codes.
+"""Every error that a caller may get, as one tree with stable codes.
 
     VaultbridgeError
-    ├── InvalidArgument        what was asked for is malformed (the caller's fault, before anything happened)
-    │   ├── InvalidPath        a path no vault may contain or that leads out of it
-    │   └── InvalidQuery       a search that cannot be read
+    ├── InvalidArgument        a malformed request (the caller's fault, before anything happened)
+    │   ├── InvalidPath        a path that no vault may contain or that leads out of it
+    │   └── InvalidQuery       a search query that cannot be parsed
     ├── VaultNotFound          no such vault
-    ├── NoteNotFound           no such note, file or folder (also: hidden by a scope)
-    ├── AmbiguousName          several notes fit
+    ├── NoteNotFound           no such note, file or folder, or it is hidden by a scope
+    ├── AmbiguousName          several notes match
     ├── PermissionDenied       read-only, out of scope, or refused by the file system
-    ├── EditRefused            the edit does not fit the note as it is; nothing was written
+    ├── EditRefused            the edit does not fit the note's present content; nothing was written
     │   ├── StaleWrite         the note has changed since the caller read it
     │   └── NoteBusy           another program is saving the note
-    ├── ObsidianNotRunning     the app is needed and not there
-    ├── TimedOut               an operation took longer than its bound
+    ├── ObsidianNotRunning     the app is needed but does not run
+    ├── TimedOut               an operation took longer than its limit
     └── EngineFailure          we could not do it, through no fault of the caller
 
-`code` is one of the seven error codes of the stdio contract, or INVALID_PARAMS for a wrong argument: that has
-a code in JSON-RPC itself; `reason` is finer and just as stable.
-An exception stores fields; its text is made in `__str__`. Texts name vault paths only, never a path
-of the machine. Turning these into wire form is the dialects' duty, not this module's.
+`code` is one of the seven error codes of the stdio contract, or INVALID_PARAMS for a wrong argument, which
+has a code in JSON-RPC itself; `reason` is finer and just as stable. An exception stores fields; `__str__`
+makes its text. Texts name only vault paths, never a path of the machine. The protocols turn these errors into
+wire form.
+
+`JSON_ERRORS` lists everything that decoding JSON can raise: code that decodes must expect all of it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from typing import Any, ClassVar, Final, Literal
 import msgspec
 
 NAMED_CHARS: Final = 1024
-"""How much of a name an error repeats: as much as the longest path has. Whoever sent a megabyte need not get
-it back."""
+"""How much of a name an error repeats: as much as the longest path has. A caller that sends a megabyte need
+not get it back."""
 
 ErrorCode = Literal[
     "INVALID_PARAMS",
@@ -46,9 +46,9 @@ ErrorCode = Literal[
 
 
 class VaultbridgeError(Exception):
-    """The root. `hint` says what would be right; `details` are for machines. `paths` are the vault's files
-    that the text or the details name, None when that is not known: `engine.redaction` decides by them whether
-    a caller may see the error."""
+    """The root. `hint` says what to do instead; `details` are for programs. `paths` are the vault files that
+    the text or the details name, None when that is unknown: `engine.redaction` decides by them whether a
+    caller may see the error."""
 
     code: ClassVar[ErrorCode] = "SERVER_ERROR"
     reason: ClassVar[str] = "error"
@@ -67,7 +67,7 @@ class VaultbridgeError(Exception):
 
 
 class InvalidArgument(VaultbridgeError):
-    """`argument` names the offending argument, when there is one."""
+    """`argument` names the wrong argument, when there is one."""
 
     code = "INVALID_PARAMS"
     reason = "invalid-argument"
@@ -82,7 +82,7 @@ class InvalidPath(InvalidArgument):
 
 
 class InvalidQuery(InvalidArgument):
-    """`position` is the offset in the query where reading failed; None when the text itself says where."""
+    """`position` is the offset in the query where parsing failed; None when the message itself says where."""
 
     reason = "invalid-query"
 
@@ -98,16 +98,20 @@ class VaultNotFound(VaultbridgeError):
 
 
 class NoteNotFound(VaultbridgeError):
-    """`name` as it was asked for, `closest` the names a person may have meant."""
+    """`name` is the requested name, `closest` are the names that the caller may have meant."""
 
     code = "FILE_NOT_FOUND"
     reason = "file-not-found"
 
     def __init__(self, name: str, *, closest: tuple[str, ...] = (), what: str = "note") -> None:
-        said = name if len(name) <= NAMED_CHARS else name[:NAMED_CHARS] + "…"
+        shortened = name if len(name) <= NAMED_CHARS else name[:NAMED_CHARS] + "…"
         hint = f"Did you mean: {', '.join(closest)}?" if closest else ""
         super().__init__(
-            f"No {what} named {said!r}.", hint=hint, paths=(name, *closest), name=said, closest=list(closest)
+            f"No {what} named {shortened!r}.",
+            hint=hint,
+            paths=(name, *closest),
+            name=shortened,
+            closest=list(closest),
         )
         self.name = name
         self.closest = closest
@@ -135,13 +139,13 @@ class PermissionDenied(VaultbridgeError):
 
 
 class EditRefused(VaultbridgeError):
-    """Nothing was written. The message says what was found instead of what the edit needs."""
+    """Nothing was written. The message says what the edit needs and what was found instead."""
 
     reason = "edit-refused"
 
 
 class StaleWrite(EditRefused):
-    """The note is not what the caller saw; `current` is its hash now (empty when the note is gone)."""
+    """The note has changed since the caller read it; `current` is its present hash, empty when it is gone."""
 
     reason = "stale"
 
@@ -160,15 +164,15 @@ class StaleWrite(EditRefused):
 
 
 class NoteBusy(EditRefused):
-    """Another program is saving the note, and has not ended within the time that a change waits. `certain`
-    when it has the file open; otherwise the file only looks so."""
+    """Another program is still saving the note after the time that a change waits. It is `certain` when that
+    program has the file open; otherwise the file only looks like it."""
 
     reason = "busy"
 
     def __init__(self, path: str, *, certain: bool = True) -> None:
         super().__init__(
             f"{path} is being saved by another program.",
-            hint="Nothing was changed. Try again in a moment, or close it there.",
+            hint="Nothing was changed. Try again in a moment, or close the note in the other program.",
             paths=(path,),
             path=path,
         )
@@ -191,11 +195,11 @@ class EngineFailure(VaultbridgeError):
 
 
 JSON_ERRORS: Final = (msgspec.MsgspecError, UnicodeError, RecursionError)
-"""Of `msgspec.json.decode`: not JSON or not of the wanted type, not UTF-8, nested deeper than Python goes."""
+"""What `msgspec.json.decode` raises: not JSON or not of the expected type, not UTF-8, nested too deeply."""
 
 
 def describe_json_error(error: BaseException) -> str:
-    """The fault in words, for a person."""
+    """The error in words, for a person."""
     if isinstance(error, RecursionError):
         return "its lists and objects are nested too deeply"
     if isinstance(error, UnicodeError):

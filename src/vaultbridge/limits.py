@@ -1,6 +1,6 @@
-"""Every cap that more than one part must know, each with its reason.
+"""The limits that several parts share, each with its reason.
 
-A cap that only one module knows stands in that module, under the same rule: a name and a reason.
+A limit that only one module needs is defined in that module, by the same rule: a name and a reason.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ NOTE_READ_BYTES: Final = 64 * MIB
 """The most that is read into memory from one note, attachment or canvas."""
 
 NOTE_WRITE_BYTES: Final = 16 * MIB
-"""The most that one write may put into one note: above any message a transport accepts."""
+"""The largest content that one write may put into a note: above any message that a transport accepts."""
 
 PATH_CHARS: Final = 1024
-"""The longest vault path: below PATH_MAX of every system together with a vault's own folder."""
+"""The longest vault path: together with the vault's own folder it stays below PATH_MAX on every system."""
 
 CALL_SECONDS: Final = 30.0
-"""Seed 004: an operation that exceeds 30 s is answered with the timeout error."""
+"""An operation that takes longer is answered with the timeout error: the stdio contract (Bridge v1) says 30
+s."""
 
 SWITCH_SECONDS: Final = 0.0005
-"""How long a thread of a server may hold the interpreter while another wants it: beside an index that is
-being built, an answer would else wait 5 ms for each turn, ten times what a read takes."""
+"""How long a thread of a server may hold the interpreter while another waits for it. With Python's default of
+5 ms, a reply would wait ten times as long as a read takes at each turn while an index is being built."""

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 
 def is_process_alive(pid: int) -> bool:
-    """Whether a process with this id runs; in doubt (it belongs to somebody else), yes."""
+    """Whether a process with this id runs. In doubt (it belongs to another user) the answer is yes."""
     if pid <= 0:
         return False
     if sys.platform == "win32":
@@ -32,7 +32,7 @@ def is_process_alive(pid: int) -> bool:
 
 
 def _is_alive_on_windows(pid: int) -> bool:
-    """`os.kill(pid, 0)` would end the process there."""
+    """`os.kill(pid, 0)` would end the process on Windows."""
     import ctypes
 
     query_limited_information, still_active, access_denied = 0x1000, 259, 5
@@ -47,27 +47,27 @@ def _is_alive_on_windows(pid: int) -> bool:
 
 
 PRIVATE_FILE_BYTES: Final = 65_536
-"""The most that is read of such a file: they hold some hundred bytes, and the folder may be another's."""
+"""The most that is read of a private file: it has some hundred bytes, and another user may own the folder."""
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Replace `path` by `data`, mode 0600, in one step; raises OSError and leaves nothing behind."""
-    passing = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    descriptor = os.open(passing, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    """Replaces the file with `data`, mode 0600, in one step. Raises OSError and leaves nothing behind."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        passing.replace(path)
+        temporary.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            passing.unlink()
+            temporary.unlink()
         raise
 
 
 def read_private(path: Path) -> bytes | None:
-    """The file's bytes, or None when it is not there, not readable or far too large."""
+    """The file's bytes; None when it does not exist, is unreadable or far too large."""
     try:
         with path.open("rb") as file:
             data = file.read(PRIVATE_FILE_BYTES + 1)
@@ -77,9 +77,10 @@ def read_private(path: Path) -> bytes | None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make it when missing, and let nobody else in; raises OSError when it cannot be made."""
+    """Makes the folder when it is missing, and keeps other users out. Raises OSError when it cannot be
+    made."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Another program may have made it wider; where it is not ours, the system refuses and that is that.
+    # Another program may have opened it to others. If the folder is not ours, the system refuses the change.
     if os.name == "posix" and folder.stat().st_mode & 0o077:
         with contextlib.suppress(PermissionError):
             folder.chmod(0o700)

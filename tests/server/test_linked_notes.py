@@ -183,7 +183,7 @@ async def hidden_from(folder: Path, way: str, told: Ask) -> None:
         same = [
             text.replace(way.format(e=""), "*").replace("Private/diary", "*") for text in (answer, control)
         ]
-        if "lies behind a link" not in answer:
+        if "is behind a link" not in answer:
             assert same[0] == same[1], (tool, linked)
         assert not TRACE.search(answer.replace(way.format(e=""), "")), (tool, linked, answer)
     for tool, arguments in OVERVIEWS:

@@ -290,7 +290,7 @@ def test_a_vault_is_absent_when_its_folder_is_gone_or_replaced_by_a_file_or_empt
     for ask in (root.check, lambda: root.locate(VaultPath("a.md"))):
         with pytest.raises(VaultNotFound) as caught:
             ask()
-        assert "The vault Notes is not there at present: an empty folder" in str(caught.value)
+        assert "The vault Notes is not available: an empty folder" in str(caught.value)
         assert str(tmp_path) not in str(caught.value)
     (folder / ".Trash-0").rmdir()
     folder.rmdir()

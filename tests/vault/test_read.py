@@ -49,7 +49,7 @@ def test_a_missing_file_and_a_folder_give_different_errors(root: Root, folder: P
 def test_no_more_than_the_limit_is_read(root: Root, folder: Path) -> None:
     (folder / "n.md").write_bytes(b"x" * 11)
     assert len(read_file(root, vault_path("n.md"), limit=11).data) == 11
-    with pytest.raises(EngineFailure, match="11 bytes; at most 10"):
+    with pytest.raises(EngineFailure, match="11 bytes; files up to 10 bytes are read"):
         read_file(root, vault_path("n.md"), limit=10)
 
 
@@ -67,7 +67,7 @@ def test_a_pipe_does_not_block_a_reader(root: Root, folder: Path) -> None:
     reader.start()
     reader.join(timeout=10)
     assert not reader.is_alive()
-    assert "no ordinary file" in str(outcome[0])
+    assert "not an ordinary file" in str(outcome[0])
 
 
 def test_a_file_that_is_not_downloaded_is_not_read(root: Root, folder: Path) -> None:

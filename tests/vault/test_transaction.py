@@ -702,9 +702,9 @@ def test_nothing_is_made_where_the_vault_was(
     for empty in (False, True):
         if empty:
             folder.mkdir()
-        with pytest.raises(VaultNotFound, match="not there at present"):
+        with pytest.raises(VaultNotFound, match="is not available"):
             do(transactor, WriteFile(P("A/n.md"), b"x", ABSENT))
-        with pytest.raises(VaultNotFound, match="not there at present"):
+        with pytest.raises(VaultNotFound, match="is not available"):
             transactor.undo(done.id, actor="test", force=True)
         assert snapshot() == {}
     assert sorted(place.name for place in folder.parent.iterdir()) == ["away", "cache", "home", "vault"]
@@ -726,7 +726,7 @@ def test_a_rollback_waits_for_the_vault_to_return(
             folder.mkdir()
 
     transactor = Transactor(root, cache, trash=trash, checkpoint=unplug)
-    with pytest.raises(VaultNotFound, match="not there at present"):
+    with pytest.raises(VaultNotFound, match="is not available"):
         do(transactor, RemoveFile(P("n.md")), WriteFile(P("m.md"), b"new"))
     assert snapshot() == {}
     with pytest.raises(VaultNotFound):

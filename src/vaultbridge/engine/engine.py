@@ -262,7 +262,7 @@ class Engine:
         with redact(() if self.scope.visible(path) else (path,)):
             place = self._files.resolved(path)
             try:
-                return read_place(place, path, limit=NOTE_READ_BYTES, at_rest=True).data
+                return read_place(place, path, limit=NOTE_READ_BYTES, not_busy=True).data
             except NoteBusy as busy:
                 content = None if busy.certain else read_place(place, path, limit=NOTE_READ_BYTES)
                 # A note that we emptied ourselves is not half saved.

@@ -1,13 +1,13 @@
-"""Opening, naming and removing files at an exact place: no link on the way is ever followed.
+"""Opens, creates, renames and removes files at an exact place, without ever following a link.
 
-A place here is an absolute path whose links were resolved once, by `paths.Root`, when it was checked. Between
-that check and its use another program may exchange a file or a folder for a link. So nothing here trusts a
-path twice: what is opened is proven to lie at that path, either by what the system says of the open
-descriptor or by opening each component in turn without following links; and whatever is made, renamed or
-removed is named relative to its folder's descriptor. Where a link took a place there is an error (`ELOOP` or
+A place is an absolute path whose links `paths.Root` resolved when it checked the path. Between that check and
+its use, another program may replace a file or a folder with a link. So nothing here trusts a path twice: an
+opened file is proven to be at its path, either by what the system says about the open descriptor or by
+opening each component in turn without following links. Whatever is created, renamed or removed is named
+relative to the descriptor of its folder. Where a link has taken a place, there is an error (`ELOOP` or
 `ENOTDIR`), never another file.
 
-Windows has no descriptor of a folder to open relative to; there the plain calls are used.
+Windows has no folder descriptors to open files relative to; the plain calls are used there.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ _CLOSED: Final = getattr(os, "O_CLOEXEC", 0)
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _FOLDER: Final = getattr(os, "O_DIRECTORY", 0) | _NO_LINK | _CLOSED
 _SEARCH: Final = _FOLDER | getattr(os, "O_PATH", os.O_RDONLY)
-"""O_PATH, where there is one, wants no permission to list a folder, only to pass through it."""
+"""O_PATH, where it exists, needs no permission to list a folder, only to pass through it."""
 
 _DESCRIPTORS: Final = "/proc/self/fd/"
 
 RESOLVE_ATTEMPTS: Final = 20
-"""How often a link that changes while it is followed is followed anew: somebody who changes it in a loop is
-met in the wrong moment now and then, not twenty times."""
+"""How often we try to follow a link that changes meanwhile: a program that changes it in a loop gets in the
+way now and then, but not twenty times in a row."""
 
 _NOREPLACE: Final = 1
 _EXCHANGE: Final = 2
 _UNSUPPORTED: Final = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
-"""A kernel without the call, a file system without the flag, a sandbox that forbids it."""
+"""A kernel without the call, a file system without the flag, or a sandbox that forbids it."""
 
 
 def real_path(place: Path | str) -> str:
-    """The place with every link followed, as of now. Raises `EngineFailure` when links keep changing."""
+    """The place with every link followed. Raises `EngineFailure` when links keep changing."""
     for _ in range(RESOLVE_ATTEMPTS):
-        # A link that becomes a file between the library's look and its reading of the link raises.
+        # The library raises when a link becomes a file between its check and its reading of the link.
         with contextlib.suppress(OSError):
             return os.path.realpath(place)
     raise EngineFailure("Links in the vault keep changing.", hint="Try again in a moment.", paths=())
 
 
 def open_file(place: Path | str, flags: int) -> int:
-    """A descriptor of the existing file at exactly this place. Raises `OSError`, for a link too."""
+    """Opens the existing file at exactly this place. Raises `OSError`, also for a link."""
     text = str(place)
     if _PLAIN:
         return os.open(text, flags)
@@ -69,7 +69,7 @@ def open_file(place: Path | str, flags: int) -> int:
 
 
 def open_folder(place: Path | str, flags: int = _SEARCH) -> int:
-    """A descriptor of the folder at exactly this place; `flags` to list or sync it: `os.O_RDONLY`."""
+    """Opens the folder at exactly this place. Pass `os.O_RDONLY` as `flags` to list or sync it."""
     text = str(place)
     handle = os.open(text, flags | _FOLDER)
     if _is_at(handle, text):
@@ -79,8 +79,8 @@ def open_folder(place: Path | str, flags: int = _SEARCH) -> int:
 
 
 def _is_at(handle: int, text: str) -> bool:
-    """Whether the system says that an open descriptor lies at this path. A no is not certain: the name may be
-    spelled otherwise on a file system that ignores case, or there is no /proc."""
+    """Whether the system says that an open descriptor is at this path. False is not certain: a file system
+    that ignores case may spell the name differently, or there is no /proc."""
     try:
         return os.readlink(f"{_DESCRIPTORS}{handle}") == text  # noqa: PTH115 - in the way of every read
     except OSError:
@@ -103,7 +103,7 @@ def _open_stepwise(text: str, flags: int) -> int:
 
 @contextmanager
 def _parent(place: Path | str) -> Iterator[tuple[int | None, str]]:
-    """A place's folder, open, and its name there; on Windows no folder, and the whole path."""
+    """The open folder of a place, and its name there; on Windows no folder and the whole path."""
     if _PLAIN:
         yield None, str(place)
         return
@@ -117,7 +117,7 @@ def _parent(place: Path | str) -> Iterator[tuple[int | None, str]]:
 
 @contextmanager
 def _parents(one: Path, other: Path) -> Iterator[tuple[int | None, str, int | None, str]]:
-    """Both places' folders and names. Most often that is one folder, which is opened once."""
+    """The folders and names of both places. Usually they share one folder, which is opened once."""
     with _parent(one) as (here, name):
         if one.parent == other.parent and not _PLAIN:
             yield here, name, here, other.name
@@ -127,14 +127,14 @@ def _parents(one: Path, other: Path) -> Iterator[tuple[int | None, str, int | No
 
 
 def create_file(place: Path, mode: int) -> int:
-    """A new file, open for writing. Raises `FileExistsError`."""
+    """Creates a file and opens it for writing. Raises `FileExistsError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _CLOSED
     with _parent(place) as (folder, name):
         return os.open(name, flags | _NO_LINK, mode, dir_fd=folder)
 
 
 def status(place: Path | str) -> os.stat_result:
-    """Of what has this name: of a link itself, not of what it leads to."""
+    """The status of what has this name: of a link itself, not of its target."""
     with _parent(place) as (folder, name):
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
 
@@ -153,7 +153,7 @@ def remove(place: Path | str, *, missing_ok: bool = False) -> None:
 
 
 def make_folder(place: Path, mode: int = 0o777) -> None:
-    """With those above it; nothing happens when it is there."""
+    """Makes a folder and those above it; does nothing when it exists."""
     try:
         with _parent(place) as (folder, name):
             os.mkdir(name, mode, dir_fd=folder)
@@ -164,31 +164,31 @@ def make_folder(place: Path, mode: int = 0o777) -> None:
         make_folder(place, mode)
     except FileExistsError:
         if not _PLAIN:
-            # A link to a folder is no folder.
+            # A link to a folder does not count as a folder.
             os.close(open_folder(place))
 
 
 def remove_folder(place: Path) -> None:
-    """One that is empty."""
+    """Removes an empty folder."""
     with _parent(place) as (folder, name):
         os.rmdir(name, dir_fd=folder)
 
 
 def link(source: Path, target: Path) -> None:
-    """A second name for a file. Raises `FileExistsError`."""
+    """Gives a file a second name. Raises `FileExistsError`."""
     with _parents(source, target) as (here, name, there, new):
         os.link(name, new, src_dir_fd=here, dst_dir_fd=there, follow_symlinks=False)
 
 
 def rename_over(source: Path, target: Path) -> None:
-    """Replaces what has the name."""
+    """Renames a file, replacing what has the new name."""
     with _parents(source, target) as (here, name, there, new):
         os.replace(name, new, src_dir_fd=here, dst_dir_fd=there)
 
 
 def rename_new(source: Path, target: Path) -> None:
-    """Raises `FileExistsError` when somebody has the name. Where the system has no such call, a look and a
-    rename leave a gap in which a file made by somebody else would be replaced."""
+    """Renames a file. Raises `FileExistsError` when the new name is taken. Where the system has no such call,
+    there is a gap between check and rename in which a new file of another program would be replaced."""
     with _parents(source, target) as (here, name, there, new):
         if not _PLAIN and _renameat2(here, name, there, new, _NOREPLACE):
             return
@@ -203,8 +203,8 @@ def rename_new(source: Path, target: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Two files change places in one step, so that neither is ever without a name. False where the system or
-    the file system cannot."""
+    """Exchanges two files in one step, so that neither is ever without a name. Returns False where the system
+    or the file system cannot do that."""
     with _parents(one, other) as (here, name, there, new):
         return not _PLAIN and _renameat2(here, name, there, new, _EXCHANGE)
 
@@ -227,7 +227,7 @@ _loaded: list[Any] = []
 
 
 def _call() -> Any:
-    """The C library's `renameat2`, None where there is none. Loaded on first need: reading never needs it."""
+    """The C library's `renameat2`, or None. Loaded on first use: reading never needs it."""
     if not _loaded:
         found = None
         if sys.platform.startswith("linux"):

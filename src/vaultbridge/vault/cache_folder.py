@@ -1,5 +1,6 @@
-"""The folder, outside the vault, that holds what we derive and remember about one vault: index, journal,
-locks. Deleting it loses history and costs a new index, never a note.
+"""The cache folder of a vault, outside the vault: it holds the index, the journal and locks.
+
+Deleting it loses the history and costs a new index, but never a note.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _ABOUT: Final = "vault.json"
 
 
 class CacheUnusable(EngineFailure):
-    """The folder cannot be made or written. Reading goes on without it; changes need its journal."""
+    """The folder cannot be made or written. Reading works without it; changes need its journal."""
 
 
 def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> Path:
-    """Where all vaults' folders lie: `VAULTBRIDGE_CACHE`, else the system's place for caches."""
+    """The folder of all vaults' caches: `VAULTBRIDGE_CACHE`, or the system's place for caches."""
     if chosen := environ.get(CACHE_VARIABLE):
         return Path(chosen).expanduser().absolute()
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
@@ -33,15 +34,15 @@ def cache_base(environ: Mapping[str, str], *, platform: str = sys.platform) -> P
     if platform == "darwin":
         return home / "Library" / "Caches" / "vaultbridge"
     given = environ.get("XDG_CACHE_HOME", "")
-    # The specification: a relative path here is invalid and to be ignored.
+    # The specification: a relative path here is invalid and must be ignored.
     return (Path(given) if Path(given).is_absolute() else home / ".cache") / "vaultbridge"
 
 
 def vault_cache(vault: Path, base: Path) -> Path:
-    """This vault's folder in `base`, made when missing, readable by its owner alone.
+    """This vault's folder in `base`; it is made when missing, and only its owner can read it.
 
-    Its name is the vault's, for people, and a hash of the real path, so that two vaults never share one.
-    Raises `CacheUnusable` when it cannot be made or written, `EngineFailure` when it would lie in the vault.
+    Its name is the vault's name, for people, and a hash of the real path, so that two vaults never share one.
+    Raises `CacheUnusable` when it cannot be made or written, `EngineFailure` when it would be in the vault.
     """
     real = vault.resolve()
     digest = blake2b(os.fsencode(real), digest_size=8).hexdigest()
@@ -49,7 +50,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
     folder = base / f"{readable}-{digest}"
     if base.resolve().is_relative_to(real):
         raise EngineFailure(
-            "The cache folder lies inside the vault.", hint=f"Set {CACHE_VARIABLE} to a folder outside of it."
+            "The cache folder is inside the vault.", hint=f"Set {CACHE_VARIABLE} to a folder outside it."
         )
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def vault_cache(vault: Path, base: Path) -> Path:
     except OSError as error:
         raise CacheUnusable(
             f"The cache folder cannot be used: {os.strerror(error.errno or 0)}.",
-            hint=f"Set {CACHE_VARIABLE} to a folder that can be written.",
+            hint=f"Set {CACHE_VARIABLE} to a writable folder.",
         ) from error
     return folder
 
@@ -70,6 +71,6 @@ def vault_cache(vault: Path, base: Path) -> Path:
 def _describe(about: Path, real: Path) -> None:
     import json
 
-    passing = about.with_name(f"{_ABOUT}.{os.getpid()}.tmp")
-    passing.write_text(json.dumps({"vault": str(real), "name": real.name}, ensure_ascii=True) + "\n")
-    passing.replace(about)
+    temporary = about.with_name(f"{_ABOUT}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps({"vault": str(real), "name": real.name}, ensure_ascii=True) + "\n")
+    temporary.replace(about)

@@ -1,7 +1,7 @@
-"""What cloud services leave in a vault: files that are not downloaded yet, and copies made by conflicts.
+"""Recognises what cloud services leave in a vault: files that are not downloaded yet, and conflict copies.
 
-A placeholder must never be read: reading starts a download or gives zeros. A conflict copy is an ordinary
-note; it is only recognised here, so that the vault's health can show it. Nothing here changes a file.
+A placeholder must never be read: reading starts a download or returns zeros. A conflict copy is an ordinary
+note; it is recognised so that the report on the vault's health can show it. Nothing here changes a file.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ _RECALL_ATTRIBUTES: Final = 0x1000 | 0x40000 | 0x400000
 """Windows: OFFLINE, RECALL_ON_OPEN, RECALL_ON_DATA_ACCESS (OneDrive, Dropbox, Google Drive, iCloud)."""
 
 _SF_DATALESS: Final = 0x40000000
-"""macOS: the file's content lies with its file provider (iCloud Drive, Dropbox, OneDrive)."""
+"""macOS: the content is at the file provider (iCloud Drive, Dropbox, OneDrive)."""
 
 _ICLOUD: Final = ".icloud"
 _HAS_BLOCKS: Final = os.name == "posix"
 
 
 def icloud_original_name(stored: str) -> str | None:
-    """The name that iCloud's stand-in `.Name.md.icloud` stands for; None for any other name."""
+    """The name of the file that iCloud's placeholder `.Name.md.icloud` stands for; None for any other
+    name."""
     if stored.startswith(".") and stored.endswith(_ICLOUD) and len(stored) > len(_ICLOUD) + 1:
         return stored[1 : -len(_ICLOUD)]
     return None
 
 
 def icloud_placeholder(place: Path) -> Path:
-    """Where iCloud's stand-in for a file lies while the file itself is not there."""
+    """The place of iCloud's placeholder while the file itself is not there."""
     return place.with_name(f".{place.name}{_ICLOUD}")
 
 
 def is_placeholder(status: os.stat_result, place: str | int) -> bool:
-    """Whether the content is not on this machine. Costs nothing for an ordinary file. `place` is where it
-    lies, without a link in it, or a descriptor of it.
+    """Whether the content is not on this machine. Costs nothing for an ordinary file. `place` is the file's
+    place, with no link in it, or an open descriptor.
 
-    A file without blocks is looked at closer: some file systems keep small files inside their metadata
-    and report no blocks, so only a file that is one single hole counts.
+    A file without blocks is examined: some file systems store small files in their metadata and report no
+    blocks, so only a file that is one single hole counts.
     """
     if getattr(status, "st_file_attributes", 0) & _RECALL_ATTRIBUTES:
         return True
@@ -76,7 +77,8 @@ ConflictMaker = Literal["dropbox", "obsidian-sync", "syncthing", "nextcloud", "o
 
 
 class Conflict(Struct, frozen=True):
-    """`original` is the note this is a copy of. Not `certain`: only the name beside it suggests so."""
+    """A conflict copy of `original`. It is not `certain` when only the name of the file beside it suggests
+    it."""
 
     original: VaultPath
     maker: ConflictMaker
@@ -105,8 +107,8 @@ _NUMBERED: Final = re.compile(r"(.+) (\d{1,3})")
 def detect_conflict(
     path: VaultPath, siblings: Container[str], *, machines: Container[str] = ()
 ) -> Conflict | None:
-    """What `path` is a conflict copy of, if it is one; `siblings` holds the vault's paths (at least of
-    that folder), `machines` names of computers that OneDrive may have appended."""
+    """Finds out whether `path` is a conflict copy, and of what. `siblings` holds the vault's paths (at least
+    those of its folder), `machines` the names of computers that OneDrive may have appended."""
     folder, name = folder_of(path), name_of(path)
     stem, dot, extension = name.rpartition(".")
     if not dot:
@@ -126,7 +128,7 @@ def detect_conflict(
     numbered = _NUMBERED.fullmatch(stem)
     if numbered and int(numbered[2]) >= 2:
         original = _beside(numbered, folder, dot + extension, siblings)
-        # iCloud counts from 2; Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are no conflict.
+        # iCloud counts from 2. Obsidian's own "Untitled 1", "Untitled 2" count from 1 and are no conflicts.
         if original is not None and join(folder, f"{numbered[1]} 1{dot}{extension}") not in siblings:
             return Conflict(original, "icloud", certain=False)
     return None

@@ -1,13 +1,9 @@
-"""Template variables: `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}`, `{{time:FORMAT}}`.
+"""Dates as Obsidian writes them: moment.js formats, the paths of periodic notes, and template variables.
 
-Merging a template's properties into a note is the engine's work; this only expands text. Pure.
-
-Dates in moment.js's format language, as Obsidian's date settings use it: printing and reading.
-
-English names and the `en` week (it starts on Sunday, and week 1 holds January 1st) are the app's defaults;
-another week can be given. Pure: the date comes from the caller.
-
-Which note is the daily, weekly, monthly, quarterly or yearly one of a date. Pure.
+English names and the `en` week (it starts on Sunday, and week 1 contains January 1st) are the app's defaults;
+another week can be given. The variables are `{{title}}`, `{{date}}`, `{{time}}`, `{{date:FORMAT}}` and
+`{{time:FORMAT}}`; merging a template's properties into a note is the engine's work. Everything here is pure:
+the date comes from the caller.
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ from vaultbridge.vault.paths import VaultPath, new_vault_path
 from vaultbridge.vault.settings import Period, VaultSettings
 
 FORMAT_CHARS: Final = 500
-"""The longest format that is read: it names a file."""
+"""The longest format that is used: it names a file."""
 
 MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June", "July"),
@@ -34,8 +30,8 @@ DAYS: Final = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday",
 
 
 class Week(Struct, frozen=True):
-    """A locale's week: `start` is its first day (0 is Sunday), `holds` the day of January that always lies
-    in week 1. Moment calls them `dow` and `7 + dow - doy`."""
+    """A locale's week: `start` is its first day (0 is Sunday), `holds` the day of January that is always in
+    week 1. Moment calls them `dow` and `7 + dow - doy`."""
 
     start: int = 0
     holds: int = 1
@@ -84,7 +80,7 @@ class FormatToken(Struct, frozen=True, gc=False):
 
 @lru_cache(maxsize=256)
 def split_format(fmt: str) -> tuple[FormatToken | str, ...]:
-    """A format as tokens and the text between them."""
+    """Splits a format into tokens and the text between them."""
     fmt = _LONG.sub(lambda found: _LONG_FORMS.get(found[0], found[0]), fmt[:FORMAT_CHARS])
     parts: list[FormatToken | str] = []
     at = 0
@@ -103,7 +99,7 @@ def split_format(fmt: str) -> tuple[FormatToken | str, ...]:
 
 
 def format_moment(when: date | datetime, fmt: str, *, week: Week = ENGLISH_WEEK) -> str:
-    """`when` in the given format. A date alone is its midnight; a time without zone is the local one."""
+    """Writes `when` in a format. A date means its midnight; a time without a zone is local."""
     moment = when if isinstance(when, datetime) else datetime(when.year, when.month, when.day)
     return "".join(
         part if isinstance(part, str) else _WRITERS[part.name](moment, week) for part in split_format(fmt)
@@ -199,8 +195,9 @@ _WRITERS: Final[dict[str, _Writer]] = {
 def periodic_path(
     period: Period, day: date, settings: VaultSettings, *, week: Week = ENGLISH_WEEK
 ) -> VaultPath:
-    """The path of the note, whether it exists or not. A `/` in the format makes folders. Raises
-    `InvalidPath` when the format gives a name that no note may have."""
+    """The path of the periodic note for a day, whether it exists or not. A `/` in the format makes folders.
+    Raises
+    `InvalidPath` when the format produces a name that no note may have."""
     notes = settings.periodic_notes(period)
     name = format_moment(day, notes.format, week=week).strip("/ ")
     return new_vault_path(f"{notes.folder}/{name}.md")
@@ -221,8 +218,9 @@ def expand_template(
     time_format: str = TIME_FORMAT,
     week: Week = ENGLISH_WEEK,
 ) -> str:
-    """`title` is the new note's name without `.md`; `now` is the moment, or for a periodic note its day with
-    the present time. Anything else in braces stays as it is: other tools have their own variables."""
+    """Replaces the variables in a template. `title` is the new note's name without `.md`; `now` is the
+    present time, for a periodic note on that note's day. Anything else in braces stays: other tools have
+    their own variables."""
 
     def value(found: re.Match[str]) -> str:
         name, given = found[1].lower(), (found[2] or "").strip()

@@ -1,7 +1,7 @@
-"""Locks between processes: a file that one open handle holds, released by the system when its holder dies.
+"""Locks between processes: locked files, which the system releases when their holder dies.
 
-A person may delete the file, or the folder around it, at any time. A lock on a file that no longer has the
-name would keep nobody out, so it does not count as held, and the next who asks makes the file anew.
+A person may delete the file or its folder at any time. A lock on a file that has lost its name would keep
+nobody out, so it does not count as held, and the next process creates the file again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import Final
 from vaultbridge.errors import EngineFailure, TimedOut
 
 LOCK_POLL_SECONDS: Final = 0.02
-"""How often a wait looks again: two processes that write in turn hardly notice, and it costs nothing."""
+"""How often a waiting process tries again: two processes that write in turn hardly notice, and it costs
+little."""
 
 
 class FileLock:
-    """A lock held by this object alone: a second object in the same process has to wait as well."""
+    """A lock that this object alone holds: a second object in the same process has to wait too."""
 
     __slots__ = ("_handle", "path")
 
@@ -34,8 +35,8 @@ class FileLock:
         return self._handle is not None and self._is_ours(self._handle)
 
     def try_acquire(self) -> bool:
-        """Takes the lock unless another holds it. True when it is ours now (or was already). Raises
-        `EngineFailure` when the file cannot be made."""
+        """Takes the lock unless someone else holds it. Returns whether we hold it now. Raises `EngineFailure`
+        when the file cannot be created."""
         if self.held:
             return True
         self.release()
@@ -50,7 +51,7 @@ class FileLock:
         except OSError as error:
             raise EngineFailure(
                 f"The lock file {self.path.name} cannot be used: {os.strerror(error.errno or 0)}.",
-                hint="May its folder be written?",
+                hint="Is its folder writable?",
                 paths=(),
             ) from error
         if taken:
@@ -66,7 +67,7 @@ class FileLock:
             return os.open(self.path, flags, 0o600)
 
     def _is_ours(self, handle: int) -> bool:
-        """Whether the file that is open still has the name."""
+        """Whether the open file still has the lock's name."""
         try:
             return os.path.samestat(os.fstat(handle), self.path.stat())
         except OSError:
@@ -79,7 +80,8 @@ class FileLock:
 
     @contextmanager
     def hold(self, seconds: float, *, what: str) -> Iterator[None]:
-        """Holds the lock for a block. Raises `TimedOut`, saying that `what` is busy."""
+        """Waits for the lock and holds it during the block. Raises `TimedOut`, which says that `what` is
+        busy."""
         deadline = time.monotonic() + seconds
         while not self.try_acquire():
             if time.monotonic() >= deadline:

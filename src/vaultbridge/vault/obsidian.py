@@ -1,14 +1,10 @@
-"""What Obsidian has open, from its `workspace.json`: the only trace of it while no plugin tells.
+"""What the Obsidian app on this machine says through its files: its vaults, whether it runs, its open tabs.
 
-The app writes the file about a second after tabs change, never when only the cursor moves; and it keeps
-what was open when it quit. Never written here.
-
-The vaults that Obsidian knows, and finding one by name or by path.
-
-Whether Obsidian runs on this machine now.
-
-Asked of two things that do not outlive the app: its single-instance lock with a live process, and the
-socket of its command line. The list of vaults cannot tell: it says "open" after quitting too.
+It runs when its single-instance lock belongs to a live process or the socket of its command line accepts;
+neither outlives the app. The list of vaults does not show it, because a vault is marked as open after
+quitting too. The tabs come from `workspace.json`, the only source when no plugin reports them. The app writes
+it about a second after tabs change, never when only the cursor moves, and it keeps what was open when the app
+quit. None of these files is ever written here.
 """
 
 from __future__ import annotations
@@ -31,14 +27,14 @@ from vaultbridge.system import is_process_alive
 from vaultbridge.vault.paths import Root, VaultPath, vault_path
 
 KNOWN_BYTES: Final = MIB
-"""The largest list of vaults that is read: thousands of vaults fit."""
+"""The largest list of vaults that is read: it has room for thousands."""
 
 _LIST: Final = "obsidian.json"
 
 
 class KnownVault(Struct, frozen=True):
-    """`opened` is when it was last opened, in seconds. `open` survives quitting: it does not prove that the
-    app runs (`running.py` tells that)."""
+    """`opened` is when it was last opened, in seconds. `open` stays set after quitting, so it does not prove
+    that the app runs (`is_obsidian_running` finds that out)."""
 
     id: str
     name: str
@@ -48,7 +44,7 @@ class KnownVault(Struct, frozen=True):
 
 
 def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform) -> tuple[Path, ...]:
-    """Where the app may keep its own files on this system, the ordinary place first."""
+    """The folders where the app may keep its own files on this system, the usual one first."""
     home = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     if platform == "darwin":
         return (home / "Library" / "Application Support" / "obsidian",)
@@ -66,8 +62,8 @@ def list_app_folders(environ: Mapping[str, str], *, platform: str = sys.platform
 def list_known_vaults(
     environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform
 ) -> tuple[KnownVault, ...]:
-    """Every vault in the app's list, the last opened first. A list that is missing or broken is empty; a
-    vault whose folder is gone is still told."""
+    """Every vault in the app's list, the last opened first. A missing or broken list counts as empty. A vault
+    whose folder is gone is still listed."""
     found: dict[Path, KnownVault] = {}
     for folder in list_app_folders(environ, platform=platform):
         for vault in _read_list(folder / _LIST):
@@ -101,9 +97,9 @@ def find_vault(
     environ: Mapping[str, str] = os.environ,
     platform: str = sys.platform,
 ) -> Path:
-    """The folder of the vault that a person named by its path or by the name Obsidian shows.
+    """The folder of the vault that a person named by its path or by its name in Obsidian.
 
-    A folder that exists wins over a name. Raises `VaultNotFound`, listing the known vaults, or
+    An existing folder takes precedence over a name. Raises `VaultNotFound`, which lists the known vaults, or
     `AmbiguousName` when several known vaults have the name.
     """
     place = Path(text).expanduser() if text else None
@@ -120,7 +116,7 @@ def find_vault(
     if named:
         raise VaultNotFound(f"Obsidian knows the vault {named[0].name!r}, but its folder is not there.")
     hint = "Obsidian knows no vaults on this machine." if not known else f"Known vaults: {_listed(known)}."
-    # Assistants are told this too, and the folders above a vault are not their business.
+    # Assistants see this error too, and the folders above a vault are not their business.
     name = Path(text).name or text
     if place is not None and place.exists():
         raise VaultNotFound(f"{name!r} is a file, not the folder of a vault.", hint=hint)
@@ -134,14 +130,14 @@ def _listed(known: tuple[KnownVault, ...]) -> str:
 
 
 CONNECT_SECONDS: Final = 0.2
-"""How long a local socket may take to accept: a live app answers at once."""
+"""How long a local socket may take to accept: a live app accepts at once."""
 
 
 def is_obsidian_running(environ: Mapping[str, str] = os.environ, *, platform: str = sys.platform) -> bool:
-    """Never raises; what cannot be asked counts as no."""
+    """Whether the app runs on this machine now. Never raises; in doubt the answer is no."""
     folders = list_app_folders(environ, platform=platform)
     if platform == "win32":
-        # There the lock is a file that the system deletes when its holder ends.
+        # On Windows the lock is a file that the system deletes when its holder ends.
         return any((folder / "lockfile").exists() for folder in folders)
     if any(_lock_is_live(folder / "SingletonLock") for folder in folders):
         return True
@@ -150,7 +146,7 @@ def is_obsidian_running(environ: Mapping[str, str] = os.environ, *, platform: st
 
 
 def _lock_is_live(lock: Path) -> bool:
-    """The lock is a link to nowhere whose text is `host-pid`."""
+    """The lock is a dangling link whose target is `host-pid`."""
     try:
         host, _, number = str(lock.readlink()).rpartition("-")
     except OSError:
@@ -176,17 +172,17 @@ def _accepts(place: Path) -> bool:
 WORKSPACE_FILE: Final = "workspace.json"
 
 WORKSPACE_BYTES: Final = 16 * MIB
-"""The largest workspace that is read; the app's own is some dozen KiB."""
+"""The largest workspace file that is read; usually it has a few dozen KiB."""
 
 WORKSPACE_NODES: Final = 10_000
-"""The most splits, tab groups and tabs that are looked at."""
+"""The most splits, tab groups and tabs that are examined."""
 
 RECENT_FILES: Final = 50
-"""The most recent files that are told; the app itself keeps ten."""
+"""The most recent files that are reported; the app itself stores ten."""
 
 
 class WorkspaceFile(Struct, frozen=True):
-    """One tab. `shown` is true for the tab in front of its group, `view` is "markdown", "canvas", "pdf" …"""
+    """One tab. `shown` is true for the front tab of its group; `view` is "markdown", "canvas", "pdf" …"""
 
     path: VaultPath
     view: str
@@ -195,7 +191,8 @@ class WorkspaceFile(Struct, frozen=True):
 
 
 class Workspace(Struct, frozen=True):
-    """`recent` is what the app lists as recent: folders, attachments and paths that are gone included.
+    """`recent` is the app's list of recent files, which may include folders, attachments and paths that are
+    gone.
     `problem` says why the file could not be used."""
 
     active: VaultPath | None = None
@@ -211,7 +208,7 @@ class _Tab(Struct, frozen=True):
 
 
 def read_workspace(root: Root) -> Workspace:
-    """Never raises: an absent file is an empty workspace, a broken one too, with the problem told."""
+    """Never raises: a missing file is an empty workspace, and so is a broken one, whose `problem` is set."""
     try:
         with root.config(WORKSPACE_FILE).open("rb") as file:
             data = file.read(WORKSPACE_BYTES + 1)
@@ -242,8 +239,8 @@ def parse_workspace(data: bytes) -> Workspace:
 
 
 def _active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
-    """The leaf that is named as active, if it holds a file and is no sidebar; else, because a sidebar leaf is
-    often the active one, the front tab of the main area."""
+    """The file of the active leaf; when that has none or is in a sidebar, as it often is, the front tab of
+    the main area."""
     for tab in tabs:
         if tab.id and tab.id == active:
             return tab.file.path
@@ -254,7 +251,7 @@ def _active(active: Any, tabs: list[_Tab]) -> VaultPath | None:
 
 
 def _tabs(start: Any, *, in_main: bool) -> Iterator[_Tab]:
-    """The tabs that hold a file, in the order of the window."""
+    """The tabs that show a file, in the order of the window."""
     waiting: list[tuple[Any, bool]] = [(start, True)]
     for _ in range(WORKSPACE_NODES):
         if not waiting:

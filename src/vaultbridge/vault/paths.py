@@ -1,10 +1,10 @@
 """Vault paths, and the only way from one to a place on disk.
 
-A `VaultPath` is checked once, where it enters: relative to the vault, `/` between components, NFC, no
-component starting with a dot. Below that edge nobody checks again. `Root` turns it into a real place and
-proves, by real path, that no symlink leads out of the vault.
+A `VaultPath` is checked once, where it enters: it is relative to the vault, has `/` between components, is
+NFC, and no component starts with a dot. Below that edge nobody checks it again. `Root` turns it into a place
+on disk and proves, by the real path, that no symlink leads out of the vault.
 
-What this module does not do: it reads no content and knows no scope (`scope.py` decides who may see what).
+This module reads no content and knows no scope (`scope.py` decides who may see what).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from vaultbridge.vault.beneath import status as exact_status
 VaultPath = NewType("VaultPath", str)
 
 NAME_BYTES: Final = 255
-"""The longest file name in UTF-8: what ext4, APFS and NTFS (in units) hold; refused only for new names."""
+"""The longest file name in UTF-8, as in ext4, APFS and NTFS (which counts units). Only new names are
+checked."""
 
 CONFIG_FOLDER: Final = ".obsidian"
 
@@ -42,11 +43,11 @@ _RESERVED: Final = re.compile(
 
 
 def vault_path(text: str) -> VaultPath:
-    """The path of something that exists, as a person or a program wrote it.
+    """The vault path of something that exists, from the text that a person or a program wrote.
 
-    A leading `/`, doubled slashes, `.` and inner `..` are tidied away. Raises `InvalidPath` for a path that
-    no vault may contain or that leads out of it. A backslash is an ordinary character, except where the
-    system treats it as a separator.
+    A leading `/`, doubled slashes, `.` and inner `..` are removed. Raises `InvalidPath` for a path that no
+    vault may contain or that leads out of it. A backslash is an ordinary character, except where the system
+    treats it as a separator.
     """
     path = vault_folder(text)
     if not path:
@@ -55,7 +56,7 @@ def vault_path(text: str) -> VaultPath:
 
 
 def vault_folder(text: str) -> VaultPath:
-    """Like `vault_path`, but the vault itself (written as an empty text, `/` or `.`) is allowed: `""`."""
+    """Like `vault_path`, but the vault itself (an empty text, `/` or `.`) is allowed and gives `""`."""
     if len(text) > PATH_CHARS:
         raise InvalidPath(f"The path is longer than {PATH_CHARS} characters.", argument="path")
     if _CONTROL.search(text):
@@ -64,24 +65,24 @@ def vault_folder(text: str) -> VaultPath:
         raise _invalid(text, "names a drive or a network share")
     if os.name == "nt" and ("\\" in text or ":" in text):
         raise _invalid(text, "contains '\\' or ':'", hint="Separate folders with '/'.")
-    kept: list[str] = []
+    parts: list[str] = []
     for part in unicodedata.normalize("NFC", text).split("/"):
         if part in ("", "."):
             continue
         if part == "..":
-            if not kept:
+            if not parts:
                 raise _invalid(text, "leads out of the vault")
-            kept.pop()
+            parts.pop()
         elif part.startswith("."):
             raise _invalid(text, "has a component that starts with a dot; those are not part of the vault")
         else:
-            kept.append(part)
-    return VaultPath("/".join(kept))
+            parts.append(part)
+    return VaultPath("/".join(parts))
 
 
 def new_vault_path(text: str) -> VaultPath:
-    """The path of something to be made: also refuses what Obsidian refuses in a new name, and what another
-    system could not store, so that a vault stays portable."""
+    """The vault path of something that will be created. Also refuses what Obsidian refuses in a new name and
+    what another system could not store, so that the vault stays portable."""
     path = vault_path(text)
     for part in path.split("/"):
         found = _REFUSED_IN_NEW_NAMES.search(part)
@@ -97,12 +98,12 @@ def new_vault_path(text: str) -> VaultPath:
 
 
 def _invalid(text: str, why: str, *, hint: str = "") -> InvalidPath:
-    shown = _CONTROL.sub("\ufffd", text if len(text) <= 200 else text[:200] + "…")
-    return InvalidPath(f"The path {shown!r} {why}.", argument="path", hint=hint)
+    shortened = _CONTROL.sub("\ufffd", text if len(text) <= 200 else text[:200] + "…")
+    return InvalidPath(f"The path {shortened!r} {why}.", argument="path", hint=hint)
 
 
 def folder_of(path: str) -> VaultPath:
-    """The folder of a path; `""` for one at the top of the vault."""
+    """The folder of a path; `""` at the top of the vault."""
     return VaultPath(path.rpartition("/")[0])
 
 
@@ -111,17 +112,17 @@ def name_of(path: str) -> str:
 
 
 def join(folder: str, name: str) -> VaultPath:
-    """Both parts are already checked."""
+    """Joins two parts that were already checked."""
     return VaultPath(f"{folder}/{name}" if folder else name)
 
 
 def is_under(path: str, folder: str) -> bool:
-    """Whether `path` lies beneath `folder` (and is not the folder itself)."""
+    """Whether `path` is in `folder` at any depth (and is not the folder itself)."""
     return not folder or path.startswith(folder + "/")
 
 
 def normalize_name(stored: str) -> str | None:
-    """A name as stored on disk, as the vault shows it (NFC); None for one that no vault path can hold."""
+    """A name from the disk as the vault spells it (NFC); None for one that no vault path can contain."""
     if stored.isascii():
         return None if not stored.isprintable() and _CONTROL.search(stored) else stored
     if not stored.isprintable() and _CONTROL.search(stored):
@@ -132,9 +133,9 @@ def normalize_name(stored: str) -> str | None:
 class Root:
     """One vault's folder, and the only way to a place on disk.
 
-    Between the check of a real path and its use, somebody with write access to the vault may exchange a file
-    or a folder for a link. So `resolve` and `real_place` follow links once and check where they led, and what
-    they give is opened by `beneath` alone, which follows none.
+    Between the check of a real path and its use, someone with write access to the vault may replace a file or
+    a folder with a link. So `resolve` and `real_place` follow links once and check where they lead, and only
+    `beneath`, which follows none, opens what they return.
     """
 
     __slots__ = ("_identity", "_prefix", "allow_outside_links", "folder")
@@ -157,9 +158,9 @@ class Root:
         return unicodedata.normalize("NFC", self.folder.name)
 
     def absence(self) -> str:
-        """Why the vault is not there at present, in words; empty when it is. Another folder in its place is
-        the vault as soon as there is something in it: an empty one is a disk's mount point without the disk,
-        and notes missing there are not deleted, nor is one to be written there."""
+        """Why the vault is missing at present, in words; empty when it is there. Another folder in its place
+        counts as the vault once it has content. An empty one is a mount point without its disk: the notes
+        missing there were not deleted, and nothing must be written there."""
         try:
             status = self.folder.stat()
             if not stat.S_ISDIR(status.st_mode):
@@ -178,18 +179,18 @@ class Root:
         """Raises `VaultNotFound` while the vault is not there."""
         if why := self.absence():
             raise VaultNotFound(
-                f"The vault {self.name} is not there at present: {why}.", hint="Is its disk connected?"
+                f"The vault {self.name} is not available: {why}.", hint="Is its disk connected?"
             )
 
     def locate(self, path: VaultPath) -> Path:
-        """The file or folder on disk, also when it is stored as NFD or in another case.
+        """The file or folder on disk, even when it is stored as NFD or in another case.
 
-        Each component is tried exactly, then by scanning that one folder: the same name in another
-        normalisation first, then another case (as Obsidian compares), the least in code point order when
-        several fit. Raises `NoteNotFound`, `VaultNotFound` when the vault itself is gone, `EngineFailure`
-        when the disk fails, or `PermissionDenied`: when a folder may not be entered, and when a symlink leads
-        out of the vault, for everything beneath such a link alike, so that nobody learns by asking what lies
-        there. A folder link back into the vault is no folder of the vault, as in Obsidian.
+        Each component is tried exactly, then by scanning that one folder: first for the same name in another
+        normalisation, then in another case (as Obsidian compares names); of several, the first in code point
+        order is used. Raises `NoteNotFound`; `VaultNotFound` when the vault itself is gone; `EngineFailure`
+        when the disk fails; `PermissionDenied` when a folder may not be entered or a symlink leads out of the
+        vault. The last is raised for every path behind such a link, so that nobody can find out what is
+        there. A link to a folder of the vault does not count as a folder, as in Obsidian.
         """
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
@@ -202,29 +203,29 @@ class Root:
         return found
 
     def resolve(self, path: VaultPath) -> Path:
-        """Like `locate`, with every link followed and checked: what is to be opened."""
+        """Like `locate`, with every link followed and checked. Open what this returns."""
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
         return self.real_place(self.locate(path), path)
 
     def real_place(self, place: Path, path: str) -> Path:
-        """Where a place leads, without a link in it. Raises `PermissionDenied` when that is outside."""
+        """The place with every link followed. Raises `PermissionDenied` when that is outside the vault."""
         text = str(place)
-        # The usual case, at less cost: what is above the vault was resolved when it was opened.
+        # The usual, cheaper case: everything above the vault was resolved when the vault was opened.
         if self.is_part(text) and self.plain_status(VaultPath(text[len(self._prefix) :])) is not None:
             return place
         return Path(self._inside(place, path))
 
     def status(self, path: VaultPath) -> os.stat_result:
-        """Of the file or folder that a path leads to. Raises as `locate` does, also for one just gone."""
+        """The status of the file or folder that a path leads to. Raises as `locate` does."""
         try:
             return exact_status(self.resolve(path))
         except OSError:
             raise NoteNotFound(path) from None
 
     def obstacle(self, path: VaultPath) -> OSError | None:
-        """What keeps us from seeing whether something has this path: a folder on the way that may not be
-        entered, a disk that fails. None when it can be seen."""
+        """The error that keeps us from knowing whether a path exists: a folder on the way that may not be
+        entered, or a disk that fails. None when there is no such error."""
         try:
             os.lstat(self._prefix + path)
         except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -243,10 +244,10 @@ class Root:
             ) from error
 
     def plain_status(self, path: VaultPath) -> os.stat_result | None:
-        """The status of what is stored under exactly this spelling with no link on the way: it lies where it
-        seems to lie, and nothing else need be asked. None when that cannot be said."""
+        """The status of a file or folder that is stored in exactly this spelling with no link on the way, so
+        that it is certainly part of the vault. None when that is not known."""
         if not path or os.name == "nt":
-            # Windows finds a name with dots or spaces at its end under another spelling, and has other links.
+            # Windows ignores dots and spaces at the end of a name, and has other kinds of links.
             return None
         text = self._prefix + path
         end = len(self._prefix) - 1
@@ -261,28 +262,25 @@ class Root:
         return about
 
     def place(self, path: VaultPath) -> Path:
-        """Where `path` is or, when it does not exist yet, would be: existing folders in their stored
-        spelling, the rest as given. Raises `PermissionDenied` when that lies outside the vault, or behind a
-        link back into it."""
+        """The place of `path`, whether it exists or not: existing folders in their stored spelling, the rest
+        as given. Raises `PermissionDenied` when that is outside the vault, or behind a link back into it."""
         if self.plain_status(path) is not None:
             return Path(self._prefix + path)
         found, rest = self._descend(path)
         self._inside(found, path)
         if self._loops(found):
-            raise PermissionDenied(
-                f"{path} lies behind a link that leads back into the vault.", paths=(path,)
-            )
+            raise PermissionDenied(f"{path} is behind a link that leads back into the vault.", paths=(path,))
         return found.joinpath(*rest) if rest else found
 
     def is_stored_as(self, path: VaultPath) -> bool:
-        """Whether something is stored under exactly this spelling."""
+        """Whether something is stored in exactly this spelling."""
         return os.path.lexists(self._prefix + path)
 
     def exists(self, path: VaultPath) -> bool:
         return not self._descend(path)[1]
 
     def path_of(self, place: Path | str) -> VaultPath | None:
-        """The vault path of a place on disk (absolute); None when it is outside or hidden."""
+        """The vault path of an absolute place on disk; None when it is outside the vault or hidden."""
         text = os.path.normpath(place)
         if not text.startswith(self._prefix):
             parent, name = os.path.split(text)
@@ -296,15 +294,15 @@ class Root:
             return None
 
     def contains(self, real: str) -> bool:
-        """Whether a real path (symlinks resolved) lies in this vault."""
+        """Whether a real path (symlinks resolved) is in this vault."""
         return real.startswith(self._prefix) or real == str(self.folder)
 
     def config(self, name: str) -> Path:
-        """A file of Obsidian's own settings: for our modules alone, never for a name given by a caller."""
+        """A file in Obsidian's settings folder. Only for our own modules, never for a name from a caller."""
         return self.folder / CONFIG_FOLDER / name
 
     def _descend(self, path: str) -> tuple[Path, list[str]]:
-        """As much of `path` as exists, and the components that do not."""
+        """The part of `path` that exists, and the components that do not."""
         if not path:
             return self.folder, []
         exact = self._prefix + path
@@ -323,8 +321,8 @@ class Root:
         return here, []
 
     def match_spelling(self, path: VaultPath) -> VaultPath:
-        """The path of something to be made, with each folder that is there as the disk spells it: what the
-        new file will be called. Its own name stays as it is."""
+        """The path of something that will be created, with each existing folder spelled as on disk. Its own
+        name stays as it is."""
         here = self.folder
         parts = path.split("/")
         for at, part in enumerate(parts[:-1]):
@@ -337,8 +335,8 @@ class Root:
         return VaultPath("/".join(parts))
 
     def follow_links(self, path: str) -> str | None:
-        """Where a path leads when every link on the way is followed, from the vault's top, be there something
-        or not; hidden folders count. None when that is outside the vault."""
+        """The path from the vault's top after following every link on the way, whether it exists or not; it
+        may be in a hidden folder. None when it is outside the vault."""
         if self.plain_status(VaultPath(path)) is not None:
             return path
         found, rest = self._descend(path)
@@ -349,7 +347,8 @@ class Root:
         return "/".join(filter(None, (inside, *rest)))
 
     def real_path(self, place: Path) -> VaultPath | None:
-        """The vault path of the file that `place` leads to when it is a link; None when that is outside."""
+        """The vault path of what `place` leads to when links are followed; None when that is outside the
+        vault."""
         return self.path_of(real_path(place))
 
     def _inside(self, place: Path, path: str) -> str:
@@ -365,29 +364,30 @@ class Root:
         return real
 
     def is_part(self, real: str) -> bool:
-        """Whether a real path is in the vault and beneath none of its hidden folders."""
+        """Whether a real path is in the vault and in none of its hidden folders."""
         return self.contains(real) and f"{os.sep}." not in os.sep + real[len(self._prefix) :]
 
     def _loops(self, place: Path) -> bool:
-        """Whether a place is, or lies behind, a link from the vault to a folder of the vault."""
+        """Whether a place is, or is behind, a link from the vault to a folder of the vault."""
         folder = place if place.is_dir() else place.parent
         real = real_path(folder)
         return real != str(folder) and self.contains(real)
 
 
 def file_identity(status: os.stat_result) -> tuple[int, int]:
-    """Which file or folder this is, whatever its name; a number that has become free is given again."""
+    """Identifies a file or folder whatever its name. The system reuses the number of one that was deleted."""
     return status.st_dev, status.st_ino
 
 
 def _holds_anything(folder: Path) -> bool:
-    """Whether something of a vault is in a folder; what systems leave on every disk is hidden."""
+    """Whether a folder contains anything of a vault; the files that systems leave on every disk are
+    hidden."""
     with os.scandir(folder) as listing:
         return any(not item.name.startswith(".") or item.name == CONFIG_FOLDER for item in listing)
 
 
 def _folds_case(place: Path) -> bool:
-    """Whether the disk finds this file or folder in another case too, so that it may be stored in either."""
+    """Whether the disk ignores case here, so that the file or folder may be stored in another case."""
     other = place.with_name(place.name.swapcase())
     try:
         return other != place and other.lstat().st_ino == place.lstat().st_ino
@@ -396,7 +396,7 @@ def _folds_case(place: Path) -> bool:
 
 
 def _stored_name(folder: Path, wanted: str) -> str | None:
-    """How a folder spells the name, when not exactly so."""
+    """The spelling of a name in a folder, when it is not stored exactly as given."""
     try:
         with os.scandir(folder) as listing:
             names = sorted(item.name for item in listing)

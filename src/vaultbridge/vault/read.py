@@ -1,13 +1,9 @@
-"""Reading a file of the vault: bounded, whole, and with what is needed to notice a change later.
+"""Reads whole files of the vault, up to a limit, and finds out whether another program is saving one.
 
-No decoding (that is `markdown.text`) and no scope (`scope.Scope`).
-
-Whether another program is saving a file at this moment, so that nobody builds on half of it.
-
-Many editors save in place: they empty the file and then write it. Whoever looks in between sees an empty
-note.
-Linux tells whether a file is open for writing: a read lease is given only when it is not. Where the system
-cannot tell, a file that changed a moment ago counts as being saved.
+Many editors save in place: they empty the file and then write it, so a reader in between sees an empty note.
+Linux knows whether a file is open for writing: it grants a read lease only when it is not. Where the system
+does not know, a file that changed a moment ago counts as being saved. Decoding is `markdown.text`'s work, and
+who may read what is `scope.Scope`'s.
 """
 
 from __future__ import annotations
@@ -33,32 +29,32 @@ from vaultbridge.vault.paths import Root, VaultPath
 Answer = TypeVar("Answer")
 
 EMPTY_SECONDS: Final = 1.0
-"""How long a note that has just become empty is waited for: a program that closes the file between emptying
-and writing it does so within some tenths of a second."""
+"""How long we wait for a note that has just become empty: a program that closes the file between emptying and
+writing it takes some tenths of a second."""
 
 RECENT_SECONDS: Final = 0.2
-"""Where the system cannot tell who has a file open: how long after its last change it is left alone. A save
-in several pieces changes it more often than that."""
+"""How long after its last change a file is left alone where the system does not know who has it open. A save
+in several pieces changes the file more often than that."""
 
 BUSY_SECONDS: Final = 3.0
-"""The longest a change waits for another program to end its save; then it is refused. Longer than any editor
-saves, shorter than an assistant's patience."""
+"""The longest that a change waits for another program to finish saving before it is refused: longer than a
+save takes, shorter than an assistant's patience."""
 
 BUSY_POLL_SECONDS: Final = 0.01
-"""How often it looks meanwhile."""
+"""How often it tries again meanwhile."""
 
 
 def is_open_for_writing(handle: int) -> bool | None:
-    """Whether any program has this file, which is open for reading here, open for writing. None where that
-    cannot be told: another system, a network's file system, a file of another user."""
+    """Whether any program has this file, which we have open for reading, open for writing. None where that is
+    not known: on another system, on a network file system, for another user's file."""
     try:
         from fcntl import F_RDLCK, F_SETLEASE, F_SETSIG, F_UNLCK, fcntl
         from signal import SIGURG
     except ImportError:
         return None
     try:
-        # Whoever opens the file during the next microseconds makes the system signal us. By default that
-        # would be SIGIO, which ends a process; SIGURG is ignored.
+        # If a program opens the file during the next microseconds, the system sends us a signal. The default,
+        # SIGIO, ends a process; SIGURG is ignored.
         fcntl(handle, F_SETSIG, SIGURG)
         fcntl(handle, F_SETLEASE, F_RDLCK)
     except OSError as error:
@@ -68,8 +64,8 @@ def is_open_for_writing(handle: int) -> bool | None:
 
 
 def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
-    """Raises `NoteBusy` for a file that may be half saved: open for writing, emptied just now or, where the
-    former cannot be told, changed just now."""
+    """Raises `NoteBusy` for a file that may be half saved: open for writing, just emptied or, where the
+    system does not know who has it open, just changed."""
     writing = is_open_for_writing(handle)
     if writing:
         raise NoteBusy(path)
@@ -79,8 +75,8 @@ def check_not_busy(handle: int, status: os.stat_result, path: str) -> None:
 
 
 def retry_while_busy(change: Callable[[], Answer]) -> Answer:
-    """What `change` gives, tried again while it raises `NoteBusy`, for `BUSY_SECONDS` at most. It must have
-    changed nothing when it raises, and hold no lock."""
+    """Calls `change` again while it raises `NoteBusy`, for `BUSY_SECONDS` at most. When it raises, it must
+    have changed nothing and hold no lock."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -92,14 +88,14 @@ def retry_while_busy(change: Callable[[], Answer]) -> Answer:
 
 
 READ_ATTEMPTS: Final = 5
-"""How often a file that changes while it is read is read again: a writer that replaces atomically needs
-one, one that writes in place is given time for a few."""
+"""How often a file that changes during reading is read again: once is enough for a writer that replaces
+atomically, a few times give one that writes in place time to finish."""
 
 _LINKED: Final = (errno.ELOOP, errno.ENOTDIR)
 
 
 def content_hash(data: bytes) -> str:
-    """The hash of a note's bytes, as callers see it: 16 hexadecimal digits."""
+    """The hash of a note's bytes that callers see: 16 hexadecimal digits."""
     return blake2b(data, digest_size=8).hexdigest()
 
 
@@ -114,7 +110,7 @@ class FileContent(Struct, frozen=True):
 
 
 def read_file(root: Root, path: VaultPath, *, limit: int = NOTE_READ_BYTES) -> FileContent:
-    """The whole file as it was at one moment.
+    """Reads the whole file as it was at one moment.
 
     Raises `NoteNotFound`, `PermissionDenied`, or `EngineFailure` for a folder, a file larger than
     `limit`, or one that its cloud service has not downloaded.
@@ -123,12 +119,12 @@ def read_file(root: Root, path: VaultPath, *, limit: int = NOTE_READ_BYTES) -> F
 
 
 def read_place(
-    place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES, at_rest: bool = False
+    place: Path | str, path: str, *, limit: int = NOTE_READ_BYTES, not_busy: bool = False
 ) -> FileContent:
-    """Like `read_file`, for a place that `Root.resolve` gave, with no link in it; `path` is for messages.
-    With `at_rest`, raises `NoteBusy` for a file that another program may be saving."""
+    """Like `read_file`, for a place from `Root.resolve`, with no link in it; `path` is for messages. With
+    `not_busy`, raises `NoteBusy` for a file that another program may be saving."""
     try:
-        return _read(str(place), path, limit, at_rest=at_rest)
+        return _read(str(place), path, limit, not_busy=not_busy)
     except FileNotFoundError:
         raise NoteNotFound(path) from None
     except PermissionError as error:
@@ -138,7 +134,7 @@ def read_place(
     except OSError as error:
         if error.errno in _LINKED:
             raise EngineFailure(
-                f"A link took the place of {path}, or of a folder it lies in, while it was read.",
+                f"{path}, or a folder that contains it, was replaced with a link while it was read.",
                 hint="Try again in a moment.",
                 paths=(path,),
             ) from error
@@ -149,24 +145,24 @@ def read_place(
 
 def not_downloaded_error(path: str) -> EngineFailure:
     return EngineFailure(
-        f"{path} is not downloaded yet: its content lies with the cloud service.",
+        f"{path} is not downloaded yet: its content is still with the cloud service.",
         hint="Open it in the service's app, or make the folder available offline.",
         paths=(path,),
     )
 
 
-def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
+def _read(place: str, path: str, limit: int, *, not_busy: bool) -> FileContent:
     for _ in range(READ_ATTEMPTS):
-        # Not blocking, so that a named pipe in the vault cannot hold us; O_NONBLOCK means nothing for a file.
+        # Without O_NONBLOCK a named pipe in the vault would block us; for a file it has no effect.
         handle = open_file(place, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         try:
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
-                what = "a folder" if stat.S_ISDIR(before.st_mode) else "no ordinary file"
+                what = "a folder" if stat.S_ISDIR(before.st_mode) else "not an ordinary file"
                 raise EngineFailure(f"{path} is {what}.", paths=(path,))
             if before.st_size > limit:
                 raise EngineFailure(
-                    f"{path} has {before.st_size} bytes; at most {limit} are read.",
+                    f"{path} has {before.st_size} bytes; files up to {limit} bytes are read.",
                     size=before.st_size,
                     limit=limit,
                     paths=(path,),
@@ -175,9 +171,9 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
                 raise not_downloaded_error(path)
             data = _read_all(handle, before.st_size)
             signature = FileStat.of(before)
-            if at_rest:
+            if not_busy:
                 check_not_busy(handle, before, path)
-            # In this order: whatever was added while we read shows in the size.
+            # In this order: anything added during reading shows in the size.
             if FileStat.of(os.fstat(handle)) == signature and len(data) == before.st_size:
                 return FileContent(data, signature, stat.S_IMODE(before.st_mode))
         finally:
@@ -188,7 +184,7 @@ def _read(place: str, path: str, limit: int, *, at_rest: bool) -> FileContent:
 
 
 def _read_all(handle: int, size: int) -> bytes:
-    """As many bytes as the file is said to have, or fewer when it has become shorter."""
+    """Reads as many bytes as the file should have, or fewer if it has become shorter."""
     pieces = [os.read(handle, size)]
     missing = size - len(pieces[0])
     while missing and (piece := os.read(handle, missing)):

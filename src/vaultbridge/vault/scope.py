@@ -1,38 +1,31 @@
-"""A scope on one vault's disk: a path is as visible as what it leads to.
+"""Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
 
-`Scope` decides by names. A link inside the vault gives a second name to a hidden note, so that a question
-about the name alone would open it. The engine asks this scope wherever a path enters; a link to a hidden
-note, or a path behind one, then does not exist, for every operation and every protocol alike.
+A denied note does not exist: asking for it gives exactly the error for a missing note. `Scope` decides by the
+vault path alone. `LinkedScope` also asks where the path leads, because a link inside the vault gives a hidden
+note a second name; the engine uses it wherever a path enters. Hard links and bind mounts cannot be
+recognised: they are the file itself under another name, and nothing on disk says which name came first
+(SECURITY.md). That a path cannot lead out of the vault is `paths.Root`'s duty.
 
-What cannot be seen this way: a hard link and a bind mount are the file itself under another name, and nothing
-on disk says which name came first (SECURITY.md).
+The patterns of a scope are case-insensitive and NFC:
 
-Patterns that select files by name or path, as `listFiles` and `list_files` take them.
-
-    *.js   Plan.md        without a slash: the name of a file, in any folder
-    Data/*  Data/**/*.js  with a slash: the whole path from the top of the vault; `*` stays within one folder
-    /*.md                 a leading slash: files at the top only
-    Data/                 a slash at the end: everything in that folder and below
-
-Case does not matter. The wildcards are those of `scope`: `*`, `?`, `**`, `[abc]`, `{one,two}`. A scope's own
-patterns read differently on purpose: they hide or share a folder together with everything below it.
-
-Who may see and change what: read-only, allowed and denied folders or globs, a maximum note size.
-
-A denied note does not exist: asking for it gives exactly the error of a missing one. This module decides
-by vault path alone; that a path cannot lead out of the vault is `paths.Root`'s duty.
-
-Patterns, case-insensitive and NFC:
-
-    Private/  Private         the folder (or note, `.md` may be left out) at that place, with all beneath
-    Journal/2024-*            `*` and `?` stay within one component; a matching folder counts with all beneath
+    Private/  Private         the folder (or note, `.md` may be left out) at that place, with everything in it
+    Journal/2024-*            `*` and `?` stay within one component; a folder matches with everything in it
     **/*.secret.md            `**` crosses components
     *.secret.md               a wildcard without `/` matches at any depth; a leading `/` ties it to the top
     [abc] [!abc] {one,two}    one character of a set; one of several texts
 
-A spelling must not uncover what somebody meant to hide: a backslash separates folders as `/` does, doubled
-slashes and `.` mean nothing, and what is called just as the pattern is written (`[Work]/`) fits as well. A
+A spelling must not reveal what someone meant to hide: a backslash separates folders as `/` does, doubled
+slashes and `.` are ignored, and a name that is spelled exactly like the pattern (`[Work]/`) matches too. A
 place on the machine instead of one in the vault is refused.
+
+`compile_file_pattern` has patterns of another kind, which select files in a listing (`list_files`):
+
+    *.js   Plan.md        without a slash: the name of a file, in any folder
+    Data/*  Data/**/*.js  with a slash: the whole path from the top of the vault; `*` stays within one folder
+    /*.md                 a leading slash: files at the top only
+    Data/                 a trailing slash: everything in that folder
+
+They have the same wildcards and ignore case too, but a folder that matches does not bring its content along.
 """
 
 from __future__ import annotations
@@ -48,8 +41,8 @@ from vaultbridge.vault.paths import Root, VaultPath
 
 
 def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable[[str], bool]:
-    """Whether a vault path fits `pattern`; an empty one fits all. Raises InvalidArgument that names
-    `argument`."""
+    """Returns a function that says whether a vault path matches `pattern`; an empty pattern matches every
+    path. Raises InvalidArgument, which names `argument`."""
     key = name_key(pattern.strip())
     if len(key) > PATTERN_CHARS or key.count("*") > PATTERN_WILDCARDS:
         raise InvalidArgument(
@@ -69,26 +62,27 @@ def compile_file_pattern(pattern: str, *, argument: str = "pattern") -> Callable
     whole = "/".join(parts)
     anywhere = r"(?:.*/)?" if "/" not in key else ""
     below = r"/.*" if key.endswith("/") else ""
-    # A name that holds a wildcard character is also found by being written as it is.
+    # A name that contains a wildcard character also matches when it is spelled out.
     fits = re.compile(rf"{anywhere}(?:{translate_glob(whole)}|{re.escape(whole)}){below}\Z", re.DOTALL).match
     return lambda path: fits(name_key(path)) is not None
 
 
 SCOPE_PATTERNS: Final = 1000
-"""The most patterns in one list: a list is written by hand, and all become one expression."""
+"""The most patterns in one list: people write it by hand, and all become one expression."""
 
 PATTERN_CHARS: Final = 500
-"""The longest pattern, so that no pattern can make matching slow."""
+"""The longest pattern: no pattern may make matching slow."""
 
 PATTERN_WILDCARDS: Final = 16
 """The most `*` in one pattern: each further one multiplies the worst case by a path's length."""
 
 _MACHINE_PLACE: Final = re.compile(r"[a-z]:[/\\]|\\\\|~[/\\]")
-"""A drive, a network share or a home folder: no vault path begins so, and the pattern would fit nothing."""
+"""A drive, a network share or a home folder: no vault path starts like that, so the pattern would match
+nothing."""
 
 
 class Scope:
-    """What one connection may see and change. Made once; checks are one expression match each."""
+    """What one connection may see and change. Each check is one match of a compiled expression."""
 
     __slots__ = ("_allow", "_deny", "allow", "deny", "max_note_bytes", "read_only")
 
@@ -109,7 +103,7 @@ class Scope:
 
     @property
     def unrestricted(self) -> bool:
-        """Whether every path is visible, so that a caller may skip asking for each."""
+        """Whether every path is visible, so that a caller need not check each one."""
         return self._allow is None and self._deny is None
 
     def visible(self, path: str) -> bool:
@@ -124,20 +118,20 @@ class Scope:
         return self._allow is None or self._allow.match(key) is not None
 
     def check_read(self, path: VaultPath) -> None:
-        """Raises `NoteNotFound`, as for a note that is not there."""
+        """Raises `NoteNotFound`, as for a note that does not exist."""
         if not self.visible(path):
             raise NoteNotFound(path)
 
     def check_write(self, path: VaultPath, *, new: bool = False) -> None:
-        """Raises `PermissionDenied` when nothing may be changed or when a `new` file would be invisible;
-        `NoteNotFound` for an existing one that is."""
+        """Raises `PermissionDenied` when nothing may be changed or a `new` file would be invisible,
+        `NoteNotFound` for an existing file that is invisible."""
         if self.read_only:
             raise PermissionDenied(f"{path} cannot be changed: this vault is open read-only.", paths=(path,))
         if self.visible(path):
             return
         if new:
             raise PermissionDenied(
-                f"{path} cannot be created: it lies outside the folders that may be used.", paths=(path,)
+                f"{path} cannot be created: it is outside the folders that may be used.", paths=(path,)
             )
         raise NoteNotFound(path)
 
@@ -159,7 +153,7 @@ def _compile(patterns: tuple[str, ...], *, argument: str) -> re.Pattern[str] | N
 
 
 def _expression(pattern: str, argument: str) -> str:
-    """One pattern as an expression that matches a whole path key, the things beneath it included."""
+    """One pattern as an expression that matches a whole path key, including everything under it."""
     key = name_key(pattern.strip())
     if len(key) > PATTERN_CHARS or key.count("*") > PATTERN_WILDCARDS:
         raise InvalidArgument(
@@ -191,7 +185,7 @@ def _expression(pattern: str, argument: str) -> str:
 
 
 def translate_glob(body: str) -> str:
-    """A glob as a regular expression, without what stands before and after it."""
+    """A glob as a regular expression, without anchors."""
     out: list[str] = []
     at = 0
     depth = 0
@@ -246,12 +240,13 @@ def _character_set(inner: str) -> str:
 
 
 class LinkedScope(Scope):
-    """`names` is the scope that decides by names; it may change while we run, and is asked each time."""
+    """A path is as visible as what it leads to. `names` decides by names; it may change at run time, so it is
+    asked each time."""
 
     __slots__ = ("_root", "names")
 
     def __init__(self, names: Scope, root: Root) -> None:
-        # Not the parent's: what it would store here is asked of `names`.
+        # The parent's constructor is not called: everything that it would store comes from `names`.
         self.names = names
         self._root = root
 
@@ -279,7 +274,7 @@ class LinkedScope(Scope):
         if not self.names.visible(path):
             return False
         if self.names.unrestricted:
-            # Nothing is hidden but what no vault path may name, and `Root` refuses to follow a link there.
+            # Only what no vault path may name is hidden, and `Root` refuses to follow a link there.
             return True
         real = self._root.follow_links(path)
         return real is None or not real or self.names.visible(real)

@@ -1,12 +1,8 @@
-"""Reading `.obsidian`: cheap to ask again, and never in the way.
+"""The settings in a vault's `.obsidian` folder, with Obsidian's defaults, and the rules that follow from
+them: where new notes and attachments go, and which files are ignored.
 
-Nothing is written, so unknown keys survive. A file that is broken, or a value of the wrong kind, counts as
-absent and is reported as a problem. A file is read again only when its stat has changed.
-
-Obsidian's "Excluded files": plain filters are path prefixes, filters between slashes are expressions.
-
-What the vault's `.obsidian` folder says, as values with Obsidian's defaults, and the rules that follow
-from them: where new notes and attachments go, what is ignored. Reading the files is `settings_read.py`'s.
+Nothing is written, so unknown keys survive. A broken file, or a value of the wrong type, counts as missing
+and is reported as a problem. The files are read again only when one of their stats has changed.
 """
 
 from __future__ import annotations
@@ -27,16 +23,17 @@ from vaultbridge.vault.paths import Root, VaultPath, folder_of, join, vault_fold
 from vaultbridge.vault.write.steps import TrashOption
 
 FILTER_CHARS: Final = 500
-"""The longest filter: a person types it, and a longer expression is a slow one."""
+"""The longest filter: a person types it, and a longer expression would be slow."""
 
 FILTER_COUNT: Final = 1000
-"""The most filters that are read."""
+"""The most filters that are used."""
 
 _NESTED_REPEAT: Final = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
 
 
 class IgnoreFilters:
-    """Compiled once. A filter that cannot be used is left out and named in `problems`."""
+    """Obsidian's "Excluded files": plain filters are path prefixes, filters between slashes are expressions.
+    A filter that cannot be used is left out and named in `problems`."""
 
     __slots__ = ("_expressions", "_prefixes", "filters", "problems")
 
@@ -73,7 +70,7 @@ class IgnoreFilters:
 
 
 def _expression(body: str) -> tuple[re.Pattern[str] | None, str]:
-    """The app's expressions are JavaScript's; what both languages write alike is nearly all that is used."""
+    """The app uses JavaScript's expressions; nearly all that people write means the same in Python."""
     if len(body) > FILTER_CHARS:
         return None, f"longer than {FILTER_CHARS} characters"
     if _NESTED_REPEAT.search(body):
@@ -99,7 +96,7 @@ PERIOD_FORMATS: Final[dict[Period, str]] = {
 
 
 class PeriodicNotes(Struct, frozen=True):
-    """Where one kind of periodic note lies. `folder` is `""` for the vault's top; `template` may be empty."""
+    """Where periodic notes of one kind go. `folder` is `""` for the vault's top; `template` may be empty."""
 
     enabled: bool
     folder: str
@@ -108,7 +105,7 @@ class PeriodicNotes(Struct, frozen=True):
 
 
 class Bookmark(Struct, frozen=True):
-    """`group` holds the titles of the groups around it. `target` is a path, a query or an address."""
+    """`group` holds the titles of the groups that contain it. `target` is a path, a query or an address."""
 
     kind: str
     target: str
@@ -148,7 +145,7 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
         return self.ignore_filters.match(path)
 
     def periodic_notes(self, period: Period) -> PeriodicNotes:
-        """Where periodic notes of this kind lie, by Obsidian's defaults when nothing is set."""
+        """Where periodic notes of this kind go; Obsidian's defaults when nothing is set."""
         return self.periodic.get(period) or PeriodicNotes(
             enabled=False, folder="", format=PERIOD_FORMATS[period], template=""
         )
@@ -171,7 +168,7 @@ class VaultSettings(Struct, frozen=True, kw_only=True):
 
 
 def _folder(text: str) -> VaultPath:
-    """A folder as the settings name it; the vault's top when it is none that a vault can have."""
+    """The folder that the settings name; the vault's top when the name is invalid."""
     try:
         return vault_folder(text)
     except InvalidPath:
@@ -179,13 +176,13 @@ def _folder(text: str) -> VaultPath:
 
 
 SETTINGS_BYTES: Final = 8 * MIB
-"""The largest settings file that is read: bookmarks of a large vault stay far below."""
+"""The largest settings file that is read: the bookmarks of a large vault are far smaller."""
 
 BOOKMARK_DEPTH: Final = 32
 """The deepest nesting of bookmark groups that is followed."""
 
 BOOKMARK_COUNT: Final = 10_000
-"""The most bookmarks that are told."""
+"""The most bookmarks that are read."""
 
 _PERIODIC_PLUGIN: Final = "periodic-notes"
 _FILES: Final = {
@@ -204,7 +201,7 @@ _T = TypeVar("_T")
 
 
 class SettingsReader:
-    """The settings of one vault, as of now whenever asked. Not shared between threads."""
+    """The current settings of one vault. Not safe to share between threads."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
@@ -212,7 +209,7 @@ class SettingsReader:
         self._settings: VaultSettings | None = None
 
     def current(self) -> VaultSettings:
-        """Costs a stat for each file when nothing changed; never raises."""
+        """Costs one stat for each file when nothing has changed. Never raises."""
         seen = {key: self._signature(name) for key, name in _FILES.items()}
         if self._settings is None or seen != self._seen:
             self._settings = self._read()
@@ -227,19 +224,19 @@ class SettingsReader:
 
 
 def read_settings(root: Root) -> VaultSettings:
-    """The settings once; `SettingsReader` is for asking again."""
+    """Reads the settings once; use `SettingsReader` to ask repeatedly."""
     return SettingsReader(root).current()
 
 
 class _Reading:
-    """One reading of all files, collecting what is wrong with them."""
+    """One reading of all files, which collects their problems."""
 
     def __init__(self, root: Root) -> None:
         self.problems: list[str] = []
         self.files: dict[str, Any] = {key: self.load(root, name) for key, name in _FILES.items()}
 
     def load(self, root: Root, name: str) -> Any:
-        """The parsed file; None when there is none or it cannot be used."""
+        """The parsed file; None when it does not exist or cannot be used."""
         try:
             with root.config(name).open("rb") as file:
                 data = file.read(SETTINGS_BYTES + 1)
@@ -258,7 +255,7 @@ class _Reading:
             return None
 
     def value(self, file: str, key: str, kind: type[_T], default: _T) -> _T:
-        """One value of a file, when it is of the right kind."""
+        """One value of a file if it has the right type, else the default."""
         return self.pick(self.files[file], key, kind, default, _FILES[file])
 
     def pick(self, table: Any, key: str, kind: type[_T], default: _T, name: str) -> _T:
@@ -319,8 +316,8 @@ class _Reading:
         return VaultSettings(**fields, problems=(*self.problems, *ignore_filters.problems))
 
     def periodic(self, plugins: tuple[str, ...]) -> dict[Period, PeriodicNotes]:
-        """The core plugin's daily notes, over which an enabled one of the periodic-notes plugin goes. Where
-        a list of enabled plugins exists and leaves that one out, what it once saved says nothing."""
+        """The core plugin's daily notes, unless the periodic-notes plugin replaces them. When a list of
+        enabled plugins exists and does not contain that plugin, its saved settings are ignored."""
         core = self.files["daily"]
         periods: dict[Period, PeriodicNotes] = {
             "daily": self.one_period(core, "daily", _FILES["daily"], enabled=True)
@@ -350,7 +347,7 @@ class _Reading:
         return {str(name).lower(): kind for name, kind in table.items() if isinstance(kind, str)}
 
     def core(self) -> dict[str, bool]:
-        """An object of switches; older versions wrote a list of those that are on."""
+        """An object of switches; older versions of the app wrote a list of the plugins that are on."""
         saved = self.files["core"]
         if isinstance(saved, list):
             return {name: True for name in saved if isinstance(name, str)}

@@ -1,9 +1,10 @@
-"""The `-shm` file beside a SQLite database in WAL mode, which every open connection has mapped into memory.
+"""Repairs the `-shm` file of a SQLite database in WAL mode, which every open connection has mapped into
+memory.
 
-Whoever touches a mapped page that lies behind the end of the file dies of SIGBUS, without a word and without
-a chance to catch it. Some tools cut files they take for rubbish, so the file's size is looked at before a
-connection uses it. The content is derived from the `-wal` file: when its header is cleared, SQLite builds it
-anew under its own locks.
+A process that touches a mapped page beyond the end of the file is killed by SIGBUS, which cannot be caught.
+Some tools truncate files that they take for rubbish, so the size is checked before each use of a connection.
+The content is derived from the `-wal` file: SQLite rebuilds it under its own locks when its header is
+cleared.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from pathlib import Path
 from typing import Final
 
 REGION_BYTES: Final = 32768
-"""SQLite's file grows, and is mapped, in steps of this size (WALINDEX_PGSZ)."""
+"""The file grows and is mapped in steps of this size (WALINDEX_PGSZ)."""
 
 HEADER_BYTES: Final = 136
-"""Two copies of the header, checkpoint marks and locks. Zeros there mean: to be built anew."""
+"""Two copies of the header, checkpoint marks and locks. Zeros there make SQLite rebuild the file."""
 
 EMPTY_BYTES: Final = 3
-"""The size to which SQLite itself cuts the file when nobody else has it open."""
+"""The size to which SQLite itself truncates the file when nobody else has it open."""
 
 
 class WalIndex:
@@ -30,11 +31,11 @@ class WalIndex:
     def __init__(self, database: Path) -> None:
         self._place = f"{database}-shm"
         self._seen = 0
-        """The largest size while a connection was open: as much may be mapped."""
+        """The largest size while a connection was open: that much may be mapped."""
 
     def repair(self) -> bool:
-        """Make the file whole again when somebody has cut it; True when that was needed. What cannot be
-        mended (no right to write) is left to SQLite, which says so."""
+        """Restores the size of a truncated file; returns whether that was needed. A file that we may not
+        write is left to SQLite, which reports it."""
         try:
             size = os.stat(self._place).st_size  # noqa: PTH116 - before every question to the index
         except OSError:
@@ -53,10 +54,12 @@ class WalIndex:
             return False
         import logging
 
-        logging.getLogger(__name__).warning("%s had been cut and is built anew", Path(self._place).name)
+        logging.getLogger(__name__).warning(
+            "%s had been truncated and is being rebuilt", Path(self._place).name
+        )
         self._seen = whole
         return True
 
     def forget(self) -> None:
-        """Every connection of this process is closed: nothing is mapped any more."""
+        """Call it when every connection of this process is closed: nothing is mapped any more."""
         self._seen = 0

@@ -1,8 +1,8 @@
-"""Every file of a vault, with what a stat tells of it: the cheapest complete look at the disk.
+"""Lists every file of a vault with its stat: the cheapest complete look at the disk.
 
-Nothing is read. Hidden names are left out, names are given as NFC, symlinks are followed unless they lead
-out of the vault or back into it. What could not be looked at is told (`Unreadable`, `Skipped`): a folder
-that fails to open must not look like a folder whose notes were deleted.
+No file is read. Hidden names are left out, names are NFC, and symlinks are followed unless they lead out of
+the vault or back into it. What could not be examined is reported (`Unreadable`, `Skipped`): a folder that
+cannot be opened must not look like a folder whose notes were deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vaultbridge.vault.paths import Root, VaultPath, normalize_name
 FileKind = Literal["note", "canvas", "base", "attachment", "other"]
 
 WALK_DEPTH: Final = 64
-"""The deepest folder nesting followed: far beyond any vault, and short of PATH_MAX with one-letter names."""
+"""The deepest nesting that is followed: far beyond any vault, and below PATH_MAX with one-letter names."""
 
 TEMPORARY_PREFIX: Final = ".vaultbridge-"
 TEMPORARY_SUFFIX: Final = ".tmp"
@@ -43,12 +43,12 @@ KINDS: Final[dict[str, FileKind]] = {
 
 
 def kind_of(name: str) -> FileKind:
-    """What Obsidian takes a file for, by its extension."""
+    """The kind of a file, which Obsidian decides by its extension."""
     return KINDS.get(name.rpartition(".")[2].lower(), "other") if "." in name else "other"
 
 
 class FileEntry(Struct, frozen=True, gc=False):
-    """One file. A `placeholder` is not downloaded: never read it (its size may be 0)."""
+    """One file. A `placeholder` is not downloaded: never read it. Its size may be 0."""
 
     path: VaultPath
     size: int
@@ -59,19 +59,19 @@ class FileEntry(Struct, frozen=True, gc=False):
 
 
 class Unreadable(Struct, frozen=True, gc=False):
-    """A folder (`""` is the vault itself) or file that could not be looked at: whether it and what lies
-    beneath it still exist is unknown."""
+    """A folder (`""` is the vault itself) or file that could not be examined: it is unknown whether it, and
+    what is in it, still exist."""
 
     path: VaultPath
     why: str
 
 
 class Skipped(Struct, frozen=True, gc=False):
-    """Something that is there but is no file of the vault. `path` is for showing: what a path may not hold is
-    escaped in it, and a folder of such a name ends with `/`.
+    """Something on disk that is not a file of the vault. `path` is for display: characters that no path may
+    contain are escaped, and then a folder ends with `/`.
 
-    `same-name`: another file has this name in another Unicode form, and that one is the vault's;
-    `leftover`: a temporary file of ours, which `write.remove_leftover` takes away when its writer died.
+    `same-name`: another file has this name in another Unicode form and is used instead;
+    `leftover`: a temporary file of ours, which `replace.remove_leftover` removes when its writer has died.
     """
 
     path: str
@@ -82,12 +82,12 @@ Found = FileEntry | Unreadable | Skipped
 
 
 def walk(root: Root, folder: VaultPath | None = None) -> Iterator[Found]:
-    """Everything in the vault, or beneath one folder of it, in no particular order."""
+    """Everything in the vault, or in one folder of it at any depth, in no particular order."""
     return _Walk(root).run(folder or VaultPath(""))
 
 
 class _Walk:
-    """One walk's memory: the folders that wait, and where followed links have led."""
+    """The state of one walk: the folders still to list, and the folders that links have led to."""
 
     __slots__ = ("linked", "root", "waiting")
 
@@ -101,7 +101,7 @@ class _Walk:
         self.waiting.append((folder, place, folder.count("/") + 1 if folder else 0))
         while self.waiting:
             yield from self.list_folder(*self.waiting.pop())
-        # Last: folders that vanished on the way may have done so with the vault.
+        # Checked last: folders that vanished during the walk may have vanished with the vault.
         if why := self.root.absence():
             yield Unreadable(VaultPath(""), why)
 
@@ -110,7 +110,8 @@ class _Walk:
             with open_listing(place) as items:
                 return self.sort_out(items, shown, place, depth)
         except FileNotFoundError:
-            # Since its parent was listed. Whether the vault itself is there is asked in the end.
+            # It vanished after its parent was listed. Whether the vault itself is there is checked at the
+            # end.
             return []
         except OSError as error:
             return [Unreadable(VaultPath(shown), _reason(error))]
@@ -160,8 +161,8 @@ class _Walk:
             self.waiting.append((path, place, depth + 1))
 
     def follow(self, link: str, path: str, depth: int, found: list[Found]) -> None:
-        """A link to a file counts as that file. A link to a folder is followed only when it leads to a
-        folder that no other path of the vault reaches, as in Obsidian."""
+        """A link to a file counts as that file. A link to a folder is followed only if no other path of the
+        vault leads to that folder, as in Obsidian."""
         real = real_path(link)
         try:
             status = beneath.status(real)
@@ -169,7 +170,8 @@ class _Walk:
             found.append(Skipped(path, "broken-link"))
             return
         inside = self.root.contains(real)
-        # A hidden folder of the vault, such as Obsidian's settings, is outside whatever the owner allows.
+        # A hidden folder of the vault, such as Obsidian's settings, counts as outside whatever the owner
+        # allows.
         if not self.root.is_part(real) and (inside or not self.root.allow_outside_links):
             found.append(Skipped(path, "outside"))
         elif stat.S_ISREG(status.st_mode):
@@ -191,8 +193,8 @@ class _Walk:
         depth: int,
         found: list[Found],
     ) -> None:
-        """Names stored in another form than NFC. The one stored as NFC wins, else the least as stored:
-        the choice that `Root.locate` makes."""
+        """Visits names that are not stored as NFC. Of several equal ones, the one stored as NFC wins, else
+        the first in code point order, as in `Root.locate`."""
         for as_shown, item in sorted(odd, key=lambda pair: pair[1].name):
             if as_shown in taken:
                 found.append(Skipped(prefix + as_shown, "same-name"))
@@ -222,7 +224,7 @@ class _Walk:
 
 @contextlib.contextmanager
 def open_listing(place: str) -> Iterator[list[os.DirEntry[str]]]:
-    """What a folder holds; the status of each can be asked for while this lasts. A link that takes the
+    """The content of a folder; the entries can be stat'ed inside the block. A link that has taken the
     folder's place is not followed."""
     if os.name == "nt":
         with os.scandir(place) as listing:
@@ -255,12 +257,12 @@ def _reason(error: OSError) -> str:
 
 
 def _showable(name: str) -> str:
-    """The name with an escape for what cannot be shown: a byte that is not UTF-8, a control character."""
+    """Escapes what cannot be displayed in a name: bytes that are not UTF-8, and control characters."""
     return "".join(char if char.isprintable() else _escaped(ord(char)) for char in name)
 
 
 def _escaped(code: int) -> str:
     if 0xDC80 <= code <= 0xDCFF:
-        # Where Python puts a byte that it could not decode.
+        # Python puts bytes that it could not decode here.
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -1,11 +1,11 @@
-"""Changes made to the vault by anyone, told in settled batches.
+"""Watches a vault for changes by any program and reports them in batches.
 
-The system's notices are gathered until they pause (`DEBOUNCE_MS`), so a save, a rename or a whole checkout
-arrives once. What cannot be told exactly becomes `Rescan`: the receiver then compares the whole vault by
-stat, which is its duty, as is reading the files. The vault's folder may vanish and come back.
+The system's events are collected until they pause (`DEBOUNCE_MS`), so a save, a move or a whole checkout
+arrives once. What is not known exactly becomes a `Rescan`: the receiver then compares the whole vault by
+stat. Comparing and reading files are the receiver's duties. The vault's folder may vanish and come back.
 
-The order of use: start, wait for the first `Rescan` (the watch stands from then on), compare everything
-once, then follow the batches.
+Use it in this order: start, wait for the first `Rescan` (no change is missed from then on), compare
+everything once, then handle the batches.
 """
 
 from __future__ import annotations
@@ -31,31 +31,33 @@ if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
 DEBOUNCE_MS: Final = 100
-"""A batch is told after one to two of these pauses without a change: longer than the gaps within one save
-or rename, short against the second within which a change must be searchable."""
+"""A batch is reported after one to two of these pauses without a change: longer than the gaps within one save
+or move, short compared with the second within which a change must be searchable."""
 
 BATCH_MS: Final = 700
-"""The longest a batch is gathered while changes keep coming, so that a long checkout shows in between."""
+"""The longest time that a batch is collected while changes keep coming, so that a long checkout shows
+early."""
 
 CHECK_MS: Final = 1000
-"""How often, when nothing happens, it is made sure that the vault's folder is still the one watched."""
+"""How often, when nothing happens, we check that the vault's folder is still the one that we watch."""
 
 BATCH_PATHS: Final = 1000
-"""A batch with more paths is told as `Rescan`: a stat walk of the vault is no dearer by then, and a storm
-that large may have overflowed the system's queue without a word (Linux holds 16,384 notices; one save makes
-up to eight)."""
+"""A batch with more paths is reported as `Rescan`: a stat walk of the vault costs no more then, and so many
+events may have overflowed the system's queue silently (Linux holds 16,384 events; one save makes up to
+eight)."""
 
 STALL_SECONDS: Final = 3.0
-"""When a round of waiting for notices, which ends after a second, and of delivering the last ones has taken
-longer, this process may have been stopped meanwhile and the queue have overflowed: everything is compared."""
+"""Waiting for events, which ends after a second, and delivering the last ones usually takes less than this.
+When it takes longer, this process may have been stopped and the queue may have overflowed: everything is
+compared."""
 
 RETRY_SECONDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0)
-"""How long to wait before trying again to watch a vault that cannot be watched; the last repeats."""
+"""How long we wait before trying again to watch a vault that cannot be watched; the last value repeats."""
 
 
 class Changed(Struct, frozen=True):
-    """Files or folders that were made, changed, renamed (old and new name) or deleted. A deleted folder is
-    told by its own path only: what was in it is known to the receiver alone."""
+    """Files or folders that were created, changed, moved (old and new path) or deleted. A deleted folder is
+    reported by its own path only: the receiver alone knows what was in it."""
 
     paths: tuple[VaultPath, ...]
 
@@ -67,7 +69,7 @@ class Rescan(Struct, frozen=True):
 
 
 class SettingsChanged(Struct, frozen=True):
-    """Obsidian's settings were written."""
+    """Obsidian's settings changed."""
 
 
 class WorkspaceChanged(Struct, frozen=True):
@@ -75,8 +77,8 @@ class WorkspaceChanged(Struct, frozen=True):
 
 
 class VaultLost(Struct, frozen=True):
-    """The vault cannot be watched at present: its folder is gone, or the system allows no more watches.
-    `Rescan` follows when it can be again; until then only comparing by stat shows what changed."""
+    """The vault cannot be watched now: its folder is gone, or the system allows no more watches. `Rescan`
+    follows when it can be watched again; until then only comparing by stat shows what changed."""
 
     why: str
 
@@ -85,7 +87,7 @@ WatchEvent: TypeAlias = Changed | Rescan | SettingsChanged | WorkspaceChanged | 
 
 
 class VaultWatcher:
-    """Watches one vault from a thread of its own, and hands each event to `deliver` in that thread."""
+    """Watches one vault in its own thread, and passes each event to `deliver` in that thread."""
 
     def __init__(
         self, root: Root, deliver: Callable[[WatchEvent], None], *, batch_paths: int = BATCH_PATHS
@@ -100,11 +102,12 @@ class VaultWatcher:
     def start(self) -> None:
         thread = threading.Thread(target=self._run, name="vault-watch", daemon=True)
         thread.start()
-        # Only now: `stop` may come from another thread at any time, and cannot wait for one not yet started.
+        # Set only now: another thread may call `stop` at any time, and cannot join a thread that has not
+        # started.
         self._thread = thread
 
     def stop(self) -> None:
-        """Ends the watch and waits for its thread, which takes at most a settling time."""
+        """Stops watching and waits for the thread, at most one `DEBOUNCE_MS`."""
         self._stopping.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -112,7 +115,7 @@ class VaultWatcher:
     def _run(self) -> None:
         why: Literal["started", "vault-returned"] = "started"
         attempt = 0
-        told_lost = False
+        reported_lost = False
         while not self._stopping.is_set():
             lost = self._root.absence()
             if not lost:
@@ -121,13 +124,13 @@ class VaultWatcher:
                 except (OSError, RuntimeError) as error:
                     lost = _reason(error)
             if lost:
-                if not told_lost:
+                if not reported_lost:
                     self._deliver(VaultLost(lost))
-                    told_lost = True
+                    reported_lost = True
                 self._stopping.wait(RETRY_SECONDS[min(attempt, len(RETRY_SECONDS) - 1)])
                 attempt += 1
                 continue
-            attempt, told_lost = 0, False
+            attempt, reported_lost = 0, False
             try:
                 opened = time.monotonic()
                 self._deliver(Rescan(why))
@@ -136,7 +139,7 @@ class VaultWatcher:
                 notices.close()
             if lost:
                 self._deliver(VaultLost(lost))
-                told_lost = True
+                reported_lost = True
             why = "vault-returned"
 
     def _open(self) -> RustNotify:
@@ -149,8 +152,8 @@ class VaultWatcher:
         return status.st_dev, status.st_ino
 
     def _follow(self, notices: RustNotify, identity: tuple[int, int], looked: float) -> str:
-        """Tells batches until the vault is lost; then why, or nothing when asked to stop. `looked` is when
-        it was last certain that no notice had been lost."""
+        """Reports batches until the vault is lost, and returns why; empty when asked to stop. `looked` is
+        when it was last certain that no event had been lost."""
         while True:
             try:
                 batch = notices.watch(BATCH_MS, DEBOUNCE_MS, CHECK_MS, self._stopping)
@@ -167,7 +170,8 @@ class VaultWatcher:
             looked = time.monotonic()
             if stalled:
                 self._deliver(Rescan("lost-events"))
-                # However long that took: a vault that is slow to compare must not be compared for ever.
+                # The comparison itself does not count: a vault that is slow to compare must not cause the
+                # next.
                 looked = time.monotonic()
             if isinstance(batch, set):
                 for event in self._events(place for _, place in batch):
@@ -185,7 +189,7 @@ class VaultWatcher:
                 name = relative[len(CONFIG_FOLDER) + 1 :]
                 workspace |= name == WORKSPACE_FILE
                 settings |= name in SETTINGS_FILES
-            elif (path := _shown(relative)) is not None:
+            elif (path := _to_vault_path(relative)) is not None:
                 paths.add(path)
                 if len(paths) <= self._batch_paths:
                     paths.update(self._beneath(path, place))
@@ -200,13 +204,13 @@ class VaultWatcher:
         return events
 
     def _beneath(self, path: VaultPath, place: str) -> list[VaultPath]:
-        """The files in a folder that appeared: it may have been filled before the system watched it. Told
-        by walking, because nobody else reports them."""
+        """The files in a new folder: it may have been filled before the system watched it, and then only a
+        walk finds them."""
         folder = Path(place)
         found: list[VaultPath] = []
         if folder.is_symlink() or not folder.is_dir():
             return found
-        # A folder that vanishes again meanwhile is told by its own path, like any deleted one.
+        # A folder that vanishes again meanwhile is reported by its own path, like any deleted one.
         with contextlib.suppress(VaultbridgeError):
             for item in walk(self._root, path):
                 if isinstance(item, (FileEntry, Unreadable)):
@@ -216,8 +220,8 @@ class VaultWatcher:
         return found
 
 
-def _shown(relative: str) -> VaultPath | None:
-    """The vault path of a place; None for what is hidden or cannot be named."""
+def _to_vault_path(relative: str) -> VaultPath | None:
+    """The vault path of a place; None for one that is hidden or has no valid name."""
     parts: list[str] = []
     for stored in relative.split("/"):
         name = normalize_name(icloud_original_name(stored) or stored)
@@ -228,7 +232,7 @@ def _shown(relative: str) -> VaultPath | None:
 
 
 def _reason(error: BaseException) -> str:
-    """Without the path that the system's text names."""
+    """The error without the path that the system's text contains."""
     if isinstance(error, FileNotFoundError):
         return "its folder is gone"
     return (
