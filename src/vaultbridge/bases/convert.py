@@ -177,7 +177,7 @@ def convert_property(value: Any, name: str, source: str, context: EvaluationCont
     """Convert a property's value. A text that is a link becomes a link; one that is a date becomes a date,
     unless the vault gives the property a text type."""
     dates = context.types.get(name.lower(), "") not in _TEXT_TYPES
-    return _converted(value, source, context, dates=dates, depth=0)
+    return _convert(value, source, context, dates=dates, depth=0)
 
 
 def convert_properties(properties: Mapping[str, Any], source: str, context: EvaluationContext) -> Value:
@@ -185,7 +185,7 @@ def convert_properties(properties: Mapping[str, Any], source: str, context: Eval
     return {str(key): convert_property(value, str(key), source, context) for key, value in properties.items()}
 
 
-def _converted(value: Any, source: str, context: EvaluationContext, *, dates: bool, depth: int) -> Value:
+def _convert(value: Any, source: str, context: EvaluationContext, *, dates: bool, depth: int) -> Value:
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, int):
@@ -203,11 +203,11 @@ def _converted(value: Any, source: str, context: EvaluationContext, *, dates: bo
         return "…"
     if isinstance(value, Mapping):
         return {
-            str(key): _converted(item, source, context, dates=dates, depth=depth + 1)
+            str(key): _convert(item, source, context, dates=dates, depth=depth + 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):
-        return tuple(_converted(item, source, context, dates=dates, depth=depth + 1) for item in value)
+        return tuple(_convert(item, source, context, dates=dates, depth=depth + 1) for item in value)
     return str(value)
 
 

@@ -97,10 +97,10 @@ def check_expression(tree: Node, formulas: Collection[str]) -> None:
             case Pattern():
                 _check_pattern(node)
             case Member(target=Name(name="file")) if node.name not in FILE_FIELDS:
-                raise _unknown("file property", f"file.{node.name}", node.start, FILE_FIELDS, "file.")
+                raise _unknown_name("file property", f"file.{node.name}", node.start, FILE_FIELDS, "file.")
     for name, start in formula_names(tree):
         if name not in formulas:
-            raise _unknown("formula", f"formula.{name}", start, formulas, "formula.")
+            raise _unknown_name("formula", f"formula.{name}", start, formulas, "formula.")
 
 
 def formula_names(tree: Node) -> Iterator[tuple[str, int]]:
@@ -152,7 +152,7 @@ def _check_call(node: FunctionCall) -> None:
         hint = ""
         if node.name in METHOD_NAMES:
             hint = f"It is a function of values: write value.{node.name}()."
-        raise _unknown("function", f"{node.name}()", node.start, GLOBAL_NAMES, hint=hint)
+        raise _unknown_name("function", f"{node.name}()", node.start, GLOBAL_NAMES, hint=hint)
     method = GLOBAL.get(node.name) or _form(IF_ARGUMENTS)
     refusal = method.refusal(node.name, len(node.arguments))
     if refusal:
@@ -164,7 +164,7 @@ def _check_method(node: MethodCall) -> None:
         hint = ""
         if node.name in GLOBAL_NAMES:
             hint = f"It is a global function: write {node.name}(…)."
-        raise _unknown("function", f"{node.name}()", node.start, METHOD_NAMES, hint=hint)
+        raise _unknown_name("function", f"{node.name}()", node.start, METHOD_NAMES, hint=hint)
     forms = [table[node.name] for table in (*METHODS.values(), ANY) if node.name in table]
     if node.name in PER_ELEMENT:
         forms.append(_form(PER_ELEMENT[node.name]))
@@ -187,7 +187,7 @@ def _check_pattern(node: Pattern) -> None:
         ) from None
 
 
-def _unknown(
+def _unknown_name(
     what: str, name: str, position: int, known: Collection[str], prefix: str = "", *, hint: str = ""
 ) -> InvalidQuery:
     plain = name.removesuffix("()").removeprefix(prefix)
@@ -220,9 +220,9 @@ class Evaluator:
     def value(self, node: Node) -> Value:
         """Evaluate a tree; raises FormulaError if it has no value for this row."""
         self._context.begin_value()
-        return self._of(node)
+        return self._evaluate(node)
 
-    def _of(self, node: Node) -> Value:
+    def _evaluate(self, node: Node) -> Value:
         self._context.charge(1)
         evaluate: Callable[[Evaluator, Any], Value] = _BY_NODE[type(node)]
         result = evaluate(self, node)
@@ -257,25 +257,25 @@ class Evaluator:
                 return self._values
         return note_property(self._context, self._row, node.name) if self._row else None
 
-    def _hyphenated(self, node: Hyphenated) -> Value:
+    def _hyphenated_name(self, node: Hyphenated) -> Value:
         if self._row and find_property(self._row.properties, node.name)[0]:
             return note_property(self._context, self._row, node.name)
-        return self._of(node.difference)
+        return self._evaluate(node.difference)
 
     def _member(self, node: Member) -> Value:
         if isinstance(node.target, Name) and not self._is_local(node.target.name):
             direct = self._direct(node.target.name, node.name)
             if direct is not None:
                 return direct()
-        return self._part(self._of(node.target), node.name)
+        return self._part(self._evaluate(node.target), node.name)
 
     def _index(self, node: Subscript) -> Value:
-        key = self._of(node.key)
+        key = self._evaluate(node.key)
         if isinstance(node.target, Name) and isinstance(key, str) and not self._is_local(node.target.name):
             direct = self._direct(node.target.name, key)
             if direct is not None:
                 return direct()
-        target = self._of(node.target)
+        target = self._evaluate(node.target)
         if isinstance(key, float):
             if isinstance(target, tuple | str):
                 return target[int(key)] if key == key // 1 and 0 <= key < len(target) else None
@@ -317,16 +317,16 @@ class Evaluator:
 
     def _call(self, node: FunctionCall) -> Value:
         if node.name == "if":
-            if truthy(self._of(node.arguments[0])):
-                return self._of(node.arguments[1])
-            return self._of(node.arguments[2]) if len(node.arguments) > 2 else None
-        arguments = tuple(self._of(argument) for argument in node.arguments)
+            if truthy(self._evaluate(node.arguments[0])):
+                return self._evaluate(node.arguments[1])
+            return self._evaluate(node.arguments[2]) if len(node.arguments) > 2 else None
+        arguments = tuple(self._evaluate(argument) for argument in node.arguments)
         for argument in arguments:
             self._context.charge_walk(argument)
         return GLOBAL[node.name].call(self._context, File(self._row) if self._row else None, arguments)
 
     def _method_call(self, node: MethodCall) -> Value:
-        target = self._of(node.target)
+        target = self._evaluate(node.target)
         if node.name in PER_ELEMENT and isinstance(target, tuple):
             return self._per_element(node, target)
         kind = type_name(target)
@@ -337,14 +337,14 @@ class Evaluator:
         refusal = method.refusal(node.name, len(node.arguments))
         if refusal:
             raise FormulaError(refusal)
-        arguments = tuple(self._of(argument) for argument in node.arguments)
+        arguments = tuple(self._evaluate(argument) for argument in node.arguments)
         for value in (target, *arguments):
             self._context.charge_walk(value)
         return method.call(self._context, target, arguments)
 
     def _per_element(self, node: MethodCall, items: tuple[Value, ...]) -> Value:
         body = node.arguments[0]
-        accumulated = self._of(node.arguments[1]) if len(node.arguments) > 1 else None
+        accumulated = self._evaluate(node.arguments[1]) if len(node.arguments) > 1 else None
         results: list[Value] = []
         for index, value in enumerate(items):
             scope: dict[str, Value] = {"value": value, "index": float(index)}
@@ -352,7 +352,7 @@ class Evaluator:
                 scope["acc"] = accumulated
             self._locals.append(scope)
             try:
-                accumulated = self._of(body)
+                accumulated = self._evaluate(body)
             finally:
                 self._locals.pop()
             results.append(accumulated)
@@ -360,14 +360,14 @@ class Evaluator:
             return accumulated
         if node.name == "filter":
             return tuple(item for item, keep in zip(items, results, strict=True) if truthy(keep))
-        return self._weighed(tuple(results))
+        return self._charge_size(tuple(results))
 
-    def _weighed(self, value: tuple[Value, ...] | dict[str, Value]) -> Value:
+    def _charge_size(self, value: tuple[Value, ...] | dict[str, Value]) -> Value:
         self._context.charge(count_values(value))
         return value
 
     def _unary(self, node: Unary) -> Value:
-        operand = self._of(node.operand)
+        operand = self._evaluate(node.operand)
         if node.operator == "!":
             return not truthy(operand)
         if operand is None:
@@ -381,12 +381,12 @@ class Evaluator:
 
     def _binary(self, node: Binary) -> Value:
         operator = node.operator
-        left = self._of(node.left)
+        left = self._evaluate(node.left)
         if operator == "&&":
-            return truthy(left) and truthy(self._of(node.right))
+            return truthy(left) and truthy(self._evaluate(node.right))
         if operator == "||":
-            return truthy(left) or truthy(self._of(node.right))
-        right = self._of(node.right)
+            return truthy(left) or truthy(self._evaluate(node.right))
+        right = self._evaluate(node.right)
         self._context.charge_walk(left)
         self._context.charge_walk(right)
         if operator in ("==", "!="):
@@ -396,17 +396,17 @@ class Evaluator:
         return calculate(operator, left, right, self._context)
 
     def _list(self, node: ListLiteral) -> Value:
-        return self._weighed(tuple(self._of(item) for item in node.items))
+        return self._charge_size(tuple(self._evaluate(item) for item in node.items))
 
     def _object(self, node: ObjectLiteral) -> Value:
-        return self._weighed({key: self._of(item) for key, item in node.items})
+        return self._charge_size({key: self._evaluate(item) for key, item in node.items})
 
 
 _BY_NODE: Final[dict[type, Callable[[Evaluator, Any], Value]]] = {
     Literal: Evaluator._literal,
     Pattern: Evaluator._pattern,
     Name: Evaluator._name,
-    Hyphenated: Evaluator._hyphenated,
+    Hyphenated: Evaluator._hyphenated_name,
     Member: Evaluator._member,
     Subscript: Evaluator._index,
     FunctionCall: Evaluator._call,

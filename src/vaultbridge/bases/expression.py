@@ -221,7 +221,7 @@ class _Parser:
         message = f"Unexpected {found} at {token.start}{expected}."
         return InvalidQuery(message, position=token.start, hint=hint)
 
-    def _built(self, node: Node) -> Node:
+    def _check_height(self, node: Node) -> Node:
         height = 1 + max((self._heights.get(id(child), 1) for child in children(node)), default=0)
         if height > MAX_TREE_DEPTH:
             raise InvalidQuery(
@@ -242,16 +242,16 @@ class _Parser:
         while (token := self._peek()).kind == "sign" and _PRECEDENCE.get(token.text, 0) >= minimum:
             self._take()
             right = self._binary(_PRECEDENCE[token.text] + 1)
-            left = self._built(self._joined(left, token, right))
+            left = self._check_height(self._combine(left, token, right))
         self._nesting -= 1
         return left
 
-    def _joined(self, left: Node, operator: Lexeme, right: Node) -> Node:
+    def _combine(self, left: Node, operator: Lexeme, right: Node) -> Node:
         node = Binary(operator.text, left, right, operator.start)
         if operator.text != "-" or not isinstance(right, Name) or not isinstance(left, Name | Hyphenated):
             return node
         if left.start + len(left.name) == operator.start and operator.end == right.start:
-            self._built(node)
+            self._check_height(node)
             return Hyphenated(f"{left.name}-{right.name}", node, left.start)
         return node
 
@@ -261,7 +261,7 @@ class _Parser:
             signs.append(self._take())
         node = self._postfix(self._primary())
         for sign in reversed(signs):
-            node = self._built(Unary(sign.text, node, sign.start))
+            node = self._check_height(Unary(sign.text, node, sign.start))
         return node
 
     def _postfix(self, node: Node) -> Node:
@@ -272,13 +272,13 @@ class _Parser:
                 if name.kind != "name":
                     raise self._unexpected(name, wanted="a name")
                 if self._accept("("):
-                    node = self._built(MethodCall(node, name.text, self._items(")"), name.start))
+                    node = self._check_height(MethodCall(node, name.text, self._items(")"), name.start))
                 else:
-                    node = self._built(Member(node, name.text, name.start))
+                    node = self._check_height(Member(node, name.text, name.start))
             elif self._accept("["):
                 key = self._binary(1)
                 self._expect("]")
-                node = self._built(Subscript(node, key, start))
+                node = self._check_height(Subscript(node, key, start))
             else:
                 return node
 
@@ -298,14 +298,14 @@ class _Parser:
             self._expect(")")
             return node
         if token.text == "[":
-            return self._built(ListLiteral(self._items("]"), token.start))
+            return self._check_height(ListLiteral(self._items("]"), token.start))
         if token.text == "{":
             return self._object(token)
         raise self._unexpected(token)
 
     def _name(self, token: Lexeme) -> Node:
         if self._accept("("):
-            return self._built(FunctionCall(token.text, self._items(")"), token.start))
+            return self._check_height(FunctionCall(token.text, self._items(")"), token.start))
         if token.text in _CONSTANTS:
             return Literal(_CONSTANTS[token.text], token.start)
         return Name(token.text, token.start)
@@ -334,7 +334,7 @@ class _Parser:
             self._expect(":")
             items.append((key.text, self._binary(1)))
             self._check_count(len(items))
-        return self._built(ObjectLiteral(tuple(items), opening.start))
+        return self._check_height(ObjectLiteral(tuple(items), opening.start))
 
     def _check_count(self, count: int) -> None:
         if count > MAX_LITERAL_ITEMS:

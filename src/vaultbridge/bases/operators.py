@@ -51,11 +51,11 @@ def are_equal(left: Value, right: Value, context: EvaluationContext) -> bool:
         case (Date(), Date()):
             return left.when == right.when
         case (Date(), str()) | (str(), Date()):
-            return _compared(left, right, context) == 0
+            return _order(left, right, context) == 0
         case (bool(), _) | (_, bool()):
             return left is right
         case (float() | Duration(), float() | Duration() | str()) | (str(), float() | Duration()):
-            return _compared(left, right, context) == 0
+            return _order(left, right, context) == 0
         case (tuple(), tuple()):
             same_size = len(left) == len(right)
             return same_size and all(are_equal(a, b, context) for a, b in zip(left, right, strict=True))
@@ -88,7 +88,7 @@ def _text_names(text: str, value: LinkValue | File, context: EvaluationContext) 
 def compare(operator: str, left: Value, right: Value, context: EvaluationContext) -> bool:
     """Evaluate `<`, `>`, `<=` or `>=`; false if the two cannot be ordered, so a missing property never
     matches."""
-    order = _compared(left, right, context)
+    order = _order(left, right, context)
     if order is None:
         return False
     match operator:
@@ -102,7 +102,7 @@ def compare(operator: str, left: Value, right: Value, context: EvaluationContext
             return order >= 0
 
 
-def _compared(left: Value, right: Value, context: EvaluationContext) -> float | None:
+def _order(left: Value, right: Value, context: EvaluationContext) -> float | None:
     """Return a negative, zero or positive number; None if there is no order between the two."""
     if isinstance(left, Date) or isinstance(right, Date):
         a, b = _as_date(left, context), _as_date(right, context)
@@ -139,14 +139,14 @@ def calculate(operator: str, left: Value, right: Value, context: EvaluationConte
     """Evaluate `+ - * / %`. With a missing operand the result is missing, but adding it to a text adds
     nothing."""
     if isinstance(left, Date) and operator in "+-":
-        moved = _moved(operator, left, right)
+        moved = _shift(operator, left, right)
         if moved is not None:
             return moved
     if operator == "+":
         if isinstance(left, str) or isinstance(right, str):
             return check_text(to_text(left) + to_text(right))
         if isinstance(left, tuple) or isinstance(right, tuple):
-            joined = _listed(left) + _listed(right)
+            joined = _as_list(left) + _as_list(right)
             count_values(joined)
             return joined
     if isinstance(left, Duration) and (result := _duration_result(operator, left, right)) is not None:
@@ -160,7 +160,7 @@ def calculate(operator: str, left: Value, right: Value, context: EvaluationConte
     return _arithmetic(operator, x, y)
 
 
-def _moved(operator: str, date: Date, right: Value) -> Value:
+def _shift(operator: str, date: Date, right: Value) -> Value:
     """Add to or subtract from a date; None if `right` is neither a duration nor a date."""
     sign = 1 if operator == "+" else -1
     if isinstance(right, str):
@@ -186,7 +186,7 @@ def _duration_result(operator: str, left: Duration, right: Value) -> Value:
     return None
 
 
-def _listed(value: Value) -> tuple[Value, ...]:
+def _as_list(value: Value) -> tuple[Value, ...]:
     return value if isinstance(value, tuple) else () if value is None else (value,)
 
 

@@ -62,7 +62,7 @@ def _is_space(char: str) -> bool:
 CLASSES: Final[dict[str, Accepts]] = {"d": _is_digit, "w": _is_word, "s": _is_space}
 
 
-def negated(accepts: Accepts) -> Accepts:
+def negate(accepts: Accepts) -> Accepts:
     return lambda char: not accepts(char)
 
 
@@ -179,11 +179,11 @@ class _Compiler:
             first = branches.pop()
             # Split to the first branch, which then jumps over the others.
             over = len(first) + 2
-            branch = [Split(1, over), *_shifted(first, 1), Jump(over + len(code))]
-            code = self._bounded([*branch, *_shifted(code, over)])
+            branch = [Split(1, over), *_shift(first, 1), Jump(over + len(code))]
+            code = self._check_size([*branch, *_shift(code, over)])
         return code
 
-    def _bounded(self, code: list[Instruction]) -> list[Instruction]:
+    def _check_size(self, code: list[Instruction]) -> list[Instruction]:
         if len(code) > MAX_PROGRAM:
             raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
         return code
@@ -191,11 +191,11 @@ class _Compiler:
     def _sequence(self) -> list[Instruction]:
         code: list[Instruction] = []
         while self._peek() not in ("", "|", ")"):
-            code += _shifted(self._repeated(self._atom()), len(code))
-            self._bounded(code)
+            code += _shift(self._repeat(self._atom()), len(code))
+            self._check_size(code)
         return code
 
-    def _repeated(self, atom: list[Instruction]) -> list[Instruction]:
+    def _repeat(self, atom: list[Instruction]) -> list[Instruction]:
         least, most = self._quantifier()
         if (least, most) == (1, 1):
             return atom
@@ -206,12 +206,12 @@ class _Compiler:
             raise self._wrong(f"larger than {MAX_PROGRAM} steps when its repeats are written out")
         code: list[Instruction] = []
         for _ in range(least):
-            code += _shifted(atom, len(code))
+            code += _shift(atom, len(code))
         if most < 0:
-            code += _shifted(self._loop(atom, lazy=lazy), len(code))
+            code += _shift(self._loop(atom, lazy=lazy), len(code))
             return code
         for _ in range(most - least):
-            code += _shifted(_optional(atom, lazy=lazy), len(code))
+            code += _shift(_optional(atom, lazy=lazy), len(code))
         return code
 
     def _quantifier(self) -> tuple[int, int]:
@@ -242,7 +242,7 @@ class _Compiler:
         self._loops += 1
         after = len(atom) + 4
         split = Split(after, 1) if lazy else Split(1, after)
-        return [split, Mark(slot), *_shifted(atom, 2), Progress(slot), Jump(0)]
+        return [split, Mark(slot), *_shift(atom, 2), Progress(slot), Jump(0)]
 
     def _atom(self) -> list[Instruction]:
         char = self._peek()
@@ -290,10 +290,10 @@ class _Compiler:
             ("?<!", True, True),
         ):
             if self._accept(mark):
-                inner = self._closed()
+                inner = self._group_body()
                 return [Look((*inner, Accept()), negative, behind)]
         if self._accept("?:"):
-            return self._closed()
+            return self._group_body()
         self._groups += 1
         number = self._groups
         if number > MAX_GROUPS:
@@ -304,10 +304,10 @@ class _Compiler:
                 raise self._wrong("unknown kind of group, or its name is taken")
             self._names[name[1]] = number
             self._at = name.end()
-        inner = self._closed()
-        return [Save(2 * number), *_shifted(inner, 1), Save(2 * number + 1)]
+        inner = self._group_body()
+        return [Save(2 * number), *_shift(inner, 1), Save(2 * number + 1)]
 
-    def _closed(self) -> list[Instruction]:
+    def _group_body(self) -> list[Instruction]:
         inner = self._alternatives()
         if not self._accept(")"):
             raise self._wrong("unclosed group")
@@ -341,14 +341,14 @@ class _Compiler:
         if char.lower() in CLASSES:
             self._at += 1
             accepts = CLASSES[char.lower()]
-            return accepts if char.islower() else negated(accepts)
+            return accepts if char.islower() else negate(accepts)
         if char in "pP" and char and (match := _PROPERTY.match(self._source, self._at + 1)):
             category = CATEGORIES.get(match[1], match[1])
             if len(category) > 2:
                 raise self._wrong(f"unknown character property {match[1]!r}")
             self._at = match.end()
             accepts = has_category(category)
-            return accepts if char == "p" else negated(accepts)
+            return accepts if char == "p" else negate(accepts)
         if match := _HEX.match(self._source, self._at):
             code = int(match[1] or match[2] or match[3] or "0", 16) if not match[4] else ord(match[4]) % 32
             if code > 0x10FFFF:
@@ -377,7 +377,7 @@ class _Compiler:
             else:
                 singles.add(low)
         accepts = member_test(frozenset(singles), tuple(ranges), tuple(tests), fold=self._fold)
-        return negated(accepts) if negative else accepts
+        return negate(accepts) if negative else accepts
 
     def _class_member(self) -> str | Accepts:
         char = self._peek()
@@ -397,10 +397,10 @@ class _Compiler:
 def _optional(atom: list[Instruction], *, lazy: bool) -> list[Instruction]:
     after = len(atom) + 1
     split = Split(after, 1) if lazy else Split(1, after)
-    return [split, *_shifted(atom, 1)]
+    return [split, *_shift(atom, 1)]
 
 
-def _shifted(code: list[Instruction], by: int) -> list[Instruction]:
+def _shift(code: list[Instruction], by: int) -> list[Instruction]:
     """Return `code` moved `by` instructions, with its jumps, which are within itself."""
     if by == 0:
         return list(code)

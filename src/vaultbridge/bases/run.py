@@ -216,10 +216,10 @@ class _Row:
             raise FormulaError(f"There is no formula.{name}.")
         for need in self._run.order_of(name):
             if need not in self._formulas:
-                self._formulas[need] = self._evaluated(need)
+                self._formulas[need] = self._evaluate(need)
         return self._formulas[name]
 
-    def _evaluated(self, name: str) -> Value:
+    def _evaluate(self, name: str) -> Value:
         # Only a computed name, formula[…], can lead here again: written names were put in order before.
         if name in self._evaluating or len(self._evaluating) > MAX_COMPUTED_NESTING:
             raise FormulaError(f"formula.{name} refers to itself, or formulas compute each other's names.")
@@ -309,7 +309,7 @@ class _Run:
 
     def result(self, files: list[FileRow], limit: int | None) -> ViewResult:
         passing = [row for row in (_Row(self, file) for file in files) if self._passes(row)]
-        rows = self._sorted(passing)
+        rows = self._sort(passing)
         limits = [most for most in (self._view.limit, limit) if most is not None]
         if limits:
             rows = rows[: min(limits)]
@@ -348,7 +348,7 @@ class _Run:
             case NoneOf(parts):
                 return not any(self._holds(one, row) for one in parts)
 
-    def _sorted(self, rows: list[_Row]) -> list[_Row]:
+    def _sort(self, rows: list[_Row]) -> list[_Row]:
         """Sort by group first, so that a limit keeps groups together, then by the view's keys, then by name.
         Python's sort is stable, so the keys are applied from the last to the first."""
         rows = sorted(rows, key=lambda row: (*sort_key(row.file.name), row.file.path))
@@ -356,7 +356,7 @@ class _Run:
         if self._view.group_by:
             keys.insert(0, self._view.group_by)
         for key in reversed(keys):
-            rows = _sorted_by(rows, key)
+            rows = _sort_by(rows, key)
         return rows
 
     def _groups(self, shown: list[_FileAndRow]) -> tuple[Group, ...]:
@@ -405,7 +405,7 @@ def _statements(part: Filter) -> Iterable[Expression]:
             yield from _statements(one)
 
 
-def _sorted_by(rows: list[_Row], key: SortKey) -> list[_Row]:
+def _sort_by(rows: list[_Row], key: SortKey) -> list[_Row]:
     """Sort by one key; rows without a value come last in either direction."""
     filled: list[tuple[tuple[object, ...], _Row]] = []
     absent: list[_Row] = []

@@ -33,7 +33,7 @@ class FormulaError(Exception):
 
 
 class Date(Struct, frozen=True):
-    """A moment of the wall clock; `has_time` tells a date from a date and time."""
+    """A moment of the wall clock; `has_time` is false for a date without a time."""
 
     when: datetime
     has_time: bool = True

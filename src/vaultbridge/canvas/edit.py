@@ -196,7 +196,7 @@ def add_card(
     entry.update(x=_whole(box.x), y=_whole(box.y), width=_whole(box.width), height=_whole(box.height))
     if color:
         entry["color"] = color
-    added = _inserted(text, canvas, "nodes", entry, first=isinstance(card, NewGroup))
+    added = _insert(text, canvas, "nodes", entry, first=isinstance(card, NewGroup))
     return CanvasEdit(identity, (*grown, added))
 
 
@@ -227,7 +227,7 @@ def connect(
     optional = {"fromEnd": from_end, "toEnd": to_end, "color": color, "label": label}
     entry.update({key: value for key, value in optional.items() if value})
     _check_edge_fields(entry)
-    return CanvasEdit(entry["id"], (_inserted(text, canvas, "edges", dict(entry), first=False),))
+    return CanvasEdit(entry["id"], (_insert(text, canvas, "edges", dict(entry), first=False),))
 
 
 def update_card(text: str, card_id: str, fields: Mapping[str, FieldValue]) -> CanvasEdit:
@@ -253,13 +253,13 @@ def remove_card(text: str, card_id: str) -> CanvasEdit:
     canvas = _canvas(text)
     card = _card(canvas, card_id)
     edges = [edge.json for edge in canvas.edges if card_id in (edge.from_node, edge.to_node)]
-    changes = _without(canvas, "nodes", [card.json]) + _without(canvas, "edges", edges)
+    changes = _delete(canvas, "nodes", [card.json]) + _delete(canvas, "edges", edges)
     return CanvasEdit(card_id, changes)
 
 
 def remove_edge(text: str, edge_id: str) -> CanvasEdit:
     canvas = _canvas(text)
-    return CanvasEdit(edge_id, _without(canvas, "edges", [_edge(canvas, edge_id).json]))
+    return CanvasEdit(edge_id, _delete(canvas, "edges", [_edge(canvas, edge_id).json]))
 
 
 def _canvas(text: str) -> Canvas:
@@ -391,7 +391,7 @@ def _whole(number: float) -> int | float:
     return int(number) if number == int(number) else number
 
 
-def _inserted(text: str, canvas: Canvas, key: str, entry: Mapping[str, object], *, first: bool) -> Change:
+def _insert(text: str, canvas: Canvas, key: str, entry: Mapping[str, object], *, first: bool) -> Change:
     """Return the change that adds `entry` to the array `key`, formatted like its other entries."""
     written = encode_json(entry)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -418,7 +418,7 @@ def _inserted(text: str, canvas: Canvas, key: str, entry: Mapping[str, object], 
     return Change(last.end, last.end, f",{gap}{written}")
 
 
-def _without(canvas: Canvas, key: str, entries: Iterable[JsonObject]) -> tuple[Change, ...]:
+def _delete(canvas: Canvas, key: str, entries: Iterable[JsonObject]) -> tuple[Change, ...]:
     array = canvas.root.get(key) if canvas.root else None
     if not isinstance(array, JsonArray):
         return ()

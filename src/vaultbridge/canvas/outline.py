@@ -25,7 +25,7 @@ def render_outline(canvas: Canvas, *, text_chars: int | None = None) -> str:
     lines = [f"{_count(canvas.cards, 'card')}, {_count(canvas.edges, 'connection')}", ""]
     for card, depth in _in_reading_order(canvas):
         indent = "  " * min(depth, MAX_GROUP_DEPTH)
-        first, *rest = _shown(card, text_chars).splitlines()
+        first, *rest = _render_card(card, text_chars).splitlines()
         lines.append(f"{indent}- {first}")
         lines.extend(f"{indent}  {line}".rstrip() for line in rest)
     if canvas.edges:
@@ -71,7 +71,7 @@ def _owners(cards: tuple[Card, ...]) -> list[int]:
     ]
 
 
-def _shown(card: Card, text_chars: int | None) -> str:
+def _render_card(card: Card, text_chars: int | None) -> str:
     color = f" color {card.color}" if card.color else ""
     mark = f"`{card.id}`{color}"
     match card:

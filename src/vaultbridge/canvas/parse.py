@@ -149,7 +149,7 @@ def parse_canvas(text: str) -> Note:
             assert token is not None, "a text card has a text"
             line = positions.line_of(token.start)
             inner = parse(card.text)
-            links.extend(_moved_link(link, line, token, card.id) for link in inner.links)
+            links.extend(_relocate_link(link, line, token, card.id) for link in inner.links)
             tags.extend(Tag(tag.name, line, token.start, token.end) for tag in inner.tags)
     return Note(links=tuple(links), tags=tuple(tags), problems=canvas.problems)
 
@@ -174,7 +174,7 @@ def _file_link(
     )
 
 
-def _moved_link(link: Link, line: int, token: JsonValue, card: str) -> Link:
+def _relocate_link(link: Link, line: int, token: JsonValue, card: str) -> Link:
     """Return a link of a card's text with the span of the card's whole JSON string (see `Link`)."""
     return Link(
         raw=link.raw,
@@ -232,23 +232,23 @@ class _Reader:
                 self._problem(f"An entry of {key} should be an object.", item.start)
 
     def _card(self, entry: JsonObject) -> Card | None:
-        identity, kind, box = _text_of(entry, "id"), _text_of(entry, "type"), _box(entry)
+        identity, kind, box = _get_text(entry, "id"), _get_text(entry, "type"), _box(entry)
         if not identity or not kind or box is None:
             self._problem("A card needs an id, a type, x, y, width and height.", entry.start)
             return None
-        color = _text_of(entry, "color")
+        color = _get_text(entry, "color")
         match kind:
-            case "text" if isinstance(_value_of(entry, "text"), str):
-                return TextCard(identity, box, color, entry, _text_of(entry, "text"))
-            case "file" if _text_of(entry, "file"):
+            case "text" if isinstance(_get_value(entry, "text"), str):
+                return TextCard(identity, box, color, entry, _get_text(entry, "text"))
+            case "file" if _get_text(entry, "file"):
                 return FileCard(
-                    identity, box, color, entry, _text_of(entry, "file"), _text_of(entry, "subpath")
+                    identity, box, color, entry, _get_text(entry, "file"), _get_text(entry, "subpath")
                 )
-            case "link" if _text_of(entry, "url"):
-                return LinkCard(identity, box, color, entry, _text_of(entry, "url"))
+            case "link" if _get_text(entry, "url"):
+                return LinkCard(identity, box, color, entry, _get_text(entry, "url"))
             case "group":
                 return GroupCard(
-                    identity, box, color, entry, _text_of(entry, "label"), _text_of(entry, "background")
+                    identity, box, color, entry, _get_text(entry, "label"), _get_text(entry, "background")
                 )
             case "text" | "file" | "link":
                 wanted = {"link": "url"}.get(kind, kind)
@@ -258,7 +258,7 @@ class _Reader:
                 return OtherCard(identity, box, color, entry, kind)
 
     def _edge(self, entry: JsonObject) -> Edge | None:
-        identity, begin, end = (_text_of(entry, key) for key in ("id", "fromNode", "toNode"))
+        identity, begin, end = (_get_text(entry, key) for key in ("id", "fromNode", "toNode"))
         if not identity or not begin or not end:
             self._problem("An edge needs an id, fromNode and toNode.", entry.start)
             return None
@@ -266,30 +266,30 @@ class _Reader:
             identity,
             begin,
             end,
-            from_side=_text_of(entry, "fromSide"),
-            to_side=_text_of(entry, "toSide"),
-            from_end=_text_of(entry, "fromEnd") or "none",
-            to_end=_text_of(entry, "toEnd") or "arrow",
-            color=_text_of(entry, "color"),
-            label=_text_of(entry, "label"),
+            from_side=_get_text(entry, "fromSide"),
+            to_side=_get_text(entry, "toSide"),
+            from_end=_get_text(entry, "fromEnd") or "none",
+            to_end=_get_text(entry, "toEnd") or "arrow",
+            color=_get_text(entry, "color"),
+            label=_get_text(entry, "label"),
             json=entry,
         )
 
 
-def _value_of(entry: JsonObject, key: str) -> object:
+def _get_value(entry: JsonObject, key: str) -> object:
     value = entry.get(key)
     return value.value if isinstance(value, JsonScalar) else None
 
 
-def _text_of(entry: JsonObject, key: str) -> str:
-    value = _value_of(entry, key)
+def _get_text(entry: JsonObject, key: str) -> str:
+    value = _get_value(entry, key)
     return value if isinstance(value, str) else ""
 
 
 def _box(entry: JsonObject) -> Rectangle | None:
     numbers: list[float] = []
     for key in ("x", "y", "width", "height"):
-        value = _value_of(entry, key)
+        value = _get_value(entry, key)
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             return None
         numbers.append(value)

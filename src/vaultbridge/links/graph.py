@@ -112,7 +112,7 @@ def shortest_path(
         side = 0 if len(rings[0]) <= len(rings[1]) else 1
         meeting, ring = _widen(rings[side], steps[side], came[side], came[1 - side])
         if meeting is not None:
-            return Path(_joined(meeting, *came))
+            return Path(_join_paths(meeting, *came))
         rings = (ring, rings[1]) if side == 0 else (rings[0], ring)
         if len(came[0]) + len(came[1]) > limit:
             return NoPath(exhausted=True)
@@ -136,7 +136,7 @@ def _widen(
     return None, reached
 
 
-def _joined(
+def _join_paths(
     meeting: str, from_start: dict[str, str | None], from_goal: dict[str, str | None]
 ) -> tuple[str, ...]:
     way: list[str] = []

@@ -198,7 +198,7 @@ def plan_move(
         rewrite = _rewrite_for(reference, moves, table, after, settings)
         if rewrite is not None:
             rewrites.setdefault(reference.source, []).append((reference, rewrite))
-        elif reference.resolved is None and _adopted(reference, moves, after, news):
+        elif reference.resolved is None and _is_adopted(reference, moves, after, news):
             adopted.append(reference)
     edits = {source: _edits(source, read(source), found) for source, found in rewrites.items()}
     unreadable: list[str] = []
@@ -231,7 +231,7 @@ def plan_create(
         rewrite = _rewrite_for(reference, {}, table, after, settings)
         if rewrite is not None:
             rewrites.setdefault(reference.source, []).append((reference, rewrite))
-        elif reference.resolved is None and _adopted(reference, {}, after, frozenset([path])):
+        elif reference.resolved is None and _is_adopted(reference, {}, after, frozenset([path])):
             adopted.append(reference)
     return CreatePlan(
         path=path,
@@ -304,7 +304,9 @@ def _renamed_displays(old: str, new: str) -> tuple[tuple[str, str], ...]:
     return tuple((before, after) for before, after in names if before != after)
 
 
-def _adopted(reference: Reference, moves: Mapping[str, str], after: FileTable, news: frozenset[str]) -> bool:
+def _is_adopted(
+    reference: Reference, moves: Mapping[str, str], after: FileTable, news: frozenset[str]
+) -> bool:
     if not reference.link.target or is_file_card(reference.link):
         return False
     found = resolve(reference.link.target, moves.get(reference.source, reference.source), after)

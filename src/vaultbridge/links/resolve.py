@@ -177,7 +177,7 @@ def _among(candidates: tuple[str, ...], link: str, source: str) -> Resolution:
     folder = folder_of(name_key(source))
     rooted = link.startswith("/")
     if link.startswith(("./", "../")):
-        folder, link = _joined(folder, link)
+        folder, link = _join(folder, link)
     # A path that equals the link wins, whether joined with the source's folder or from the vault's root.
     exact = [path for key, path in keyed if key == link.removeprefix("/")]
     if exact:
@@ -199,10 +199,10 @@ def dot_path(target: str, source: str) -> str | None:
     omitted, as in any link), or None for any other link."""
     if not target.startswith(("./", "../")):
         return None
-    return _joined(folder_of(name_key(source)), name_key(target))[1]
+    return _join(folder_of(name_key(source)), name_key(target))[1]
 
 
-def _joined(folder: str, link: str) -> tuple[str, str]:
+def _join(folder: str, link: str) -> tuple[str, str]:
     """Join a `./` or `../` link with its source's folder; returns the folder that then counts as near, and
     the path. Steps above the root stay at the root, as in the app."""
     if link.startswith("./../"):

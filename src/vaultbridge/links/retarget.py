@@ -44,10 +44,10 @@ def retarget(path: str, text: str, link: Link, rewrite: Rewrite) -> tuple[Change
     if text[link.start : link.end] != link.raw:
         raise stale_link(path, link)
     if link.kind != "property":
-        return _moved(rewrite_link(link, rewrite), link.start)
+        return _shift(rewrite_link(link, rewrite), link.start)
     layer = _yaml_layer(text, link)
     if layer is None:
-        return _moved(rewrite_link(link, rewrite), link.start)
+        return _shift(rewrite_link(link, rewrite), link.start)
     decoded = Link(
         raw=layer.text,
         target=link.target,
@@ -68,7 +68,7 @@ def rewrite_link(link: Link, rewrite: Rewrite) -> tuple[Change, ...]:
     written = parse_written_link(link.raw, target=link.target)
     changes: list[Change] = []
     if written.markdown and written.display and rewrite.shown:
-        changes += _shown_anew(link.raw, written.display, rewrite.shown)
+        changes += _change_display(link.raw, written.display, rewrite.shown)
     if rewrite.target is not None:
         spelled = (
             encode_destination(rewrite.target, angle=written.angle) if written.markdown else rewrite.target
@@ -92,7 +92,7 @@ def stale_link(path: str, link: Link) -> EditRefused:
     )
 
 
-def _shown_anew(raw: str, display: tuple[int, int], shown: Sequence[tuple[str, str]]) -> list[Change]:
+def _change_display(raw: str, display: tuple[int, int], shown: Sequence[tuple[str, str]]) -> list[Change]:
     """Replace the display text (without an image's size) if it is one of the old names."""
     start, end = display
     text = raw[start:end]
@@ -105,7 +105,7 @@ def _shown_anew(raw: str, display: tuple[int, int], shown: Sequence[tuple[str, s
     return []
 
 
-def _moved(changes: Sequence[Change], by: int) -> tuple[Change, ...]:
+def _shift(changes: Sequence[Change], by: int) -> tuple[Change, ...]:
     return tuple(Change(c.start + by, c.end + by, c.text) for c in changes)
 
 

@@ -140,17 +140,17 @@ def fits_markdown(target: str) -> bool:
 def encode_destination(target: str, *, angle: bool = False) -> str:
     """Encode a path as a Markdown destination: what would end or change the destination is percent-encoded,
     everything else stays readable."""
-    text = (_ENCODED_ANGLE if angle else _ENCODED_PLAIN).sub(_percent_encoded, target)
-    if not angle and not _balanced(text):
+    text = (_ENCODED_ANGLE if angle else _ENCODED_PLAIN).sub(_percent_encode, target)
+    if not angle and not _is_balanced(text):
         text = text.replace("(", "%28").replace(")", "%29")
     return text
 
 
-def _percent_encoded(match: re.Match[str]) -> str:
+def _percent_encode(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))
 
 
-def _balanced(text: str) -> bool:
+def _is_balanced(text: str) -> bool:
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -262,12 +262,12 @@ def write_link(
     if as_markdown:
         shown = display if display is not None else ("" if embed else note_name(dest))
         spelled = encode_destination(target) + encode_destination(sub)
-        return f"{mark}[{_bracket_safe(shown)}]({spelled})"
+        return f"{mark}[{_escape_brackets(shown)}]({spelled})"
     if display is None and not embed and "/" in target:
         display = note_name(dest)
     bar = "" if display is None else f"|{display}"
     return f"{mark}[[{target}{sub}{bar}]]"
 
 
-def _bracket_safe(text: str) -> str:
+def _escape_brackets(text: str) -> str:
     return text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")

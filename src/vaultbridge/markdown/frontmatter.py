@@ -61,10 +61,10 @@ def read_frontmatter(text: str, starts: list[int]) -> Frontmatter:
     yaml = parse_plain(body)
     if yaml is None:
         yaml = parse_yaml(replace_surrogates(body))
-    return _meaning(yaml, text, starts, body_start, closing.start(), closing.end())
+    return _interpret(yaml, text, starts, body_start, closing.start(), closing.end())
 
 
-def _meaning(
+def _interpret(
     yaml: Yaml, text: str, starts: list[int], body_start: int, body_end: int, end: int
 ) -> Frontmatter:
     problem, values = yaml.problem, yaml.value
@@ -80,11 +80,11 @@ def _meaning(
         unusable = Properties({}, 0, end, body_start, body_end, valid=False)
         return Frontmatter(unusable, problems=(problem,), end=end)
     read: dict[str, Any] = values or {}
-    tags, aliases, links = _leaves(yaml.leaves, read, text, starts, body_start)
+    tags, aliases, links = _read_leaves(yaml.leaves, read, text, starts, body_start)
     return Frontmatter(Properties(read, 0, end, body_start, body_end), tags, aliases, links, (), end)
 
 
-def _leaves(
+def _read_leaves(
     leaves: tuple[Leaf, ...], values: dict[str, Any], text: str, starts: list[int], offset: int
 ) -> tuple[tuple[Tag, ...], tuple[str, ...], tuple[Link, ...]]:
     tags: list[Tag] = []
@@ -92,28 +92,28 @@ def _leaves(
     links: list[Link] = []
     for leaf in leaves:
         value = leaf.value.strip()
-        special = leaf.key.lower() if len(leaf.key) in (4, 7) and _direct(leaf, values) else ""
+        special = leaf.key.lower() if len(leaf.key) in (4, 7) and _is_direct(leaf, values) else ""
         if special == "aliases" and value:
             aliases.append(value)
         elif special == "tags":
             name = value[1:] if value.startswith("#") else value
             if name and not _WHITESPACE.search(name):
-                start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
+                start, end = _trim(text, leaf.start + offset, leaf.end + offset)
                 tags.append(Tag(name, bisect_right(starts, start), start, end, in_properties=True))
         if value.endswith(("]]", ")")):
-            start, end = _trimmed(text, leaf.start + offset, leaf.end + offset)
+            start, end = _trim(text, leaf.start + offset, leaf.end + offset)
             link = read_property_link(value, text[start:end], leaf.key, bisect_right(starts, start), start)
             if link is not None:
                 links.append(link)
     return tuple(tags), tuple(aliases), tuple(links)
 
 
-def _direct(leaf: Leaf, values: dict[str, Any]) -> bool:
+def _is_direct(leaf: Leaf, values: dict[str, Any]) -> bool:
     """True for the key's own value or an item of its list, false for a value in a nested map."""
     return leaf.depth == 0 or (leaf.depth == 1 and type(values[leaf.key]) is list)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

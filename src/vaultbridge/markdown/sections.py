@@ -96,7 +96,7 @@ def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique:
     sections = outline(note, text)
     found: list[Section] = []
     for wanted in _interpretations(heading):
-        found = [section for section in sections if _leads_to(wanted, section)]
+        found = [section for section in sections if _matches(wanted, section)]
         if found:
             break
     if not found:
@@ -112,7 +112,7 @@ def find_section(text: str, note: Note, heading: str | Sequence[str], *, unique:
 def has_section(text: str, note: Note, heading: str) -> bool:
     """Return whether `find_section` would find a section."""
     sections = outline(note, text)
-    return any(_leads_to(wanted, section) for wanted in _interpretations(heading) for section in sections)
+    return any(_matches(wanted, section) for wanted in _interpretations(heading) for section in sections)
 
 
 def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
@@ -122,7 +122,7 @@ def find_block(note: Note, block_id: str, *, unique: bool = False) -> Block:
     found = [block for block in note.blocks if block.id.lower() == wanted]
     if not found:
         ids = [f"^{block.id}" for block in note.blocks]
-        listed = f"The note has: {_listed(ids)}." if ids else "The note has no block ids."
+        listed = f"The note has: {_join_names(ids)}." if ids else "The note has no block ids."
         raise EditRefused(
             f"No block with the id ^{wanted}.", hint=listed, block=wanted, blocks=ids[:LISTED_NAMES]
         )
@@ -153,27 +153,30 @@ def _last_part(heading: str | Sequence[str]) -> str:
     return heading.rpartition("#")[2].strip()
 
 
-def _leads_to(wanted: list[str], section: Section) -> bool:
+def _matches(wanted: list[str], section: Section) -> bool:
     if not wanted or heading_key(section.text) != wanted[-1]:
         return False
     above = iter(section.path[:-1])
     return all(any(heading_key(text) == key for text in above) for key in wanted[:-1])
 
 
-def _shown(heading: str | Sequence[str]) -> str:
+def _format_heading(heading: str | Sequence[str]) -> str:
     return heading if isinstance(heading, str) else "#".join(heading)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     more = len(names) - LISTED_NAMES
     return "; ".join(names[:LISTED_NAMES]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _no_such_heading(heading: str | Sequence[str], sections: tuple[Section, ...]) -> EditRefused:
     paths = ["#".join(section.path) for section in sections]
-    hint = f"The note has: {_listed(paths)}." if paths else "The note has no headings."
+    hint = f"The note has: {_join_names(paths)}." if paths else "The note has no headings."
     return EditRefused(
-        f"No heading {_shown(heading)!r}.", hint=hint, heading=_shown(heading), headings=paths[:LISTED_NAMES]
+        f"No heading {_format_heading(heading)!r}.",
+        hint=hint,
+        heading=_format_heading(heading),
+        headings=paths[:LISTED_NAMES],
     )
 
 
@@ -181,13 +184,13 @@ def _ambiguous_heading(heading: str | Sequence[str], found: list[Section]) -> Ed
     places = [f"{'#'.join(section.path)} (line {section.line})" for section in found]
     alike = len({tuple(section.path) for section in found}) < len(found)
     return EditRefused(
-        f"{len(found)} headings match {_shown(heading)!r}: {_listed(places)}.",
+        f"{len(found)} headings match {_format_heading(heading)!r}: {_join_names(places)}.",
         hint=(
             "Some have the same headings above them, so only line numbers tell them apart. "
             "Insert at a line, or apply a diff."
             if alike
             else "Include the headings above it, as in A#B, or edit by line."
         ),
-        heading=_shown(heading),
+        heading=_format_heading(heading),
         headings=places[:LISTED_NAMES],
     )

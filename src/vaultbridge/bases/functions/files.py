@@ -27,7 +27,7 @@ def note_property(context: EvaluationContext, row: FileRow, name: str) -> Value:
     return convert_property(find_property(row.properties, name)[1], name, row.path, context)
 
 
-def row_of(value: Value) -> FileRow:
+def as_row(value: Value) -> FileRow:
     assert isinstance(value, File)
     return value.row
 
@@ -85,7 +85,7 @@ def find_file(context: EvaluationContext, value: Value, source: str) -> Value:
 
 
 def _as_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    row = row_of(target)
+    row = as_row(target)
     return LinkValue(row.path, row.path, arguments[0] if arguments else None)
 
 
@@ -99,15 +99,15 @@ def _links_to(context: EvaluationContext, row: FileRow, other: Value) -> bool:
 
 
 def _has_link(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return _links_to(context, row_of(target), arguments[0])
+    return _links_to(context, as_row(target), arguments[0])
 
 
 def _has_property(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return find_property(row_of(target).properties, text_argument(arguments, 0))[0]
+    return find_property(as_row(target).properties, text_argument(arguments, 0))[0]
 
 
 def _has_tag(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    tags = [name_key(tag) for tag in row_of(target).tags]
+    tags = [name_key(tag) for tag in as_row(target).tags]
     for number in range(len(arguments)):
         wanted = name_key(text_argument(arguments, number)).removeprefix("#").rstrip("/")
         if any(tag == wanted or tag.startswith(f"{wanted}/") for tag in tags):
@@ -117,7 +117,7 @@ def _has_tag(context: EvaluationContext, target: Value, arguments: Arguments) ->
 
 def _in_folder(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     folder = name_key(text_argument(arguments, 0)).strip("/")
-    own = name_key(row_of(target).folder).strip("/")
+    own = name_key(as_row(target).folder).strip("/")
     return folder == "" or own == folder or own.startswith(f"{folder}/")
 
 

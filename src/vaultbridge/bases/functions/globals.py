@@ -35,7 +35,7 @@ from vaultbridge.bases.values import (
 )
 
 
-def _quoted(value: Value) -> str:
+def _quote(value: Value) -> str:
     return f'"{to_text(value)[:50]}"'
 
 
@@ -157,7 +157,7 @@ def _number(context: EvaluationContext, target: Value, arguments: Arguments) -> 
         case str() as text if (number := read_number(text)) is not None:
             return number
         case other:
-            raise FormulaError(f"number(): {_quoted(other)} is not a number.")
+            raise FormulaError(f"number(): {_quote(other)} is not a number.")
 
 
 def _random(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:

@@ -46,7 +46,7 @@ _EXACT_DIGITS: Final = 150
 """Enough for 21 digits before the point and MAX_DIGITS after it."""
 
 
-def _of(function: Callable[[float], float]) -> Method:
+def _number_method(function: Callable[[float], float]) -> Method:
     def call(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
         number = number_argument((target,), 0, "A number function")
         return float(function(number)) if math.isfinite(number) else number
@@ -80,34 +80,34 @@ def _to_fixed(context: EvaluationContext, target: Value, arguments: Arguments) -
 
 
 NUMBER: Final = {
-    "abs": _of(abs),
-    "ceil": _of(math.ceil),
-    "floor": _of(math.floor),
+    "abs": _number_method(abs),
+    "ceil": _number_method(math.ceil),
+    "floor": _number_method(math.floor),
     "round": Method(_round, 0, 1),
     "toFixed": Method(_to_fixed, 0, 1),
 }
 
 
-def _date_of(value: Value) -> Date:
+def _as_date(value: Value) -> Date:
     assert isinstance(value, Date)
     return value
 
 
 def _date(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    when = _date_of(target).when.replace(hour=0, minute=0, second=0, microsecond=0)
+    when = _as_date(target).when.replace(hour=0, minute=0, second=0, microsecond=0)
     return Date(when, has_time=False)
 
 
 def _time(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return _date_of(target).when.strftime("%H:%M:%S")
+    return _as_date(target).when.strftime("%H:%M:%S")
 
 
 def _format(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return check_text(context.format_moment(_date_of(target).when, text_argument(arguments, 0)))
+    return check_text(context.format_moment(_as_date(target).when, text_argument(arguments, 0)))
 
 
 def _relative(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return describe_relative(_date_of(target), context.now)
+    return describe_relative(_as_date(target), context.now)
 
 
 DATE: Final = {
@@ -140,7 +140,7 @@ DURATION_FIELDS: Final[dict[str, Callable[[Duration], float]]] = {
 """The whole duration in each unit: the app offers these fields though its help pages do not list them."""
 
 
-def items_of(value: Value) -> tuple[Value, ...]:
+def as_list(value: Value) -> tuple[Value, ...]:
     assert isinstance(value, tuple)
     return value
 
@@ -152,15 +152,15 @@ def _holds(context: EvaluationContext, items: tuple[Value, ...], wanted: Value) 
 
 
 def _contains(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return _holds(context, items_of(target), arguments[0])
+    return _holds(context, as_list(target), arguments[0])
 
 
 def _contains_all(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return all(_holds(context, items_of(target), wanted) for wanted in arguments)
+    return all(_holds(context, as_list(target), wanted) for wanted in arguments)
 
 
 def _contains_any(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return any(_holds(context, items_of(target), wanted) for wanted in arguments)
+    return any(_holds(context, as_list(target), wanted) for wanted in arguments)
 
 
 def _flat(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
@@ -177,31 +177,31 @@ def _flat(context: EvaluationContext, target: Value, arguments: Arguments) -> Va
 
 def _join(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     separator = text_argument(arguments, 0) if arguments else ","
-    parts = [to_text(item) for item in items_of(target)]
+    parts = [to_text(item) for item in as_list(target)]
     total = sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1)
     context.charge(total // 64)
     return check_text(separator.join(parts))
 
 
 def _reverse(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    return items_of(target)[::-1]
+    return as_list(target)[::-1]
 
 
 def _slice(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     start = index_argument(arguments, 0, "slice")
     end = index_argument(arguments, 1, "slice") if len(arguments) > 1 else None
-    return items_of(target)[start:end]
+    return as_list(target)[start:end]
 
 
 def _sort(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    filled = [item for item in items_of(target) if item is not None]
-    absent = len(items_of(target)) - len(filled)
+    filled = [item for item in as_list(target) if item is not None]
+    absent = len(as_list(target)) - len(filled)
     return (*sorted(filled, key=sort_key), *([None] * absent))
 
 
 def _unique(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
     seen: dict[object, Value] = {}
-    for item in items_of(target):
+    for item in as_list(target):
         seen.setdefault(identity_key(item, context), item)
     return tuple(seen.values())
 
@@ -218,7 +218,7 @@ def numbers_in(items: tuple[Value, ...]) -> list[float]:
 
 
 def _mean(context: EvaluationContext, target: Value, arguments: Arguments) -> Value:
-    numbers = numbers_in(items_of(target))
+    numbers = numbers_in(as_list(target))
     return sum(numbers) / len(numbers) if numbers else None
 
 
@@ -307,7 +307,7 @@ def _slice_text(context: EvaluationContext, target: Value, arguments: Arguments)
     return to_text(target)[start:end]
 
 
-def _matches_of(
+def _find_matches(
     context: EvaluationContext, regex: CompiledRegex, text: str, *, every: bool
 ) -> Iterator[RegexMatch]:
     """Yield the matches from left to right; after an empty one the search continues one character later."""
@@ -331,8 +331,8 @@ def _replace(context: EvaluationContext, target: Value, arguments: Arguments) ->
         return text.replace(old, new)
     parts: list[str] = []
     size = done = 0
-    for match in _matches_of(context, pattern, text, every="g" in pattern.flags):
-        piece = text[done : match.start] + _expanded(new, match, pattern)
+    for match in _find_matches(context, pattern, text, every="g" in pattern.flags):
+        piece = text[done : match.start] + _expand(new, match, pattern)
         parts.append(piece)
         size += len(piece)
         done = match.end
@@ -341,7 +341,7 @@ def _replace(context: EvaluationContext, target: Value, arguments: Arguments) ->
     return check_text("".join(parts) + text[done:])
 
 
-def _expanded(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
+def _expand(template: str, match: RegexMatch, regex: CompiledRegex) -> str:
     """Expand `$1`, `$&`, `$<name>` and `$$` in a replacement; a reference to no group stays as written."""
 
     def group(reference: re.Match[str]) -> str:
@@ -376,7 +376,7 @@ def _split(context: EvaluationContext, target: Value, arguments: Arguments) -> V
 def _split_by(context: EvaluationContext, text: str, separator: CompiledRegex) -> list[str]:
     pieces: list[str] = []
     done = 0
-    for match in _matches_of(context, separator, text, every=True):
+    for match in _find_matches(context, separator, text, every=True):
         if match.end == match.start and match.start in (0, len(text)):
             continue  # an empty match does not split at the start or the end
         pieces.append(text[done : match.start])

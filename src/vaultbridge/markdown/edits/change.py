@@ -151,7 +151,7 @@ def last_line(text: str, start: int, end: int) -> str:
 
 
 def would_merge(above: str, below: str) -> bool:
-    """Return whether two adjacent lines would be read as one block although they are meant as two: then they
+    """Return whether two adjacent lines would be read as one block although they should be two: then they
     need a blank line between them.
 
     Two lines of plain text may share a paragraph (a log grows that way), and so may two items of a list, rows

@@ -73,11 +73,11 @@ def remove_tag(
     body = [there for there in found if not there.in_properties] if in_text else []
     front = in_properties and any(there.in_properties for there in found)
     if not body and not front:
-        raise EditRefused(f"The note has no tag #{name}.", hint=_listed(note))
+        raise EditRefused(f"The note has no tag #{name}.", hint=_list_tags(note))
     changes: tuple[Change, ...] = ()
     if front:
         changes = remove_from_list(text, note, "tags", name, same=_same_tag)
-    changes += tuple(_removals(text, body))
+    changes += tuple(_remove_from_text(text, body))
     gone = {(there.start, there.end) for there in body}
     expected = [
         there.name
@@ -92,12 +92,12 @@ def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
     """Rename every occurrence of a tag and of its subtags (`#a/b` follows `#a`). In the properties a
     duplicate is removed. No change if the note does not have the tag."""
     before, after = old.strip().removeprefix("#"), parse_tag_name(new)
-    rename = _renaming(before, after)
+    rename = _make_rename(before, after)
     changes: tuple[Change, ...] = ()
     front = [there for there in note.tags if there.in_properties]
     if any(rename(there.name) != there.name for there in front):
         changes = replace_in_list(
-            text, note, "tags", lambda item: _renamed_item(item, rename), same=_equal_items
+            text, note, "tags", lambda item: _rename_item(item, rename), same=_equal_items
         )
     for there in note.tags:
         if not there.in_properties and rename(there.name) != there.name:
@@ -108,7 +108,7 @@ def rename_tag(text: str, note: Note, old: str, new: str) -> tuple[Change, ...]:
     return changes
 
 
-def _renaming(old: str, new: str) -> Callable[[str], str]:
+def _make_rename(old: str, new: str) -> Callable[[str], str]:
     key = old.lower()
 
     def rename(name: str) -> str:
@@ -120,7 +120,7 @@ def _renaming(old: str, new: str) -> Callable[[str], str]:
     return rename
 
 
-def _renamed_item(item: Any, rename: Callable[[str], str]) -> Any:
+def _rename_item(item: Any, rename: Callable[[str], str]) -> Any:
     if not isinstance(item, str):
         return item
     bare = item.strip()
@@ -137,7 +137,7 @@ def _equal_items(one: Any, other: Any) -> bool:
     return isinstance(other, str) and _same_tag(one, other.strip().removeprefix("#"))
 
 
-def _removals(text: str, tags: list[Tag]) -> list[Change]:
+def _remove_from_text(text: str, tags: list[Tag]) -> list[Change]:
     changes: list[Change] = []
     by_line: dict[int, list[Tag]] = {}
     for tag in tags:
@@ -146,7 +146,7 @@ def _removals(text: str, tags: list[Tag]) -> list[Change]:
         line_end = end_of_line(text, line_start)
         cuts: list[Change] = []
         for tag in found:
-            cuts.append(_with_blank(text, tag, cuts[-1].end if cuts else line_start, line_end))
+            cuts.append(_delete_with_blank(text, tag, cuts[-1].end if cuts else line_start, line_end))
         within = [Change(cut.start - line_start, cut.end - line_start, "") for cut in cuts]
         if apply_changes(text[line_start:line_end], within).strip():
             changes += cuts
@@ -155,7 +155,7 @@ def _removals(text: str, tags: list[Tag]) -> list[Change]:
     return changes
 
 
-def _with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
+def _delete_with_blank(text: str, tag: Tag, floor: int, line_end: int) -> Change:
     """Delete the tag with the blank before it, or after it at the start of a line. What is before `floor` has
     already been deleted."""
     ends_here = tag.end == line_end or text[tag.end] in " \t"
@@ -179,6 +179,6 @@ def _verify_body(text: str, changes: tuple[Change, ...], expected: list[str]) ->
         raise EditRefused("This edit would also change other tags.", hint="Edit the text.")
 
 
-def _listed(note: Note) -> str:
+def _list_tags(note: Note) -> str:
     names = list(dict.fromkeys(f"#{tag.name}" for tag in note.tags))
     return f"It has: {', '.join(names[:20])}." if names else "It has no tags."

@@ -28,16 +28,16 @@ def find_task(note: Note, *, line: int = 0, text: str = "") -> Task:
         for task in note.tasks:
             if task.line == line:
                 return task
-        raise EditRefused(f"Line {line} is not a task.", hint=_listed(note.tasks))
+        raise EditRefused(f"Line {line} is not a task.", hint=_list_tasks(note.tasks))
     wanted = text.strip()
     if not wanted:
         raise InvalidArgument("Name the task by its line or its text.", argument="line")
     exact = [task for task in note.tasks if wanted in (task.text, task.description)]
     found = exact or [task for task in note.tasks if wanted.lower() in task.text.lower()]
     if not found:
-        raise EditRefused(f"No task has the text {wanted!r}.", hint=_listed(note.tasks))
+        raise EditRefused(f"No task has the text {wanted!r}.", hint=_list_tasks(note.tasks))
     if len(found) > 1:
-        raise EditRefused(f"{len(found)} tasks match {wanted!r}.", hint=_listed(found))
+        raise EditRefused(f"{len(found)} tasks match {wanted!r}.", hint=_list_tasks(found))
     return found[0]
 
 
@@ -78,7 +78,7 @@ def _date_changes(text: str, task: Task, status: str, done_date: str) -> list[Ch
     return []
 
 
-def _listed(tasks: tuple[Task, ...] | list[Task]) -> str:
+def _list_tasks(tasks: tuple[Task, ...] | list[Task]) -> str:
     if not tasks:
         return "The note has no tasks."
     shown = "; ".join(f"line {task.line}: [{task.status}] {task.text[:60]}" for task in tasks[:TASKS_LISTED])

@@ -136,13 +136,13 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
     sought = old
     if sought not in text and len(split_lines(old)) > 1:
         sought = next((s for e in ("\r\n", "\n", "\r") if (s := convert_line_ends(old, e)) in text), old)
-    places = _occurrences(text, sought)
+    places = _find_all(text, sought)
     if not places:
         raise EditRefused("The text to replace does not occur in the note.", hint=_near_miss(text, old))
     if not every and len(places) > 1:
-        lines = _lines_of(text, places)
+        lines = _find_lines(text, places)
         raise EditRefused(
-            f"The text to replace occurs {len(places)} times, at lines {_listed(lines)}.",
+            f"The text to replace occurs {len(places)} times, at lines {_list_lines(lines)}.",
             hint="Include more of the text around it, or ask to replace all of them.",
             lines=lines[:LINES_NAMED],
         )
@@ -155,7 +155,7 @@ def replace_text(text: str, old: str, new: str, *, every: bool = False) -> tuple
     return tuple(changes)
 
 
-def _occurrences(text: str, sought: str) -> list[int]:
+def _find_all(text: str, sought: str) -> list[int]:
     """Return all occurrences, even overlapping ones: `aa` occurs twice in `aaa`."""
     places: list[int] = []
     place = text.find(sought)
@@ -174,7 +174,7 @@ def _line_starts(text: str) -> list[int]:
     return starts
 
 
-def _lines_of(text: str, places: list[int]) -> list[int]:
+def _find_lines(text: str, places: list[int]) -> list[int]:
     starts = _line_starts(text)
     lines: list[int] = []
     line = 0
@@ -185,7 +185,7 @@ def _lines_of(text: str, places: list[int]) -> list[int]:
     return lines
 
 
-def _listed(lines: list[int]) -> str:
+def _list_lines(lines: list[int]) -> str:
     shown = ", ".join(map(str, lines[:LINES_NAMED]))
     return shown if len(lines) <= LINES_NAMED else f"{shown} and {len(lines) - LINES_NAMED} more"
 
@@ -199,5 +199,5 @@ def _near_miss(text: str, old: str) -> str:
     for flags, what in ((0, "with different blanks"), (re.IGNORECASE, "in a different case")):
         found = re.search(pattern, text, flags)
         if found:
-            return f"It occurs {what} at line {_lines_of(text, [found.start()])[0]}."
+            return f"It occurs {what} at line {_find_lines(text, [found.start()])[0]}."
     return ""

@@ -162,7 +162,7 @@ def _place(hunk: _Hunk, bare: list[str], lines: list[str], floor: int) -> int:
     places = [at for at in tries if _fits(old, bare, lines, at)]
     if len(places) == 1:
         return places[0]
-    raise _misfit(hunk, bare, stated, places)
+    raise _mismatch(hunk, bare, stated, places)
 
 
 def _fits(old: list[_Line], bare: list[str], lines: list[str], at: int) -> bool:
@@ -176,7 +176,7 @@ def _fits(old: list[_Line], bare: list[str], lines: list[str], at: int) -> bool:
     return True
 
 
-def _misfit(hunk: _Hunk, bare: list[str], stated: int, places: list[int]) -> EditRefused:
+def _mismatch(hunk: _Hunk, bare: list[str], stated: int, places: list[int]) -> EditRefused:
     where = f"Hunk {hunk.number} (line {hunk.at} of the diff)"
     if places:
         lines = ", ".join(str(place + 1) for place in places[:8])
@@ -207,13 +207,15 @@ def _hunk_changes(hunk: _Hunk, text: str, starts: list[int], at: int) -> Iterato
             added.append(line)
         else:
             if removed or added:
-                yield from _run(removed, added, text, starts, at)
+                yield from _change_run(removed, added, text, starts, at)
                 at += len(removed)
             removed, added = [], []
             at += 1
 
 
-def _run(removed: list[_Line], added: list[_Line], text: str, starts: list[int], at: int) -> Iterator[Change]:
+def _change_run(
+    removed: list[_Line], added: list[_Line], text: str, starts: list[int], at: int
+) -> Iterator[Change]:
     start, end = starts[at], starts[at + len(removed)]
     line_end = line_end_near(text, start)
     new = "".join(line.text + line_end for line in added)
@@ -249,22 +251,22 @@ def make_diff(old: str, new: str, path: str) -> str:
     skipped, left = max(0, first - CONTEXT_LINES), max(0, last - CONTEXT_LINES)
     before, after = before[skipped : len(before) - left], after[skipped : len(after) - left]
     pieces = [f"--- a/{path}\n", f"+++ b/{path}\n"]
-    for hunk in _hunks_between(before, after, first - skipped, last - left):
+    for hunk in _find_hunks(before, after, first - skipped, last - left):
         old_range = _range(hunk[0][1] + skipped, hunk[-1][2] + skipped)
         new_range = _range(hunk[0][3] + skipped, hunk[-1][4] + skipped)
         pieces.append(f"@@ -{old_range} +{new_range} @@\n")
         for tag, a1, a2, b1, b2 in hunk:
             if tag == "equal":
-                pieces += _marked(" ", before[a1:a2])
+                pieces += _mark_lines(" ", before[a1:a2])
             else:
-                pieces += (*_marked("-", before[a1:a2]), *_marked("+", after[b1:b2]))
+                pieces += (*_mark_lines("-", before[a1:a2]), *_mark_lines("+", after[b1:b2]))
     return "".join(pieces)
 
 
 _Opcode: TypeAlias = tuple[str, int, int, int, int]
 
 
-def _hunks_between(before: list[str], after: list[str], head: int, tail: int) -> Iterable[list[_Opcode]]:
+def _find_hunks(before: list[str], after: list[str], head: int, tail: int) -> Iterable[list[_Opcode]]:
     """Return difflib's hunks of two lists that share their first `head` and last `tail` lines."""
     if len(before) + len(after) > DIFFED_LINES:
         end, new_end = len(before) - tail, len(after) - tail
@@ -275,7 +277,7 @@ def _hunks_between(before: list[str], after: list[str], head: int, tail: int) ->
     return difflib.SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT_LINES)
 
 
-def _marked(mark: str, lines: list[str]) -> Iterator[str]:
+def _mark_lines(mark: str, lines: list[str]) -> Iterator[str]:
     for line in lines:
         if line.endswith("\n"):
             yield mark + line

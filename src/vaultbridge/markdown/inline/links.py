@@ -111,12 +111,12 @@ def decode_uri(text: str) -> str:
     if _BROKEN_PERCENT.search(text):
         return text
     try:
-        return _PERCENT_RUN.sub(_decoded_run, text)
+        return _PERCENT_RUN.sub(_decode_run, text)
     except UnicodeDecodeError:
         return text
 
 
-def _decoded_run(match: re.Match[str]) -> str:
+def _decode_run(match: re.Match[str]) -> str:
     run = bytes.fromhex(match[0].replace("%", ""))
     if _KEPT.isdisjoint(run):
         return run.decode("utf-8")

@@ -86,7 +86,7 @@ _ALWAYS = (
     r"|(?<=`)(`*+)"  # 2 code
     r"|(?<=\$)(\$*+)"  # 3 math
     r"|(?<=<)((?=[A-Za-z/!?]))"  # 4 HTML or an autolink
-    rf"|(?<=\[)(\[{WIKI_INSIDE}\]\])"  # 5 a wikilink; an embed when `!` stands before
+    rf"|(?<=\[)(\[{WIKI_INSIDE}\]\])"  # 5 a wikilink; an embed if `!` precedes it
     rf"|(?<=\#)({TAG_NAME})"  # 6 a tag, if it may start here
     r"|(?<=\[)(\^[^\[\]\s^]++\])"  # 7 a footnote reference
     r"|(?<=%)(%)"  # 8 a comment begins or ends

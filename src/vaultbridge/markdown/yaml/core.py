@@ -332,11 +332,11 @@ def parse_plain(text: str) -> Yaml | None:
             kind = match.lastgroup
             if kind == "plain":
                 # Blanks after the scalar are not part of it.
-                value: Any = _plain(key, match["plain"], start + match.start("plain"), 0, leaves)
+                value: Any = _read_plain(key, match["plain"], start + match.start("plain"), 0, leaves)
             elif kind == "quoted":
-                value = _quoted(key, match["quoted"], start + match.start("quoted"), 0, leaves)
+                value = _read_quoted(key, match["quoted"], start + match.start("quoted"), 0, leaves)
             elif kind == "flow":
-                value = _flow(key, match["flow"], start + match.start("flow"), leaves)
+                value = _read_flow(key, match["flow"], start + match.start("flow"), leaves)
                 if value is None:
                     return None
             else:
@@ -354,9 +354,9 @@ def parse_plain(text: str) -> Yaml | None:
             elif match["indent"] != indent:
                 return None
             if match["plain"] is not None:
-                items.append(_plain(key, match["plain"], start + match.start("plain"), 1, leaves))
+                items.append(_read_plain(key, match["plain"], start + match.start("plain"), 1, leaves))
             elif match["quoted"] is not None:
-                items.append(_quoted(key, match["quoted"], start + match.start("quoted"), 1, leaves))
+                items.append(_read_quoted(key, match["quoted"], start + match.start("quoted"), 1, leaves))
             else:
                 items.append(None)
             continue
@@ -365,7 +365,7 @@ def parse_plain(text: str) -> Yaml | None:
     return Yaml(values or None, tuple(leaves))
 
 
-def _plain(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> Any:
+def _read_plain(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> Any:
     written = written.rstrip(" ")
     value = resolve_plain(written)
     if type(value) is str:
@@ -373,13 +373,13 @@ def _plain(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -
     return value
 
 
-def _quoted(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> str:
+def _read_quoted(key: str, written: str, start: int, depth: int, leaves: list[Leaf]) -> str:
     value = written[1:-1]
     leaves.append(Leaf(key, value, start + 1, start + 1 + len(value), depth))
     return value
 
 
-def _flow(key: str, written: str, start: int, leaves: list[Leaf]) -> list[Any] | None:
+def _read_flow(key: str, written: str, start: int, leaves: list[Leaf]) -> list[Any] | None:
     inside = written[1:-1]
     if not inside.strip(" "):
         return []
@@ -393,7 +393,7 @@ def _flow(key: str, written: str, start: int, leaves: list[Leaf]) -> list[Any] |
         if match is None:
             return None
         if match.lastgroup == "quoted":
-            values.append(_quoted(key, item, where, 1, leaves))
+            values.append(_read_quoted(key, item, where, 1, leaves))
         else:
-            values.append(_plain(key, item, where, 1, leaves))
+            values.append(_read_plain(key, item, where, 1, leaves))
     return values
