@@ -1,7 +1,7 @@
-"""The command line's front door: finds the command's module and runs it, importing nothing else.
+"""Finds the module of a command and runs it, importing nothing else.
 
-A client that spawns `vaultbridge stdio` waits for every module imported here, so this one stays bare:
-argparse and the rest are imported by the commands that use them.
+A client that starts `vaultbridge stdio` waits for every module that is imported here, so this one imports
+almost none: argparse and the rest are imported by the commands that use them.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ COMMANDS = {
     "index": "build or refresh a vault's index",
     "search": "search a vault with Obsidian's query syntax",
     "read": "read a note, a section, a block or its outline",
-    "links": "backlinks, outgoing links, unresolved links, orphans, paths",
+    "links": "show backlinks, outgoing links, unresolved links, orphans, paths",
     "edit": "change a note: append, replace, properties, tags, tasks, diffs",
     "rename": "rename or move a note, attachment or folder with every link",
-    "history": "the changes made, with their diffs",
+    "history": "list the changes made, with their diffs",
     "undo": "undo one change",
-    "export": "all notes as jsonl, graphml or csv",
-    "stdio": "MCP over stdin and stdout, for an assistant to spawn",
+    "export": "export all notes as jsonl, graphml or csv",
+    "stdio": "MCP over stdin and stdout, for an assistant to start",
     "serve": "one port for Claude Code, MCP over HTTP and Bridge v1",
-    "connect": "put a vault into an assistant's list of MCP servers",
+    "connect": "add a vault to an assistant's list of MCP servers",
     "bridge": "MCP over stdio for a Bridge v1 server",
     "call": "list and call the tools of any MCP server",
     "select": "tell connected assistants what is selected",
     "mention": "mention a note to connected assistants",
-    "companion": "install the Obsidian plugin that joins the app to a bridge",
-    "page": "the link to the page in which a person reviews changes",
+    "companion": "install the Obsidian plugin that connects the app to a bridge",
+    "page": "print the link to the page on which you review changes",
     "diffs": "list, accept or reject proposed changes",
-    "status": "running bridges and their clients",
+    "status": "show running bridges and their clients",
     "doctor": "check that assistants can connect, and say what to do",
     "token": "make, list and revoke access tokens",
-    "vaults": "the vaults Obsidian knows",
+    "vaults": "list the vaults in Obsidian's list",
 }
 
 
@@ -44,16 +44,16 @@ def usage() -> str:
     width = max(map(len, COMMANDS))
     rows = "\n".join(f"  {name:<{width}}  {what}" for name, what in COMMANDS.items())
     return (
-        "usage: vaultbridge COMMAND …\n\nJoins an Obsidian vault to AI assistants.\n\n"
-        f"commands:\n{rows}\n\n`vaultbridge help COMMAND` says more of each."
+        "usage: vaultbridge COMMAND …\n\nConnects an Obsidian vault to AI assistants.\n\n"
+        f"commands:\n{rows}\n\n`vaultbridge help COMMAND` explains one."
     )
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and give back its exit code: 0, 1 for an error, 2 for wrong usage.
+    """Run one command and return its exit code: 0, 1 for an error, 2 for wrong usage.
 
-    What every command owes its caller is done here, once: an output that is closed, full or no longer read,
-    an argument that is no text, and a fault of our own each end in a line and a code, never in a traceback.
+    What all commands need is done here: an output that is closed, full or no longer read, an argument that is
+    not text, and a bug of our own each end with one line and an exit code, never with a traceback.
     """
     args = sys.argv[1:] if argv is None else argv
     if None in (sys.stdin, sys.stdout, sys.stderr) and _open_missing_streams() and args[:1] != ["serve"]:
@@ -82,15 +82,15 @@ def main(argv: list[str] | None = None) -> int:
             " with VAULTBRIDGE_TRACEBACK=1 in the environment it says where."
         )
     for stream in (sys.stdout, sys.stderr):
-        _settle(stream)
+        _flush(stream)
     return code
 
 
 def _open_missing_streams() -> bool:
-    """Stand-ins for closed standard streams; whether the output is among them.
+    """Replace closed standard streams; returns whether the output was among them.
 
-    Their numbers must not be free: the next file opened, an index perhaps, would get one, and be written to
-    by whatever writes to that number without asking.
+    Their descriptors must not stay free: the next opened file, perhaps an index, would get one, and whatever
+    writes to that descriptor would write into the file.
     """
     closed_output = sys.stdout is None
     for number, name in enumerate(("stdin", "stdout", "stderr")):
@@ -105,7 +105,7 @@ def _open_missing_streams() -> bool:
 
 
 def _prepare_output() -> None:
-    """Files and pipes get UTF-8 whatever the locale; a terminal of an old encoding shows what it can."""
+    """Files and pipes get UTF-8 in every locale; a terminal with an old encoding shows what it can."""
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is None:
         return
@@ -123,8 +123,9 @@ def _complain(text: str) -> int:
         return 1
 
 
-def _settle(stream: TextIO) -> None:
-    """Leave nothing for the interpreter to flush at its end: it would complain, with a code of its own."""
+def _flush(stream: TextIO) -> None:
+    """Flush now: if the interpreter had to flush at exit, it would print an error and set its own exit
+    code."""
     try:
         stream.flush()
     except (OSError, ValueError):

@@ -25,7 +25,7 @@ BY_HAND = {"stdio", "bridge"}
 def parser_of(command: str) -> SuggestingParser:
     module: Any = import_module(f"vaultbridge.cli.{command}")
     if command == "call":
-        found: SuggestingParser = module.parser()
+        found: SuggestingParser = module.make_parser()
         return found
     seen: list[SuggestingParser] = []
 
@@ -52,7 +52,9 @@ def value_of(action: argparse.Action) -> st.SearchStrategy[str]:
     kind = getattr(action.type, "__name__", "")
     if kind in ("number", "int", "float"):
         return VALUES["number"]
-    return {"_origin": st.just("https://a.example"), "_host": st.just("a.example")}.get(kind, WORDS)
+    return {"_parse_origin": st.just("https://a.example"), "_parse_host": st.just("a.example")}.get(
+        kind, WORDS
+    )
 
 
 @st.composite

@@ -212,14 +212,14 @@ def test_the_command_line_stands_above_the_file() -> None:
         vaults=(VaultConfig(path="a", read_only=True),), server=ServerConfig(port=1, hosts=("one",))
     )
     args = parsed("a", "b", "--port", "2", "--allow-host", "two", "--read-only", "--deny", "x", "--no-ide")
-    config = serve.overridden(written, args)
+    config = serve.apply_arguments(written, args)
     assert config.vaults == (VaultConfig(path="a", read_only=True), VaultConfig(path="b"))
     assert config.server.port == 2
     assert config.server.hosts == ("one", "two")
     assert config.scope.read_only
     assert config.scope.deny == ("x",)
     assert not config.ide.enabled
-    assert serve.overridden(written, parsed()) == written
+    assert serve.apply_arguments(written, parsed()) == written
 
 
 @pytest.mark.parametrize("by_command_line", [True, False])

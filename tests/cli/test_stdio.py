@@ -10,7 +10,7 @@ import pytest
 
 from support.process import ROOT, environment
 from support.vault import command, small_vault, surroundings
-from vaultbridge.cli.stdio import HELP, WrongUsage, parsed
+from vaultbridge.cli.stdio import HELP, WrongUsage, parse_arguments
 
 
 def run(base: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -28,8 +28,8 @@ def test_all_options_in_both_spellings() -> None:
         "A", "--read-only", "--allow=X", "--allow=Y", "--deny=Z", "--profile=core", "--tool-errors=result",
         "--prompts=P", "--name=n", "--timeout=2.5", "--log-level=debug", "B", "--", "--odd",
     ]  # fmt: skip
-    assert parsed(spaced) == parsed(joined)
-    assert parsed(spaced) == {
+    assert parse_arguments(spaced) == parse_arguments(joined)
+    assert parse_arguments(spaced) == {
         "vaults": ("A", "B", "--odd"),
         "read_only": True,
         "allow": ("X", "Y"),
@@ -41,7 +41,7 @@ def test_all_options_in_both_spellings() -> None:
         "call_seconds": 2.5,
         "log_level": "debug",
     }
-    assert parsed([]) == {}
+    assert parse_arguments([]) == {}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_all_options_in_both_spellings() -> None:
 )
 def test_wrong_usage_says_what_would_be_right(args: list[str], message: str) -> None:
     with pytest.raises(WrongUsage, match=message):
-        parsed(args)
+        parse_arguments(args)
 
 
 def test_every_option_is_in_the_help() -> None:

@@ -192,10 +192,10 @@ def test_nothing_heavy_is_imported_before_the_first_answer() -> None:
     """What a client waits for: the modules of the command, and none of the engine's."""
     code = (
         "import sys\n"
-        "from vaultbridge.cli.stdio import parsed\n"
+        "from vaultbridge.cli.stdio import parse_arguments\n"
         "from vaultbridge.server import stdio\n"
         "from vaultbridge.server.logs import start_logging\n"
-        "plan = stdio.make_plan(stdio.StdioOptions(**parsed(['/v/Notes'])), {'HOME': '/nowhere'})\n"
+        "plan = stdio.make_plan(stdio.StdioOptions(**parse_arguments(['/v/Notes'])), {'HOME': '/nowhere'})\n"
         "stdio.make_server(plan, {})\n"
         "print(*sorted(sys.modules))\n"
     )

@@ -1,7 +1,7 @@
 """`vaultbridge bridge`: MCP over stdio for a Bridge v1 server, here or elsewhere.
 
-A client waits for this process, so arguments are read by hand: argparse alone would cost as much as the
-session. Nothing is asked of the server before `initialize` is answered.
+A client waits for this process, so the arguments are parsed by hand: importing argparse takes as long as the
+whole session. The server is not called before `initialize` is answered.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Speaks MCP over stdin and stdout, and Bridge v1 to a server.
   --url URL          the server (default: http://127.0.0.1:3000, or OBSIDIAN_MCP_HOST and OBSIDIAN_MCP_PORT)
   --timeout SECONDS  how long a call may take (default: 30)
   --plain-http       send the API key unencrypted to another machine
-  --verbose          tell on stderr what happens
+  --verbose          log what happens to stderr
 
-OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because others can read those.
+OBSIDIAN_MCP_API_KEY is sent as a bearer token. It is not an argument, because other users can see those.
 """
 
 
@@ -49,7 +49,7 @@ def main(argv: list[str]) -> int:
 
 
 def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
-    """Raises InvalidArgument."""
+    """Parse the options. Raises InvalidArgument."""
     options = Options("")
     rest = list(argv)
     while rest:
@@ -61,18 +61,20 @@ def read_options(argv: list[str], environ: Mapping[str, str]) -> Options:
             options = options._replace(verbose=True)
             continue
         if name not in ("--url", "--timeout"):
-            raise _unknown(name)
+            raise _explain_unknown(name)
         if not has_value and rest:
             value = rest.pop(0)
         if not value:
             raise InvalidArgument(f"{name} needs a value.")
         options = (
-            options._replace(url=value) if name == "--url" else options._replace(timeout=_seconds(value))
+            options._replace(url=value)
+            if name == "--url"
+            else options._replace(timeout=_parse_seconds(value))
         )
-    return options if options.url else options._replace(url=_url_of(environ))
+    return options if options.url else options._replace(url=_find_url(environ))
 
 
-def _unknown(name: str) -> InvalidArgument:
+def _explain_unknown(name: str) -> InvalidArgument:
     from difflib import get_close_matches
 
     closest = get_close_matches(name, ("--url", "--timeout", "--plain-http", "--verbose"), n=1)
@@ -82,9 +84,9 @@ def _unknown(name: str) -> InvalidArgument:
     )
 
 
-def _url_of(environ: Mapping[str, str]) -> str:
-    """The address that the environment gives. Some set-ups have a whole one for the host, or one with a port;
-    a port in it counts more than the other variable."""
+def _find_url(environ: Mapping[str, str]) -> str:
+    """Find the address in the environment. Some set-ups give a whole URL as the host, or a host with a port;
+    that port overrides the other variable."""
     scheme, _, rest = (environ.get("OBSIDIAN_MCP_HOST") or "127.0.0.1").rpartition("://")
     host, slash, path = rest.rstrip("/").partition("/")
     if host.count(":") > 1 and not host.startswith("["):
@@ -99,7 +101,7 @@ def _url_of(environ: Mapping[str, str]) -> str:
     return f"{scheme or 'http'}://{host}{slash}{path}"
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
@@ -136,7 +138,7 @@ def _serve(options: Options, key: str) -> int:
         unlisted_tools=unlisted,
     )
     server = McpServer(offer, make)
-    # A little longer than the request itself, whose own error says more.
+    # A little longer than the request's own limit, whose error says more.
     return serve_stdio(
         mcp_dialect(server, honours_exit=True), at_end=server.close, call_seconds=options.timeout + 2.0
     )

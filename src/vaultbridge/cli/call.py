@@ -1,9 +1,8 @@
-"""`vaultbridge call`: list what an MCP server offers, call a tool, read a resource, watch notifications.
+"""`vaultbridge call`: lists what an MCP server offers, calls a tool, reads a resource, watches notifications.
 
-Over WebSocket, Streamable HTTP or stdio, at the newest version the server has. Results go to stdout,
-everything else to stderr. Exit codes: 0, 1 when the server or the tool failed, 2 when the command is wrong.
-
-How `vaultbridge call` shows what a server said: tables and plain text for people, JSON for programs.
+Over WebSocket, Streamable HTTP or stdio, at the newest version the server has. Results go to stdout (tables
+and text for people, JSON for programs), everything else to stderr. Exit codes: 0, 1 when the server or the
+tool failed, 2 when the command is wrong.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vaultbridge.cli.common import SuggestingParser, one_line
+from vaultbridge.cli.common import SuggestingParser, to_one_line
 from vaultbridge.client.errors import ConnectFailed, ConnectionLost, RpcError, TransportClosed
 from vaultbridge.client.messages import CONNECTION_LOST, Message, encode
 from vaultbridge.client.plugins import IDE, open_target
@@ -42,10 +41,10 @@ from vaultbridge.limits import CALL_SECONDS
 from vaultbridge.protocols.mcp.versions import HANDSHAKE_VERSIONS
 
 WATCH_BACKLOG: Final = 1000
-"""Notifications that wait to be printed; a terminal that is paused longer loses the oldest."""
+"""Notifications that wait to be printed; if the terminal is paused longer, the oldest are lost."""
 
 NARROWEST: Final = 24
-"""Columns that a description keeps on the narrowest terminal."""
+"""Columns of a description on the narrowest terminal."""
 
 HEADINGS: Final = {
     "tool": "Tools",
@@ -55,13 +54,13 @@ HEADINGS: Final = {
 }
 
 
-def finish() -> None:
-    """Write out what is buffered. Raises OSError when it cannot be."""
+def flush_output() -> None:
+    """Write what is buffered. Raises OSError."""
     sys.stdout.flush()
 
 
-def abandon() -> None:
-    """The output has failed: what is still buffered goes nowhere, or the interpreter would try again."""
+def discard_output() -> None:
+    """Discard what is buffered, because the output has failed: the interpreter would try again at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -81,7 +80,7 @@ def show_primitives(session: Session, found: list[Primitive]) -> None:
         entries = [entry for entry in found if entry.type == kind]
         if entries:
             _say(f"\n{heading} ({len(entries)})")
-            _table([(entry.name, _list_arguments(entry), _summary(entry)) for entry in entries])
+            _print_table([(entry.name, _list_arguments(entry), _summarize(entry)) for entry in entries])
     if not found:
         _say("It offers nothing.")
 
@@ -102,7 +101,7 @@ def show_json(value: Any) -> None:
 
 
 def show_tool_result(result: Message) -> None:
-    shown = [_content(part) for part in _parts(result.get("content"))]
+    shown = [_render_content(part) for part in _list_parts(result.get("content"))]
     if shown:
         _say("\n".join(shown))
     elif "structuredContent" in result:
@@ -110,21 +109,21 @@ def show_tool_result(result: Message) -> None:
 
 
 def show_resource(result: Message) -> None:
-    for part in _parts(result.get("contents")):
+    for part in _list_parts(result.get("contents")):
         if "text" in part:
             _say(str(part["text"]))
         elif sys.stdout.isatty():
-            _say(_content({"type": "resource", "resource": part}))
+            _say(_render_content({"type": "resource", "resource": part}))
         else:
             sys.stdout.flush()
-            sys.stdout.buffer.write(_bytes(part.get("blob", "")))
+            sys.stdout.buffer.write(_decode_blob(part.get("blob", "")))
             sys.stdout.buffer.flush()
 
 
 def show_prompt(result: Message) -> None:
-    for message in _parts(result.get("messages")):
-        for part in _parts(message.get("content")):
-            _say(f"[{message.get('role')}] {_content(part)}")
+    for message in _list_parts(result.get("messages")):
+        for part in _list_parts(message.get("content")):
+            _say(f"[{message.get('role')}] {_render_content(part)}")
 
 
 def show_notification(message: Message, *, as_json: bool) -> None:
@@ -136,24 +135,24 @@ def show_notification(message: Message, *, as_json: bool) -> None:
     sys.stdout.flush()
 
 
-def text_of(result: Message) -> str:
-    return "\n".join(str(part["text"]) for part in _parts(result.get("content")) if "text" in part)
+def join_text(result: Message) -> str:
+    return "\n".join(str(part["text"]) for part in _list_parts(result.get("content")) if "text" in part)
 
 
-def _parts(value: Any) -> list[Message]:
-    """The parts of a result; what a careless server sends instead of one is shown as the text it is."""
+def _list_parts(value: Any) -> list[Message]:
+    """List the parts of a result; anything else that a careless server sends is shown as text."""
     items = value if isinstance(value, list) else [] if value is None else [value]
     return [item if isinstance(item, dict) else {"type": "text", "text": item} for item in items]
 
 
-def _bytes(blob: object) -> bytes:
+def _decode_blob(blob: object) -> bytes:
     try:
         return base64.b64decode(str(blob), validate=True)
     except (binascii.Error, ValueError):
         raise EngineFailure("The server's resource is not base64.") from None
 
 
-def _content(part: Message) -> str:
+def _render_content(part: Message) -> str:
     match part.get("type"):
         case "text":
             return str(part.get("text", ""))
@@ -173,9 +172,9 @@ def _content(part: Message) -> str:
 
 
 def _list_arguments(entry: Primitive) -> str:
-    """`name*` for a required argument, `name` for another."""
+    """List arguments: `name*` for a required one, `name` for others."""
     if entry.type == "prompt":
-        listed = _parts(entry.value.get("arguments"))
+        listed = _list_parts(entry.value.get("arguments"))
         return " ".join(f"{a.get('name')}{'*' if a.get('required') else ''}" for a in listed)
     schema = entry.value.get("inputSchema")
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -186,13 +185,13 @@ def _list_arguments(entry: Primitive) -> str:
     return " ".join(f"{name}{'*' if name in needed else ''}" for name in properties)
 
 
-def _summary(entry: Primitive) -> str:
+def _summarize(entry: Primitive) -> str:
     text = entry.description or (entry.title if entry.title != entry.name else "")
     return text.strip().split("\n", 1)[0]
 
 
-def _table(rows: list[tuple[str, str, str]]) -> None:
-    """Columns as wide as they need; the last is cut at the terminal's edge."""
+def _print_table(rows: list[tuple[str, str, str]]) -> None:
+    """Print columns as wide as needed; the last is cut at the terminal's edge."""
     width = shutil.get_terminal_size().columns
     first = max(len(row[0]) for row in rows)
     second = max(len(row[1]) for row in rows)
@@ -218,7 +217,7 @@ examples:
 """
 
 
-def parser() -> SuggestingParser:
+def make_parser() -> SuggestingParser:
     p = SuggestingParser(
         prog="vaultbridge call",
         description="List and call the tools of any MCP server.",
@@ -238,7 +237,7 @@ def parser() -> SuggestingParser:
     )
     p.add_argument("--read", metavar="URI", help="read a resource")
     p.add_argument(
-        "--prompt", metavar="NAME", help="get a prompt; the tool's place holds its arguments as JSON"
+        "--prompt", metavar="NAME", help="get a prompt; write its arguments as JSON in place of the tool"
     )
     p.add_argument("--watch", action="store_true", help="print notifications until interrupted")
     p.add_argument("--resource", action="append", default=[], metavar="URI", help="watch this resource too")
@@ -254,22 +253,22 @@ def parser() -> SuggestingParser:
     p.add_argument("--header", action="append", default=[], metavar="'NAME: VALUE'", help="send this header")
     p.add_argument("--timeout", type=float, default=CALL_SECONDS, metavar="S", help="seconds for each answer")
     p.add_argument(
-        "--mcp", default="auto", metavar="VERSION", help="the protocol's version; the newest by default"
+        "--mcp", default="auto", metavar="VERSION", help="the protocol's version (default: the newest)"
     )
     return p
 
 
 def main(argv: list[str]) -> int:
     try:
-        args = parser().parse(argv)
+        args = make_parser().parse(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
         _check(args)
-        # Here and not in the event loop, whose first interrupt would not end the reading of stdin.
-        arguments = _arguments(args)
+        # Not in the event loop, whose first interrupt would not end the reading of stdin.
+        arguments = _parse_arguments(args)
         code = asyncio.run(_run(args, arguments))
-        finish()
+        flush_output()
         return code
     except InvalidArgument as error:
         return _complain(str(error), 2)
@@ -278,22 +277,22 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return _complain("interrupted", 1)
     except OSError as error:
-        # Of our own output: transports tell theirs in our words. What would be flushed at exit must not
-        # complain again.
-        abandon()
+        # This is about our own output: transports raise our own errors. The flush at exit must not fail
+        # again.
+        discard_output()
         if isinstance(error, BrokenPipeError):
-            return 1  # the reader has gone, as `head` does
+            return 1  # the reader has gone, like `head`
         return _complain((error.strerror or "the output cannot be written").lower(), 1)
 
 
 def _complain(text: str, code: int) -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"vaultbridge call: {one_line(text)}\n")
+        sys.stderr.write(f"vaultbridge call: {to_one_line(text)}\n")
     return code
 
 
 def _check(args: argparse.Namespace) -> None:
-    """One thing at a time: an option that would be passed over is a mistake. Raises InvalidArgument."""
+    """Refuse options that would be ignored. Raises InvalidArgument."""
     if not args.timeout > 0:
         raise InvalidArgument("--timeout must be a number of seconds above 0.")
     asked = [name for name in ("read", "prompt", "watch") if getattr(args, name) not in (None, False)]
@@ -316,19 +315,19 @@ async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
     transport: Transport = open_target(
         args.target,
         config=args.config,
-        headers=_headers(args.header),
+        headers=_parse_headers(args.header),
         timeout=min(args.timeout, CALL_SECONDS),
-        trust=lambda deed: args.trust or _agrees(args, deed),
+        trust=lambda action: args.trust or _ask_for_trust(args, action),
     )
     if args.trace:
         transport = TracedTransport(transport, trace, time.monotonic)
     is_ide = args.target == IDE and args.config is None
-    # An IDE server speaks up only to who has shaken hands with it: selections and mentions come after that.
+    # An IDE server sends selections and mentions only after a handshake.
     version = HANDSHAKE_VERSIONS[-1] if is_ide and args.mcp == "auto" else args.mcp
     session = Session(transport, version=version, timeout=args.timeout)
     seen: asyncio.Queue[Message] = asyncio.Queue(WATCH_BACKLOG)
     if args.watch:
-        session.on_notification = lambda message: _keep(seen, message)
+        session.on_notification = lambda message: _enqueue(seen, message)
     ends: list[Exception] = []
     lost = asyncio.Event()
 
@@ -347,19 +346,19 @@ async def _run(args: argparse.Namespace, arguments: dict[str, Any]) -> int:
                 return await _watch(session, args, seen, lost)
             return await _act(session, args, arguments)
     except (RpcError, TransportClosed) as error:
-        # An answer made up here says only that the line ended; what ended it says more.
+        # Our own error answer says only that the connection ended; the reason says more.
         if ends and (isinstance(error, TransportClosed) or error.rpc_code == CONNECTION_LOST):
             raise ends[-1] from None
         raise
 
 
-def _agrees(args: argparse.Namespace, deed: str) -> bool:
-    """Whether the person at the terminal says yes. Nobody is asked where nobody can answer, and what was said
-    is forgotten with the command."""
+def _ask_for_trust(args: argparse.Namespace, action: str) -> bool:
+    """Ask the person at the terminal. Without a terminal nobody is asked, and the answer is not
+    remembered."""
     terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
     if not terminal or args.arguments == "-":
         return False
-    sys.stderr.write(f"The .mcp.json of this folder {deed}.\nGo on? [y/N] ")
+    sys.stderr.write(f"The .mcp.json of this folder {action}.\nContinue? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
@@ -387,18 +386,18 @@ async def _call(session: Session, args: argparse.Namespace, arguments: dict[str,
     elif not failed:
         show_tool_result(result)
     if failed:
-        return _complain(f"{args.tool} failed: {text_of(result) or 'without a reason'}", 1)
+        return _complain(f"{args.tool} failed: {join_text(result) or 'without a reason'}", 1)
     return 0
 
 
 async def _watch(
     session: Session, args: argparse.Namespace, seen: asyncio.Queue[Message], lost: asyncio.Event
 ) -> int:
-    """Print what comes. Whatever ends the watching, what had come before is printed first."""
+    """Print notifications. Whatever ends the watch, those that arrived before are printed first."""
     stop = asyncio.Event()
     with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C ends the loop instead
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
-    session.transport.on_state = lambda _: lost.set()  # from connected, no move leads anywhere but away
+    session.transport.on_state = lambda _: lost.set()  # every move from connected is away from it
     if not session.transport.is_connected:
         lost.set()
     listening = asyncio.create_task(session.listen(tuple(args.resource)))
@@ -431,13 +430,13 @@ async def _watch(
         await asyncio.gather(listening, stopping, losing, return_exceptions=True)
 
 
-def _keep(seen: asyncio.Queue[Message], message: Message) -> None:
+def _enqueue(seen: asyncio.Queue[Message], message: Message) -> None:
     if seen.full():
-        seen.get_nowait()  # a terminal that cannot keep up loses the oldest
+        seen.get_nowait()  # if the terminal cannot keep up, the oldest is lost
     seen.put_nowait(message)
 
 
-def _arguments(args: argparse.Namespace) -> dict[str, Any]:
+def _parse_arguments(args: argparse.Namespace) -> dict[str, Any]:
     text = (args.tool or "{}") if args.prompt else args.arguments
     try:
         if text == "-":
@@ -457,7 +456,7 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     return value
 
 
-def _headers(lines: list[str]) -> dict[str, str]:
+def _parse_headers(lines: list[str]) -> dict[str, str]:
     headers = {}
     for line in lines:
         name, colon, value = line.partition(":")

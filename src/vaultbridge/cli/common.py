@@ -1,7 +1,5 @@
-"""One question to the running bridge of a vault, for the commands that need one.
-
-What the commands share: arguments, the vault they name, output for people and machines, exit codes.
-"""
+"""What the commands share: arguments, the vault, output for people and programs, exit codes, the running
+bridge."""
 
 from __future__ import annotations
 
@@ -29,42 +27,42 @@ USAGE = 2
 BAR_CHARS = 30
 
 ERROR_CHARS = 1000
-"""The longest error that is shown: a person reads no more, and an argument may be as long as a book."""
+"""The longest error that is shown: nobody reads more, and an argument may be as long as a book."""
 
 LARGEST_NUMBER = 2**63 - 1
-"""SQLite's largest integer: more notes, lines or changes than that are nowhere."""
+"""SQLite's largest integer: nobody has more notes, lines or changes."""
 
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 class SuggestingParser(argparse.ArgumentParser):
-    """argparse that tells a mistyped option with the one that was meant, in one line, and takes options and
-    other arguments in any order."""
+    """argparse that suggests the right option for a mistyped one, in one line, and accepts options and other
+    arguments in any order."""
 
     def error(self, message: str) -> NoReturn:
         from difflib import get_close_matches
 
         options = self._options()
-        meant = ""
+        suggestion = ""
         for word in message.split():
             name = word.partition("=")[0].rstrip(":,")
             if name.startswith("--") and name not in options:
                 closest = get_close_matches(name, options, n=1)
-                meant = f" Did you mean {closest[0]}?" if closest else ""
+                suggestion = f" Did you mean {closest[0]}?" if closest else ""
                 break
-        if not meant and "arguments: -" in message:
-            meant = " What begins with - and is no option goes after --."
-        said = one_line(message).rstrip(".")
-        self.exit(USAGE, f"{self.prog}: {said}.{meant} `{self.prog} --help` lists what it takes.\n")
+        if not suggestion and "arguments: -" in message:
+            suggestion = " An argument that begins with - goes after --."
+        text = to_one_line(message).rstrip(".")
+        self.exit(USAGE, f"{self.prog}: {text}.{suggestion} `{self.prog} --help` lists the arguments.\n")
 
     def parse(self, argv: list[str]) -> argparse.Namespace:
-        """Options may stand anywhere between the other arguments, as people write them."""
+        """Parse arguments with options anywhere between the others, as people write them."""
         if any(action.nargs == argparse.PARSER for action in self._actions):
-            return self.parse_args(argv)  # `token make …`: what follows is the inner parser's
+            return self.parse_args(argv)  # `token make …`: the inner parser takes the rest
         return self.parse_intermixed_args(argv)
 
     def _options(self) -> set[str]:
-        """Of the words that may follow (`token make`) too: argparse leaves what they do not know to us."""
+        """List the options, including those of subcommands (`token make`): argparse reports theirs here."""
         options = set(self._option_string_actions)
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -74,7 +72,7 @@ class SuggestingParser(argparse.ArgumentParser):
 
 
 class Parser(SuggestingParser):
-    """argparse with our habits: exit code 2 for wrong usage, `--json` on every command."""
+    """A command's parser: exit code 2 for wrong usage, `--json` on every command."""
 
     def __init__(self, command: str, description: str, *, epilog: str = "") -> None:
         super().__init__(
@@ -86,27 +84,25 @@ class Parser(SuggestingParser):
         self.add_argument("--json", action="store_true", help="answer as JSON, for programs")
 
     def add_vault(self) -> None:
-        self.add_argument(
-            "vault", metavar="VAULT", help="a vault's folder, or the name of one that Obsidian knows"
-        )
+        self.add_argument("vault", metavar="VAULT", help="a vault's folder, or its name in Obsidian")
 
 
-def whole_number(text: str) -> int:
-    """For argparse: any number that a database can count to."""
+def parse_integer(text: str) -> int:
+    """Parse an integer that SQLite can hold; for argparse."""
     number = int(text)
     if abs(number) > LARGEST_NUMBER:
         raise argparse.ArgumentTypeError(f"{text[:40]} is too large a number")
     return number
 
 
-def port_number(text: str) -> int:
+def parse_port(text: str) -> int:
     port = int(text)
     if not 0 <= port <= 65535:
         raise argparse.ArgumentTypeError("a port is 0 to 65535")
     return port
 
 
-whole_number.__name__ = port_number.__name__ = "number"  # argparse says it: "invalid number value"
+parse_integer.__name__ = parse_port.__name__ = "number"  # argparse says it: "invalid number value"
 
 
 def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace], int]) -> int:
@@ -121,7 +117,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         except VaultbridgeError as error:
             if not error.details.get("index_rebuilt"):
                 raise
-            # Nothing was changed or said yet: a command that needs the index asks it first.
+            # Nothing has been changed or printed yet: a command that needs the index asks it first.
             code = command(args)
         sys.stdout.flush()
         return code
@@ -129,14 +125,14 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
         report(error, as_json=args.json)
         return USAGE if isinstance(error, InvalidArgument) and error.argument == "usage" else FAILED
     except BrokenPipeError:
-        raise  # the front door knows what to do without a reader
+        raise  # `__main__` handles a reader that has gone
     except OSError as error:
         if error.filename is None:
-            raise  # of our own output: the front door tells it
+            raise  # about our own output: `__main__` reports it
         report(
             EngineFailure(
                 f"The system refused {os.fsdecode(error.filename)!r}: {error.strerror or error}.",
-                hint="Set its permissions right, or move it out of the way.",
+                hint="Correct its permissions, or move it away.",
             ),
             as_json=args.json,
         )
@@ -147,7 +143,7 @@ def run(parser: Parser, argv: list[str], command: Callable[[argparse.Namespace],
 
 
 def report(error: VaultbridgeError, *, as_json: bool) -> None:
-    sys.stderr.write(f"vaultbridge: {one_line(str(error))}\n")
+    sys.stderr.write(f"vaultbridge: {to_one_line(str(error))}\n")
     if as_json:
         emit(
             {
@@ -160,14 +156,14 @@ def report(error: VaultbridgeError, *, as_json: bool) -> None:
         )
 
 
-def one_line(text: str) -> str:
-    """An error as it is shown: a name in it may hold anything, also what ends a line or steers a terminal."""
-    shown = _STEERING.sub(lambda found: " " if found[0].isspace() else ascii(found[0])[1:-1], text)
+def to_one_line(text: str) -> str:
+    """Make an error printable: a name in it may contain line breaks or control sequences."""
+    shown = _CONTROL_CHARACTERS.sub(lambda found: " " if found[0].isspace() else ascii(found[0])[1:-1], text)
     return shown if len(shown) <= ERROR_CHARS else f"{shown[: ERROR_CHARS - 1]}…"
 
 
 def emit(value: Any) -> None:
-    """One JSON value on a line of its own."""
+    """Print a JSON value on a line of its own."""
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
 
 
@@ -176,14 +172,14 @@ def say(text: str = "") -> None:
 
 
 def open_vault(name: str, **options: Any) -> Engine:
-    """The engine on the vault that a person named; to be closed by the caller (`with`)."""
+    """Open the engine of the vault that the user named; the caller closes it (`with`)."""
     from vaultbridge.server.wiring import open_engine
 
     return open_engine(name, **options)
 
 
 def refresh(engine: Engine) -> SyncReport:
-    """Bring the index up to date, with a progress bar for a person who waits at a terminal."""
+    """Bring the index up to date, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
         return engine.index_sync.refresh()
     shown = False
@@ -204,7 +200,7 @@ def refresh(engine: Engine) -> SyncReport:
 
 
 def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
-    """What a change did: a row a file, the diff of a dry run, and what the person should know."""
+    """Print what a change did: a line per file, the diff of a dry run, and notices."""
     if as_json:
         emit(outcome)
         return
@@ -224,13 +220,13 @@ def show_outcome(outcome: Outcome, vault: str, *, as_json: bool) -> None:
     elif outcome.dry_run:
         say("Nothing was written (--dry-run).")
     elif outcome.change_id:
-        # By its number: without one `undo` takes back the newest change, which an undo itself never is.
+        # With its number: `undo` without one reverts the newest change, but never an undo.
         number = outcome.change_id
-        say(f"Change {number}. `vaultbridge undo {quote(vault)} {number}` takes it back.")
+        say(f"Change {number}. `vaultbridge undo {quote(vault)} {number}` reverts it.")
 
 
-def cache_of(vault: str) -> Path:
-    """The cache folder of the vault that a person named. Raises VaultNotFound."""
+def find_cache(vault: str) -> Path:
+    """Find the cache folder of the vault that the user named. Raises VaultNotFound."""
     from vaultbridge.vault.cache_folder import cache_base, vault_cache
     from vaultbridge.vault.obsidian import find_vault
     from vaultbridge.vault.paths import Root
@@ -239,9 +235,9 @@ def cache_of(vault: str) -> Path:
 
 
 def ask_bridge(vault: str, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Raises NotRunning when no bridge serves this vault."""
+    """Call a method of the running bridge. Raises BridgeNotRunning when no bridge serves this vault."""
     import asyncio
 
     from vaultbridge.protocols.editor.client import call
 
-    return asyncio.run(call(cache_of(vault), method, **params))
+    return asyncio.run(call(find_cache(vault), method, **params))

@@ -1,13 +1,11 @@
-"""`vaultbridge companion install|remove|status VAULT`: the Obsidian plugin that comes with us, in a vault.
+"""`vaultbridge companion install|remove|status VAULT`: manages our Obsidian plugin in a vault.
 
 It writes `.obsidian/plugins/vaultbridge/` and, when asked to enable or remove, our own entry in the list of
-enabled plugins. It never switches the plugin on unasked, and touches no folder or list that is not what it
+enabled plugins. It never enables the plugin unasked, and changes no folder or list that is not what it
 expects. The plugin keeps no settings there: docs/companion.md.
 
-The Obsidian plugin that comes with us, as the files that are installed.
-
-Obsidian loads one script, so it is put together from its parts here. What differs between two texts is the
-same for the page and for the plugin; the page has it as a module.
+Obsidian loads one script, so `plugin_files` joins the plugin's parts. The code that compares two texts is
+shared with the page, which loads it as a module.
 """
 
 from __future__ import annotations
@@ -37,13 +35,14 @@ PARTS: Final = (
     "status",
     "plugin",
 )
-"""In the order in which they need each other."""
+"""In the order of their dependencies."""
 
 _EXPORTS: Final = re.compile(r"^export \{[^}]*\};\n", re.MULTILINE)
 
 
 def plugin_files() -> dict[str, bytes]:
-    """By name, in the order of writing: the app takes a folder for a plugin once it has a manifest."""
+    """Return the files by name, in the order of writing: with a manifest, the app takes the folder for a
+    plugin."""
     folder = Path(vaultbridge.__file__).parent
     shared = _EXPORTS.sub("", (folder / "web" / "static" / "diff.js").read_text("utf-8"))
     head, *rest = ((folder / "companion" / f"{part}.js").read_text("utf-8") for part in PARTS)
@@ -57,7 +56,7 @@ def plugin_files() -> dict[str, bytes]:
 PLUGIN_ID: Final = "vaultbridge"
 
 SETTINGS_FILE_BYTES: Final = 2**20
-"""The most that is read of a manifest or a list of plugins: they have a few kilobytes."""
+"""The most that we read of a manifest or a list of plugins: they have a few kilobytes."""
 
 SWITCH: Final = "Switch it on in Obsidian: Settings, Community plugins, “vaultbridge companion”."
 
@@ -165,15 +164,15 @@ def _status(args: argparse.Namespace, config: Path) -> int:
 
 
 def _own_folder(config: Path) -> Path:
-    """Where the plugin lies or will lie. Raises EditRefused for a folder that is somebody else's."""
+    """Find the plugin's folder, which may not exist. Raises EditRefused if something else is there."""
     folder = config / "plugins" / PLUGIN_ID
     if folder.is_symlink():
         raise EditRefused(
             f"The plugin's folder ({PLUGIN_ID}) is a link.",
-            hint="Somebody set it up so; remove the link first.",
+            hint="Remove the link first.",
         )
     if folder.exists() and not folder.is_dir():
-        raise EditRefused(f"In the plugins' folder {PLUGIN_ID} is no folder.", hint="Move it away first.")
+        raise EditRefused(f"{PLUGIN_ID} in the plugins' folder is not a folder.", hint="Move it away first.")
     manifest = _manifest(folder)
     if manifest is not None and manifest.get("id") != PLUGIN_ID:
         raise EditRefused(
@@ -184,13 +183,13 @@ def _own_folder(config: Path) -> Path:
 
 
 def _manifest(folder: Path) -> dict[str, Any] | None:
-    """None when there is none. Raises EditRefused when it is no manifest."""
+    """Read the manifest; None when there is none. Raises EditRefused when it is invalid."""
     data = _bytes(folder / "manifest.json")
     if data is None:
         return None
     read = _read_json(data)
     if not isinstance(read, dict):
-        raise EditRefused(f"The manifest of {PLUGIN_ID} is no JSON object.", hint="Delete that folder first.")
+        raise EditRefused(f"The manifest of {PLUGIN_ID} is not a JSON object.", hint="Delete the folder.")
     return read
 
 

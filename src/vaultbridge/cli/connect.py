@@ -1,4 +1,4 @@
-"""`vaultbridge connect`: put a vault into an assistant's own list of MCP servers, or take it out again."""
+"""`vaultbridge connect`: adds a vault to an assistant's own list of MCP servers, or removes it."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 examples:
-  vaultbridge connect                                  which assistants there are, and what they know
+  vaultbridge connect                                  the assistants, and the vaults they have
   vaultbridge connect claude-desktop ~/Notes           every tool on this vault
   vaultbridge connect cursor ~/Notes -- --read-only --deny Private
   vaultbridge connect cursor --remove --name notes
 
-Claude Code knows a command of its own: claude mcp add notes -- vaultbridge stdio ~/Notes
-So does Codex:                          codex mcp add notes -- vaultbridge stdio ~/Notes
+Claude Code has a command of its own:   claude mcp add notes -- vaultbridge stdio ~/Notes
+So has Codex:                           codex mcp add notes -- vaultbridge stdio ~/Notes
 """
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
-        "connect", "Put a vault into an assistant's list of MCP servers, and nothing else.", epilog=EPILOG
+        "connect",
+        "Add a vault to an assistant's list of MCP servers, and change nothing else.",
+        epilog=EPILOG,
     )
-    parser.add_argument("assistant", nargs="?", help="without it, all that are known are listed")
-    parser.add_argument(
-        "vault", metavar="VAULT", nargs="?", help="a vault's folder, or the name of one that Obsidian knows"
-    )
+    parser.add_argument("assistant", nargs="?", help="without it, all assistants are listed")
+    parser.add_argument("vault", metavar="VAULT", nargs="?", help="a vault's folder, or its name in Obsidian")
     parser.add_argument(
         "options", metavar="OPTION", nargs="*", help="options of `vaultbridge stdio`, after --"
     )
-    parser.add_argument("--name", help="what the server is called there (the vault's name, unless said)")
-    parser.add_argument("--file", type=Path, help="the assistant's file, when it lies elsewhere")
-    parser.add_argument("--remove", action="store_true", help="take the server out of the list")
-    parser.add_argument("--replace", action="store_true", help="put it in place of another of the same name")
+    parser.add_argument("--name", help="the server's name there (default: the vault's name)")
+    parser.add_argument("--file", type=Path, help="the assistant's file, if it is elsewhere")
+    parser.add_argument("--remove", action="store_true", help="remove the server from the list")
+    parser.add_argument("--replace", action="store_true", help="replace another server of the same name")
     parser.add_argument(
         "--dry-run", action="store_true", help="show what would be written, and write nothing"
     )
@@ -96,24 +96,24 @@ def _list(*, as_json: bool) -> int:
 
 
 def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
-    from vaultbridge.cli.stdio import WrongUsage, parsed
+    from vaultbridge.cli.stdio import WrongUsage, parse_arguments
     from vaultbridge.server.assistants import make_entry, read_text, set_server
     from vaultbridge.vault.obsidian import find_vault
 
     if not args.vault:
         raise InvalidArgument("Which vault? Give its folder or its name.", argument="usage")
     try:
-        if parsed(args.options).get("vaults"):
+        if parse_arguments(args.options).get("vaults"):
             raise WrongUsage(f"Only options of stdio may follow, not {' '.join(args.options)}.")
     except WrongUsage as error:
         raise InvalidArgument(str(error), argument="usage") from None
     vault = find_vault(args.vault).resolve()
-    name = args.name or _name_of(vault)
+    name = args.name or _make_name(vault)
     entry = make_entry(assistant, vault, tuple(args.options))
     before = read_text(file)
-    known = _known(before, assistant, file, name, entry)
+    known = _list_known(before, assistant, file, name, entry)
     if known.get(name) == entry:
-        return _tell(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
+        return _report(args, assistant, file, f"{assistant.title} knows {name} already.", changed=False)
     if name in known and not args.replace:
         raise EditRefused(
             f"{assistant.title} has another server named {name!r}.",
@@ -122,8 +122,8 @@ def _add(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
     after = set_server(before if before and before.strip() else "{}\n", assistant.key, name, entry)
     _write(args, assistant, file, before, after)
     if args.dry_run:
-        return _tell(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
-    return _tell(args, assistant, file, f"{assistant.title} knows {name}. {assistant.then}", changed=True)
+        return _report(args, assistant, file, f"{assistant.title} would know {name}.", changed=True)
+    return _report(args, assistant, file, f"{assistant.title} knows {name}. {assistant.then}", changed=True)
 
 
 def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
@@ -132,19 +132,19 @@ def _remove(args: argparse.Namespace, assistant: Assistant, file: Path) -> int:
 
     if not args.name and not args.vault:
         raise InvalidArgument("Which server? Give its --name, or the vault.", argument="usage")
-    name = args.name or _name_of(find_vault(args.vault).resolve())
+    name = args.name or _make_name(find_vault(args.vault).resolve())
     before = read_text(file)
     if before is None or name not in list_servers(before, assistant.key):
-        return _tell(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
+        return _report(args, assistant, file, f"{assistant.title} knows no {name}.", changed=False)
     _write(args, assistant, file, before, remove_server(before, assistant.key, name))
     verb = "would forget" if args.dry_run else "has forgotten"
-    return _tell(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
+    return _report(args, assistant, file, f"{assistant.title} {verb} {name}.", changed=True)
 
 
-def _known(
+def _list_known(
     text: str | None, assistant: Assistant, file: Path, name: str, entry: dict[str, Any]
 ) -> dict[str, Any]:
-    """The servers that are there. A file that cannot be changed comes with what to write by hand."""
+    """List the servers in the file. If it cannot be edited, the error says what to write by hand."""
     from vaultbridge.server.assistants import list_servers
 
     try:
@@ -161,24 +161,24 @@ def _write(
 
     if not file.parent.is_dir():
         raise EditRefused(
-            f"{assistant.title} seems not to be installed: {file.parent} is not there.",
+            f"{assistant.title} seems not to be installed: {file.parent} does not exist.",
             hint="Start it once, or name its file with --file.",
         )
     if args.dry_run:
         if not args.json:
-            say(_difference(before or "", after, file))
+            say(_render_diff(before or "", after, file))
         return
     write_text(file, after, before=before)
 
 
-def _difference(before: str, after: str, file: Path) -> str:
+def _render_diff(before: str, after: str, file: Path) -> str:
     from difflib import unified_diff
 
     rows = unified_diff(before.splitlines(), after.splitlines(), str(file), str(file), lineterm="")
     return "\n".join(rows)
 
 
-def _tell(args: argparse.Namespace, assistant: Assistant, file: Path, text: str, *, changed: bool) -> int:
+def _report(args: argparse.Namespace, assistant: Assistant, file: Path, text: str, *, changed: bool) -> int:
     if args.json:
         emit(
             {
@@ -193,8 +193,8 @@ def _tell(args: argparse.Namespace, assistant: Assistant, file: Path, text: str,
     return OK
 
 
-def _name_of(vault: Path) -> str:
-    """The vault's name, as all assistants take it: letters, digits, - and _."""
+def _make_name(vault: Path) -> str:
+    """Make a name that all assistants accept: letters, digits, - and _."""
     plain = unicodedata.normalize("NFKD", vault.name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9_-]+", "-", plain).strip("-") or "vault"
 

@@ -1,9 +1,10 @@
-"""Deciding on diffs at a terminal, as they come: the front end for people without the page or the companion.
+"""`vaultbridge diffs --watch`: decides on diffs at a terminal as they arrive, without the page or the
+companion.
 
-A person sees one diff at a time and answers it. A program reads a JSON line for everything that happens and
-decides by id, in any order, with lines `accept ID` and `reject ID`. An answer counts only for the diff it was
-meant for: what was typed before a diff was shown, or while it was withdrawn, decides nothing. Nor does an
-acceptance when the note has changed since: the diff is moved onto the note, shown, and asked about again.
+A person sees one diff at a time and answers it. A program reads one JSON line per event and decides by id, in
+any order, with lines `accept ID` and `reject ID`. An answer counts only for the diff it was meant for: what
+was typed before a diff was shown, or while it was withdrawn, decides nothing. If the note has changed since,
+an acceptance decides nothing either: the diff is rebased onto the note, shown again, and asked about again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from vaultbridge.cli.common import OK, cache_of, emit, say
+from vaultbridge.cli.common import OK, emit, find_cache, say
 from vaultbridge.protocols.connection import cancel_and_wait
 
 if TYPE_CHECKING:
@@ -23,18 +24,18 @@ if TYPE_CHECKING:
     from vaultbridge.protocols.editor.client import EditorClient
 
 READ_BYTES: Final = 4096
-"""Input is read in pieces of this size: an answer is a word or two."""
+"""Input is read in chunks of this size: an answer is a word or two."""
 
 LINE_BYTES: Final = 4096
-"""A longer line of input is no answer to anything; its beginning is not kept waiting for its end."""
+"""The longest line of input: anything longer is no answer, and its rest is dropped."""
 
 WAITING_LINES: Final = 1000
-"""Lines a program may have written ahead; further ones wait in its pipe."""
+"""Lines that a program may write ahead; further ones wait in its pipe."""
 
 
-class _Front(Protocol):
-    """What is shown, and what a line of input means. `decide` gives the diff, as it was last shown, and
-    whether it is accepted. After it comes one of `decided`, `moved`, `refused` and `gone`."""
+class _Frontend(Protocol):
+    """Shows diffs and interprets input. `decide` returns the diff, as it was last shown, and whether it is
+    accepted. One of `decided`, `moved`, `refused` and `gone` follows."""
 
     def opened(self, diff: dict[str, Any]) -> None: ...
 
@@ -52,37 +53,37 @@ class _Front(Protocol):
 
 
 def watch_diffs(vault: str, *, as_json: bool) -> int:
-    """Until interrupted, or until a person at a terminal ends the input."""
+    """Watch until interrupted, or until a person at a terminal ends the input."""
     asyncio.run(_watch(vault, _Program() if as_json else _Person()))
     return OK
 
 
-async def _watch(vault: str, front: _Front) -> None:
+async def _watch(vault: str, front: _Frontend) -> None:
     from vaultbridge.protocols.editor.client import connect, find_bridge
 
-    async with connect(find_bridge(cache_of(vault)), app="terminal", diffs=True) as visitor:
+    async with connect(find_bridge(find_cache(vault)), app="terminal", diffs=True) as visitor:
         if isinstance(front, _Person):
             say("Waiting for diffs. Ctrl-C ends.")
             sys.stdout.flush()
-        lines = _input_lines()
+        lines = _read_input()
         news = asyncio.ensure_future(visitor.next_notification())
         line = asyncio.ensure_future(lines.get())
         try:
             while True:
                 await asyncio.wait({news, line}, return_when=asyncio.FIRST_COMPLETED)
                 if news.done():
-                    _tell(front, news.result())
+                    _handle_notification(front, news.result())
                     news = asyncio.ensure_future(visitor.next_notification())
                 if line.done():
                     text = line.result()
                     if text is None and sys.stdin.isatty():
                         return
                     if text is not None:
-                        # One connection has one reader: the answer to our own request comes by it.
+                        # A connection has one reader, and the answer to our own request comes through it.
                         await cancel_and_wait(news)
                         await _decide(vault, visitor, front, text)
                         news = asyncio.ensure_future(visitor.next_notification())
-                    # After the end of the input nothing comes any more, and others may still decide.
+                    # The input may have ended, but others can still decide.
                     line = asyncio.ensure_future(lines.get())
                 sys.stdout.flush()
         finally:
@@ -90,14 +91,14 @@ async def _watch(vault: str, front: _Front) -> None:
             await cancel_and_wait(line)
 
 
-async def _decide(vault: str, visitor: EditorClient, front: _Front, text: str) -> None:
+async def _decide(vault: str, visitor: EditorClient, front: _Frontend, text: str) -> None:
     from vaultbridge.errors import InvalidArgument
 
     decision = front.decide(text)
     if decision is None:
         return
     diff, accepted = decision
-    if accepted and not await _as_shown(vault, front, diff):
+    if accepted and not await _is_as_shown(vault, front, diff):
         return
     try:
         if accepted:
@@ -110,13 +111,13 @@ async def _decide(vault: str, visitor: EditorClient, front: _Front, text: str) -
         front.decided(answer["outcome"])
 
 
-async def _as_shown(vault: str, front: _Front, diff: dict[str, Any]) -> bool:
-    """Whether accepting does what was shown. If not, the front has been told what it would do now."""
-    from vaultbridge.cli.diffs import as_of_now
+async def _is_as_shown(vault: str, front: _Frontend, diff: dict[str, Any]) -> bool:
+    """Whether accepting does what was shown. If not, the frontend now shows what it would do."""
+    from vaultbridge.cli.diffs import rebase_proposal
     from vaultbridge.errors import VaultbridgeError
 
     try:
-        proposal = await asyncio.to_thread(as_of_now, vault, diff)
+        proposal = await asyncio.to_thread(rebase_proposal, vault, diff)
     except VaultbridgeError as error:
         front.refused(diff, str(error))
         return False
@@ -125,7 +126,7 @@ async def _as_shown(vault: str, front: _Front, diff: dict[str, Any]) -> bool:
     return not proposal.notice
 
 
-def _tell(front: _Front, news: dict[str, Any]) -> None:
+def _handle_notification(front: _Frontend, news: dict[str, Any]) -> None:
     params = news.get("params", {})
     if news.get("method") == "diffOpened":
         front.opened(params)
@@ -163,7 +164,7 @@ class _Program:
         self.gone(diff["id"], problem)
 
     def decided(self, outcome: CloseReason) -> None:
-        """Everybody is told that the diff is closed, and so are we."""
+        """Nothing to do: the bridge announces the closed diff to everybody, us included."""
 
     def gone(self, id_: str, problem: str) -> None:
         emit({"event": "problem", "id": id_, "message": problem})
@@ -182,7 +183,7 @@ class _Person:
     def closed(self, id_: str, reason: CloseReason) -> None:
         self._waiting.pop(id_, None)
         if id_ == self._asked:
-            # Somebody else decided, or it was withdrawn. An answer may be on its way from the keyboard.
+            # Somebody else decided, or it was withdrawn. The user may be typing an answer already.
             from vaultbridge.editor.proposals import OUTCOMES
 
             where = " elsewhere" if reason in ("accepted", "rejected") else ""
@@ -223,20 +224,20 @@ class _Person:
         self._ask()
 
     def _ask(self) -> None:
-        from vaultbridge.cli.diffs import shown
+        from vaultbridge.cli.diffs import render_diff
 
         if self._asked or self._swallow or not self._waiting:
             return
         self._asked, diff = next(iter(self._waiting.items()))
-        say(shown(diff))
+        say(render_diff(diff))
         sys.stdout.write(f"accept {self._asked}? [y/N] ")
 
 
-def _input_lines() -> asyncio.Queue[str | None]:
-    """Lines of standard input as they come; None once at its end.
+def _read_input() -> asyncio.Queue[str | None]:
+    """Return a queue of the lines of standard input; None at its end.
 
-    Read by a thread, because a file or a terminal of some systems cannot be waited for otherwise; by its
-    descriptor, because a thread inside `sys.stdin` would hold a lock that the interpreter's end needs.
+    A thread reads them, because some systems cannot wait for a file or a terminal otherwise. It reads the
+    descriptor, because a thread inside `sys.stdin` would hold a lock that the interpreter needs at exit.
     """
     lines: asyncio.Queue[str | None] = asyncio.Queue(WAITING_LINES)
     loop = asyncio.get_running_loop()

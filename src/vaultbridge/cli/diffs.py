@@ -1,10 +1,7 @@
-"""`vaultbridge diffs VAULT [ID]`: changes an assistant proposes, listed, accepted or rejected.
+"""`vaultbridge diffs VAULT [ID]`: lists, shows, accepts or rejects the changes that an assistant proposes.
 
-A proposed change beside the note as it is now, for people who decide at a terminal.
-
-The note may change while its change waits, and an acceptance replaces it whole. So the proposal is moved
-onto the note as it is: what was written meanwhile is kept where both can stand, and told where they cannot.
-Nothing is written here, and nothing decided.
+The note may change while a proposal waits, and accepting replaces the whole note. So the proposal is rebased
+onto the note as it is now: other changes are kept where both fit, and reported where they conflict.
 """
 
 from __future__ import annotations
@@ -20,41 +17,44 @@ from vaultbridge.cli.common import FAILED, OK, Parser, ask_bridge, emit, run, sa
 if TYPE_CHECKING:
     from vaultbridge.errors import EditRefused
 
-KEPT: Final = "The note has changed since this was proposed. What was written meanwhile is kept: look again."
-CLASH: Final = (
+REBASED: Final = (
+    "The note has changed since this was proposed. What was written meanwhile is kept: look again."
+)
+CONFLICT: Final = (
     "The note has changed in the same lines since this was proposed. "
     "Accepting takes away what is marked as removed: look again."
 )
 
 NO_NOTE: Final = "none"
-"""Stands for the hash of a note that is not there."""
+"""The hash of a note that does not exist."""
 
 
 class Proposal(Struct, frozen=True):
-    """`diff` is what accepting would do now. `hash` is the note's, or NO_NOTE. `notice` is for the person,
-    and empty when the note is as the diff had it."""
+    """`diff` is what accepting would do now. `hash` is the note's, or NO_NOTE. `notice` is for the user; it
+    is empty if the note has not changed since."""
 
     diff: dict[str, Any]
     hash: str
     notice: str
 
 
-def as_of_now(vault: str, diff: dict[str, Any]) -> Proposal:
-    """The diff, as it was last shown, beside its note. Raises VaultbridgeErrors when that cannot be read."""
-    now, hash_ = _note(vault, diff["path"])
+def rebase_proposal(vault: str, diff: dict[str, Any]) -> Proposal:
+    """Rebase a diff, as it was last shown, onto the note. Raises VaultbridgeError when the note cannot be
+    read."""
+    now, hash_ = _read_note(vault, diff["path"])
     old, new = diff["oldText"], diff["newText"]
     if now == old:
         return Proposal(diff, hash_, "")
-    moved = _moved(old, new, now)
+    moved = _rebase(old, new, now)
     return Proposal(
         {**diff, "oldText": now, "newText": new if moved is None else moved},
         hash_,
-        CLASH if moved is None else KEPT,
+        CONFLICT if moved is None else REBASED,
     )
 
 
-def _moved(old: str, new: str, now: str) -> str | None:
-    """What `now` becomes by the change from `old` to `new`; None when that does not fit it."""
+def _rebase(old: str, new: str, now: str) -> str | None:
+    """Apply the change from `old` to `new` to `now`; None when it does not fit."""
     from vaultbridge.errors import EditRefused
     from vaultbridge.markdown.edits.change import apply_changes
     from vaultbridge.markdown.edits.unified_diff import apply_diff, make_diff
@@ -62,7 +62,7 @@ def _moved(old: str, new: str, now: str) -> str | None:
     if old == new or now == new:
         return now
     if not old:
-        # Both made the note.
+        # Both created the note.
         return None
     try:
         return apply_changes(now, apply_diff(now, make_diff(old, new, "note")))
@@ -70,8 +70,8 @@ def _moved(old: str, new: str, now: str) -> str | None:
         return None
 
 
-def _note(vault: str, path: str) -> tuple[str, str]:
-    """The note's text in the form that diffs have, and its hash."""
+def _read_note(vault: str, path: str) -> tuple[str, str]:
+    """Read the note's text in the form of diffs, and its hash."""
     from vaultbridge.errors import NoteNotFound
     from vaultbridge.markdown.text import decode, replace_surrogates
     from vaultbridge.vault.obsidian import find_vault
@@ -80,7 +80,7 @@ def _note(vault: str, path: str) -> tuple[str, str]:
 
     wanted = vault_path(path)
     try:
-        # What may be seen the bridge has decided; here its owner looks at it.
+        # The bridge has decided what may be shown; here its owner looks at it.
         root = Root(find_vault(vault), allow_outside_links=True)
         content = read_place(root.resolve(wanted), wanted)
     except NoteNotFound:
@@ -95,14 +95,17 @@ def main(argv: list[str]) -> int:
         epilog="An assistant proposes diffs only while somebody can show them: keep --watch open.",
     )
     parser.add_vault()
-    parser.add_argument("id", metavar="ID", nargs="?", help="one of them: shown whole, or decided upon")
+    parser.add_argument("id", metavar="ID", nargs="?", help="show this diff, or decide on it")
     decision = parser.add_mutually_exclusive_group()
-    decision.add_argument("--accept", action="store_true", help="the assistant may write it")
-    decision.add_argument("--reject", action="store_true", help="it may not")
+    decision.add_argument("--accept", action="store_true", help="let the assistant write it")
+    decision.add_argument("--reject", action="store_true", help="refuse it")
     parser.add_argument(
-        "--seen", metavar="HASH", default="", help="with --accept: the changed note that you were shown"
+        "--seen",
+        metavar="HASH",
+        default="",
+        help="with --accept: the hash of the note that you were shown",
     )
-    decision.add_argument("--watch", action="store_true", help="show each diff as it comes, and ask")
+    decision.add_argument("--watch", action="store_true", help="show each diff as it arrives, and ask")
     return run(parser, argv, _diffs)
 
 
@@ -117,44 +120,44 @@ def _diffs(args: argparse.Namespace) -> int:
         raise InvalidArgument("Which diff? Give its ID.", argument="usage")
     waiting = ask_bridge(args.vault, "diffs", {})["diffs"]
     if args.id:
-        return _one(args, next((diff for diff in waiting if diff["id"] == args.id), None))
+        return _show_or_decide(args, next((diff for diff in waiting if diff["id"] == args.id), None))
     for diff in waiting:
-        emit(diff) if args.json else say(heading(diff))
+        emit(diff) if args.json else say(render_heading(diff))
     if not waiting and not args.json:
         say("No diff is waiting.")
     return OK
 
 
-def _one(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
+def _show_or_decide(args: argparse.Namespace, diff: dict[str, Any] | None) -> int:
     from vaultbridge.errors import InvalidArgument
 
     if diff is None:
         raise InvalidArgument(f"No diff {args.id!r} is waiting.", argument="id")
     if args.reject:
-        return _decided(args, ask_bridge(args.vault, "rejectDiff", {"id": args.id}))
-    proposal = as_of_now(args.vault, diff)
+        return _report_decision(args, ask_bridge(args.vault, "rejectDiff", {"id": args.id}))
+    proposal = rebase_proposal(args.vault, diff)
     if args.accept:
         if args.seen != proposal.hash if args.seen else proposal.notice:
-            raise _unseen(args, proposal)
+            raise _refuse_unseen(args, proposal)
         accepted = {"id": args.id, "text": proposal.diff["newText"]}
-        return _decided(args, ask_bridge(args.vault, "acceptDiff", accepted))
+        return _report_decision(args, ask_bridge(args.vault, "acceptDiff", accepted))
     if args.json:
         emit(diff)
         return OK
-    say(shown(proposal.diff))
+    say(render_diff(proposal.diff))
     if proposal.notice:
         sys.stderr.write(f"note: {proposal.notice}\n")
     return OK
 
 
-def _unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
-    """Shows what accepting would do now, and says how to accept just that."""
+def _refuse_unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
+    """Show what accepting would do now, and say how to accept exactly that."""
     from shlex import quote
 
     from vaultbridge.errors import EditRefused
 
     if not args.json:
-        say(shown(proposal.diff))
+        say(render_diff(proposal.diff))
     again = f"vaultbridge diffs {quote(args.vault)} {args.id} --accept --seen {proposal.hash}"
     return EditRefused(
         f"{args.id} was not accepted. {proposal.notice or 'The note is not the one that you were shown.'}",
@@ -165,8 +168,8 @@ def _unseen(args: argparse.Namespace, proposal: Proposal) -> EditRefused:
     )
 
 
-def _decided(args: argparse.Namespace, answer: dict[str, Any]) -> int:
-    """An acceptance that was not written is a failure: what was asked for has not happened."""
+def _report_decision(args: argparse.Namespace, answer: dict[str, Any]) -> int:
+    """Print the outcome. An accepted change that was not written is a failure."""
     from vaultbridge.editor.proposals import OUTCOMES
 
     outcome = answer["outcome"]
@@ -177,13 +180,13 @@ def _decided(args: argparse.Namespace, answer: dict[str, Any]) -> int:
     return FAILED if outcome == "note-changed" else OK
 
 
-def heading(diff: dict[str, Any]) -> str:
+def render_heading(diff: dict[str, Any]) -> str:
     return f"{diff['id']}  {diff['path']}  ({diff['tabName']})"
 
 
-def shown(diff: dict[str, Any]) -> str:
-    """One diff as a person reads it."""
+def render_diff(diff: dict[str, Any]) -> str:
+    """Render one diff for a person."""
     from vaultbridge.markdown.edits.unified_diff import make_diff
 
     change = make_diff(diff["oldText"], diff["newText"], diff["path"])
-    return f"{heading(diff)}\n{change or 'This leaves the note as it is.'}".rstrip("\n")
+    return f"{render_heading(diff)}\n{change or 'This leaves the note as it is.'}".rstrip("\n")

@@ -1,4 +1,4 @@
-"""`vaultbridge doctor VAULT`: can assistants connect, and if not, what to do."""
+"""`vaultbridge doctor VAULT`: checks whether assistants can connect, and says what to do if not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import FAILED, OK, Parser, emit, port_number, run, say
+from vaultbridge.cli.common import FAILED, OK, Parser, emit, parse_port, run, say
 
 if TYPE_CHECKING:
     from vaultbridge.protocols.claude_ide.doctor import Check
@@ -21,27 +21,25 @@ def main(argv: list[str]) -> int:
         "doctor", "Check everything that Claude Code needs to find and reach this vault's bridge."
     )
     parser.add_vault()
-    parser.add_argument(
-        "--port", type=port_number, help="the bridge's port, when it is not the remembered one"
-    )
-    parser.add_argument("--cwd", type=Path, help="the folder Claude Code is started in (here, unless said)")
+    parser.add_argument("--port", type=parse_port, help="the bridge's port, if it is not the one found")
+    parser.add_argument("--cwd", type=Path, help="the folder in which Claude Code starts (default: this one)")
     return run(parser, argv, _doctor)
 
 
 def _doctor(args: argparse.Namespace) -> int:
-    from vaultbridge.cli.common import cache_of
+    from vaultbridge.cli.common import find_cache
     from vaultbridge.protocols.claude_ide.doctor import diagnose
     from vaultbridge.protocols.editor.client import BridgeNotRunning
     from vaultbridge.protocols.editor.endpoint_file import find_running, load_endpoint
     from vaultbridge.vault.obsidian import find_vault
 
-    cache = cache_of(args.vault)
+    cache = find_cache(args.vault)
     remembered = find_running(cache) or load_endpoint(cache)
     port = args.port or (remembered.port if remembered is not None else 0)
     if not port:
         raise BridgeNotRunning
     checks = [
-        *_elsewhere(remembered),
+        *_check_address(remembered),
         *diagnose(
             find_vault(args.vault).resolve(),
             port,
@@ -60,8 +58,8 @@ def _doctor(args: argparse.Namespace) -> int:
     return FAILED if any(check.status == "bad" for check in checks) else OK
 
 
-def _elsewhere(remembered: Endpoint | None) -> list[Check]:
-    """Told first, because it explains everything that is then found missing."""
+def _check_address(remembered: Endpoint | None) -> list[Check]:
+    """Check the address first, because it explains everything that the other checks miss."""
     from vaultbridge.protocols.claude_ide.doctor import Check
     from vaultbridge.system import is_process_alive
 

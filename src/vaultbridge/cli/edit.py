@@ -40,13 +40,13 @@ def _edit(args: argparse.Namespace) -> int:
     operations: list[Operation] = []
     for text in args.operations:
         data = sys.stdin.buffer.read() if text == "-" else text.encode()
-        operations += parse_operations(_json(data))
+        operations += parse_operations(_parse_json(data))
     with open_vault(args.vault) as engine:
         show_outcome(engine.apply(operations, dry_run=args.dry_run), args.vault, as_json=args.json)
     return OK
 
 
-def _json(data: bytes) -> object:
+def _parse_json(data: bytes) -> object:
     from vaultbridge.errors import InvalidArgument
 
     try:

@@ -12,7 +12,7 @@ def main(argv: list[str]) -> int:
     parser = Parser("export", "All notes and canvases as data, sorted by path, on standard output.")
     parser.add_vault()
     parser.add_argument(
-        "--format", choices=["jsonl", "graphml", "csv"], default="jsonl", help="jsonl unless said otherwise"
+        "--format", choices=["jsonl", "graphml", "csv"], default="jsonl", help="default: jsonl"
     )
     parser.add_argument("-o", "--output", metavar="FILE", help="write to a file instead")
     return run(parser, argv, _export)

@@ -1,19 +1,19 @@
-"""`vaultbridge history VAULT [NOTE]`: what was changed through vaultbridge, newest first."""
+"""`vaultbridge history VAULT [NOTE]`: lists the changes made through vaultbridge, newest first."""
 
 from __future__ import annotations
 
 import argparse
 from datetime import datetime
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, run, say, whole_number
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, run, say
 
 
 def main(argv: list[str]) -> int:
     parser = Parser("history", "The changes made through vaultbridge, newest first.")
     parser.add_vault()
     parser.add_argument("note", metavar="NOTE", nargs="?", default="", help="only changes of this file")
-    parser.add_argument("--limit", type=whole_number, default=20, metavar="N", help="how many (20)")
-    parser.add_argument("--diff", type=whole_number, metavar="ID", help="show the diff of one change")
+    parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="how many (20)")
+    parser.add_argument("--diff", type=parse_integer, metavar="ID", help="show the diff of one change")
     return run(parser, argv, _history)
 
 

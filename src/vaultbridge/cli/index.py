@@ -1,4 +1,4 @@
-"""`vaultbridge index VAULT`: build or refresh the index, and say what is in it."""
+"""`vaultbridge index VAULT`: builds or refreshes the index, and prints what is in it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say
 
 NAMES_SHOWN: Final = 20
-"""Names that cannot be used which are shown: a screenful is enough to see which folder they came from."""
+"""How many unusable names are shown: a screenful shows which folder they come from."""
 
 _ONE = {"notes": "note", "canvases": "canvas", "bases": "base", "attachments": "attachment"}
 
@@ -19,7 +19,7 @@ def main(argv: list[str]) -> int:
         "index", "Build a vault's index, or bring it up to date. Notes are only read, never written."
     )
     parser.add_vault()
-    parser.add_argument("--rebuild", action="store_true", help="throw the index away first")
+    parser.add_argument("--rebuild", action="store_true", help="delete the index first")
     return run(parser, argv, _index)
 
 
@@ -52,7 +52,7 @@ def _index(args: argparse.Namespace) -> int:
     for place in report.unreadable:
         say(f"could not be read: {place.path}")
     for name in left_out[:NAMES_SHOWN]:
-        say(f"left out, for its name is not UTF-8 or holds control characters: {name}")
+        say(f"left out, because its name is not UTF-8 or contains control characters: {name}")
     if total > NAMES_SHOWN:
         say(f"left out for the same reason: {total - NAMES_SHOWN:,} more")
     return OK

@@ -1,16 +1,16 @@
-"""`vaultbridge links VAULT [NOTE]`: who links to whom."""
+"""`vaultbridge links VAULT [NOTE]`: backlinks, outgoing links and paths between notes."""
 
 from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say, whole_number
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
         "links",
-        "The links of a note: backlinks and outgoing ones, its neighbourhood, or the way to another note.",
+        "The links of a note: backlinks and outgoing ones, its neighbourhood, or the path to another note.",
         epilog="Without NOTE, one of --unresolved, --orphans and --dead-ends asks about the whole vault.",
     )
     parser.add_vault()
@@ -19,10 +19,10 @@ def main(argv: list[str]) -> int:
     which.add_argument("--backlinks", action="store_true", help="only links to NOTE")
     which.add_argument("--outgoing", action="store_true", help="only links of NOTE")
     which.add_argument(
-        "--depth", type=whole_number, metavar="N", help="every note at most N links away from NOTE"
+        "--depth", type=parse_integer, metavar="N", help="every note at most N links away from NOTE"
     )
-    which.add_argument("--to", metavar="OTHER", help="the shortest way from NOTE to OTHER")
-    which.add_argument("--unresolved", action="store_true", help="names that links give and no file has")
+    which.add_argument("--to", metavar="OTHER", help="the shortest path from NOTE to OTHER")
+    which.add_argument("--unresolved", action="store_true", help="links that lead to no file")
     which.add_argument("--orphans", action="store_true", help="notes that no other note links to")
     which.add_argument("--dead-ends", action="store_true", help="notes that link to nothing")
     return run(parser, argv, _links)

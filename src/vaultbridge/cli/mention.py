@@ -17,11 +17,11 @@ def main(argv: list[str]) -> int:
 def _mention(args: argparse.Namespace) -> int:
     from vaultbridge.protocols.editor.client import parse_mention
 
-    told = ask_bridge(args.vault, "mention", parse_mention(args.note))
+    answer = ask_bridge(args.vault, "mention", parse_mention(args.note))
     if args.json:
-        emit(told)
-    elif told["assistants"]:
-        say(f"{told['path']} was mentioned to {told['assistants']} assistant(s).")
+        emit(answer)
+    elif answer["assistants"]:
+        say(f"{answer['path']} was mentioned to {answer['assistants']} assistant(s).")
     else:
-        say(f"No assistant is connected; one that connects within 10 s is told of {told['path']}.")
+        say(f"No assistant is connected; one that connects within 10 s gets the mention of {answer['path']}.")
     return OK

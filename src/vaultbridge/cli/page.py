@@ -1,18 +1,18 @@
 """`vaultbridge page VAULT`: the link to the page of the bridge that serves a vault.
 
-The link holds the token, which is remembered in a file that only its owner can read; so it is printed for
-them alone. It is not handed to a browser from here: other users of the machine can see a program's arguments.
+The link contains the token, which is stored in a file that only its owner can read. It is not passed to a
+browser from here, because other users of the machine can see a program's arguments.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, cache_of, emit, run, say
+from vaultbridge.cli.common import OK, Parser, emit, find_cache, run, say
 
 
 def main(argv: list[str]) -> int:
-    parser = Parser("page", "Print the link to the page in which changes are reviewed. Keep it to yourself.")
+    parser = Parser("page", "Print the link to the page on which you review changes. Keep it to yourself.")
     parser.add_vault()
     return run(parser, argv, _page)
 
@@ -25,9 +25,9 @@ def _page(args: argparse.Namespace) -> int:
 
     async def greet() -> None:
         async with connect(where):
-            """Whether it really runs is known only by connecting."""
+            """Only connecting shows whether it really runs."""
 
-    where = find_bridge(cache_of(args.vault))
+    where = find_bridge(find_cache(args.vault))
     asyncio.run(greet())
     link = page_link(where.link, where.token)
     if args.json:

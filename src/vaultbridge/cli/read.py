@@ -30,11 +30,11 @@ def _read(args: argparse.Namespace) -> int:
     from vaultbridge.engine.reading import LARGEST_EXCERPT_CHARS, Part, excerpt
     from vaultbridge.markdown.text import replace_surrogates
 
-    name, heading, block = _place(args.note)
+    name, heading, block = _split_place(args.note)
     part = Part(
         heading=heading,
         block=block,
-        lines=_lines(args.lines),
+        lines=_parse_lines(args.lines),
         outline=args.outline,
         properties=not args.body,
         max_chars=LARGEST_EXCERPT_CHARS,
@@ -44,7 +44,7 @@ def _read(args: argparse.Namespace) -> int:
     cut = excerpt(view.text, view.note, part)
     text = cut.text
     while cut.next_start is not None:
-        # A terminal or a pipe takes any length: only assistants need pages.
+        # Only assistants need pages; a terminal or a pipe takes any length.
         cut = excerpt(view.text, view.note, replace(part, start=cut.next_start))
         text += cut.text
     if args.json:
@@ -68,14 +68,14 @@ def _read(args: argparse.Namespace) -> int:
     return OK
 
 
-def _place(note: str) -> tuple[str, str, str]:
+def _split_place(note: str) -> tuple[str, str, str]:
     name, mark, sub = note.partition("#")
     if not mark or not name:
         return note, "", ""
     return (name, "", sub[1:]) if sub.startswith("^") else (name, sub, "")
 
 
-def _lines(text: str | None) -> tuple[int, int] | None:
+def _parse_lines(text: str | None) -> tuple[int, int] | None:
     from vaultbridge.errors import InvalidArgument
 
     if not text:
@@ -85,5 +85,5 @@ def _lines(text: str | None) -> tuple[int, int] | None:
         return int(first or 1), int(last) if last else (0 if dash else int(first))
     except ValueError:
         raise InvalidArgument(
-            f"--lines {text!r} is no range of lines.", argument="usage", hint="Write 10-20."
+            f"--lines {text!r} is not a range of lines.", argument="usage", hint="Write 10-20."
         ) from None

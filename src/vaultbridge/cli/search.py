@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from vaultbridge.cli.common import OK, Parser, emit, open_vault, refresh, run, say, whole_number
+from vaultbridge.cli.common import OK, Parser, emit, open_vault, parse_integer, refresh, run, say
 
 SYNTAX = """\
 query syntax (Obsidian's): words are AND; OR, -word, "a phrase", (groups), /regex/
@@ -19,14 +19,14 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "query", metavar="QUERY", nargs="+", help="one query; several arguments are joined by spaces"
     )
-    parser.add_argument("--limit", type=whole_number, default=20, metavar="N", help="notes to show (20)")
-    parser.add_argument("--offset", type=whole_number, default=0, metavar="N", help="notes to skip")
+    parser.add_argument("--limit", type=parse_integer, default=20, metavar="N", help="notes to show (20)")
+    parser.add_argument("--offset", type=parse_integer, default=0, metavar="N", help="notes to skip")
     parser.add_argument("--sort", choices=["relevance", "modified", "name", "path"], default="relevance")
     parser.add_argument(
-        "-C", "--context", type=whole_number, default=0, metavar="N", help="lines around each match"
+        "-C", "--context", type=parse_integer, default=0, metavar="N", help="lines around each match"
     )
     parser.add_argument(
-        "--matches", type=whole_number, default=5, metavar="N", help="matches to show of one note (5)"
+        "--matches", type=parse_integer, default=5, metavar="N", help="matches to show of one note (5)"
     )
     return run(parser, argv, _search)
 

@@ -19,9 +19,9 @@ def main(argv: list[str]) -> int:
 def _select(args: argparse.Namespace) -> int:
     from vaultbridge.protocols.editor.client import parse_place
 
-    told = ask_bridge(args.vault, "select", parse_place(args.place))
+    answer = ask_bridge(args.vault, "select", parse_place(args.place))
     if args.json:
-        emit(told)
+        emit(answer)
     else:
-        say(f"{told['path']} is selected; {told['assistants']} assistant(s) connected.")
+        say(f"{answer['path']} is selected; {answer['assistants']} assistant(s) connected.")
     return OK

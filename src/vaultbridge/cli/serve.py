@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultbridge.cli.common import OK, Parser, emit, port_number, run, say
+from vaultbridge.cli.common import OK, Parser, emit, parse_port, run, say
 from vaultbridge.errors import InvalidArgument
 from vaultbridge.protocols.http.guard import explain_bad_host, explain_bad_origin
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from vaultbridge.server.config.model import Config
     from vaultbridge.server.serve import Listening
 
-EPILOG = """The configuration file says the same things and more (docs/config.md); what is given here
-stands above it. Without --port it is the port this vault had last, else 3000, else any free one."""
+EPILOG = """The configuration file has the same settings and more (docs/config.md); these options override it.
+Without --port, the port is the one this vault had last, otherwise 3000, otherwise any free one."""
 
 
 def main(argv: list[str]) -> int:
     parser = Parser("serve", "Serve vaults to assistants, on one port of this machine.", epilog=EPILOG)
     parser.add_argument("vaults", metavar="VAULT", nargs="*", help="a vault's folder or its name in Obsidian")
-    parser.add_argument("--port", type=port_number, help="the port to take, or nothing; 0: any free one")
-    parser.add_argument("--host", type=_host, help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=parse_port, help="use this port or fail; 0: any free one")
+    parser.add_argument("--host", type=_parse_host, help="the address to listen on (127.0.0.1)")
     parser.add_argument("--read-only", action="store_true", help="nothing may be changed")
     parser.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     parser.add_argument(
@@ -36,7 +36,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--allow-host",
         action="append",
-        type=_host,
+        type=_parse_host,
         default=[],
         metavar="NAME",
         help="a name of this server",
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         "--allow-origin",
         action="append",
-        type=_origin,
+        type=_parse_origin,
         default=[],
         metavar="ORIGIN",
         help="a page's origin",
@@ -59,15 +59,15 @@ def main(argv: list[str]) -> int:
     return run(parser, argv, _serve)
 
 
-def _host(text: str) -> str:
-    return _right(text, explain_bad_host(text))
+def _parse_host(text: str) -> str:
+    return _check(text, explain_bad_host(text))
 
 
-def _origin(text: str) -> str:
-    return _right(text, explain_bad_origin(text))
+def _parse_origin(text: str) -> str:
+    return _check(text, explain_bad_origin(text))
 
 
-def _right(text: str, fault: str) -> str:
+def _check(text: str, fault: str) -> str:
     if fault:
         raise argparse.ArgumentTypeError(f"{text[:60]!r} is not possible. {fault}")
     return text
@@ -82,15 +82,15 @@ def _serve(args: argparse.Namespace) -> int:
 
     environ = dict(os.environ)
     if args.vaults:
-        # They stand in place of the environment's, and what the file says of them must not be lost with it.
+        # They replace the environment's, but the file's settings for them must still apply.
         environ.pop(VAULT_VARIABLE, None)
 
     def overlay(config: Config) -> Config:
-        return overridden(apply_environment(config, environ), args)
+        return apply_arguments(apply_environment(config, environ), args)
 
     file = args.config.expanduser().absolute() if args.config is not None else config_file(os.environ)
     if args.config is not None and not file.is_file():
-        # The usual place may be empty; a place that somebody names may not.
+        # The default file may be missing; one that the user names may not.
         raise InvalidArgument(
             f"There is no file {args.config.name!r}.", argument="usage", hint="See --config."
         )
@@ -100,15 +100,15 @@ def _serve(args: argparse.Namespace) -> int:
 
     def say_where(listening: Listening) -> None:
         announce(listening, as_json=args.json)
-        # Whatever plugins print is for the log: a program reads this for one line and no further.
+        # What plugins print goes to the log: a program reads one line here and no more.
         sys.stdout = sys.stderr
 
     asyncio.run(serve(options, say_where))
     return OK
 
 
-def overridden(config: Config, args: argparse.Namespace) -> Config:
-    """`config` with what the command line says put above it."""
+def apply_arguments(config: Config, args: argparse.Namespace) -> Config:
+    """Override `config` by the command line."""
     from msgspec.structs import replace
 
     from vaultbridge.server.config.model import choose_vaults
@@ -130,7 +130,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
     )
     return replace(
         config,
-        # A vault that the file describes keeps what it says there.
+        # A vault that the file describes keeps its settings.
         vaults=choose_vaults(config.vaults, args.vaults) or config.vaults,
         server=server,
         scope=scope,
@@ -142,7 +142,7 @@ def overridden(config: Config, args: argparse.Namespace) -> Config:
 
 
 def announce(listening: Listening, *, as_json: bool) -> None:
-    """Where everything is, as one line for a program or a few for a person."""
+    """Print the addresses: one line for a program, a few for a person."""
     url = listening.url
     for notice in listening.notices:
         sys.stderr.write(f"note: {notice}\n")
@@ -171,7 +171,7 @@ def announce(listening: Listening, *, as_json: bool) -> None:
         say(f"  Claude Code, as tools   claude mcp add --transport http obsidian {url}/mcp")
         say(f"  any MCP client          {url}/mcp    (older ones: {url}/sse)")
         say(f"  a client that spawns    vaultbridge stdio {folder}")
-        # The token is for the eyes of who started this, not for a service's log.
+        # The token is for whoever started this, not for a service's log.
         link = listening.page if sys.stdout.isatty() else f"vaultbridge page {folder}    prints the link"
         say(f"  you, in a browser       {link}")
         say(f"  curl and scripts        curl {url}/bridge/v1/tools")

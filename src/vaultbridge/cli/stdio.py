@@ -1,7 +1,7 @@
-"""`vaultbridge stdio [VAULT…]`: MCP over standard input and output, for an assistant to spawn.
+"""`vaultbridge stdio [VAULT…]`: MCP over standard input and output, for an assistant to start.
 
-The arguments are read by hand: a client waits for the first answer, and argparse alone would cost as much as
-half of the rest.
+The arguments are parsed by hand: a client waits for the first answer, and importing argparse takes half as
+long as everything else.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any, Final
 HELP: Final = """\
 usage: vaultbridge stdio [VAULT…] [options]
 
-MCP over standard input and output, for an assistant to spawn.
+MCP over standard input and output, for an assistant to start.
 
-VAULT is a vault's folder, or the name of one that Obsidian knows. Without any, VAULTBRIDGE_VAULT names them
-(separated like PATH), or the configuration file, or they are those open in Obsidian, or the one opened last.
+VAULT is a vault's folder, or its name in Obsidian. Without any, VAULTBRIDGE_VAULT names them (separated as in
+PATH), or the configuration file does, or they are those open in Obsidian, or the one opened last.
 
 options:
-  --read-only            nothing can be changed
+  --read-only            nothing may be changed
   --allow GLOB           only these folders or notes exist (may be given several times)
   --deny GLOB            these do not exist (may be given several times)
   --profile NAME         which tools: full (default), core, read-only
-  --tool-errors HOW      auto (default, as the protocol version has it), protocol, result
-  --prompts FOLDER       where the vault keeps prompt notes (default: Prompts)
-  --name NAME            what the server calls itself (default: obsidian-mcp)
+  --tool-errors HOW      auto (default: as the protocol version wants), protocol, result
+  --prompts FOLDER       the vault's folder of prompt notes (default: Prompts)
+  --name NAME            the server's name (default: obsidian-mcp)
   --timeout SECONDS      the longest a call may take (default: 30)
   --log-level LEVEL      debug, info (default), warning, error; logs go to standard error
   -h, --help             this text
@@ -56,14 +56,14 @@ def main(argv: list[str]) -> int:
     from vaultbridge.server.stdio import StdioOptions, serve
 
     try:
-        return serve(StdioOptions(**parsed(argv)))
+        return serve(StdioOptions(**parse_arguments(argv)))
     except (WrongUsage, InvalidArgument) as error:
         sys.stderr.write(f"vaultbridge stdio: {error}\n`vaultbridge stdio --help` lists the options.\n")
         return 2
 
 
-def parsed(argv: list[str]) -> dict[str, Any]:
-    """The options by their names in `StdioOptions`. Raises WrongUsage."""
+def parse_arguments(argv: list[str]) -> dict[str, Any]:
+    """Parse the options, by their names in `StdioOptions`. Raises WrongUsage."""
     found: dict[str, Any] = {}
     vaults: list[str] = []
     rest = iter(argv)
@@ -77,7 +77,7 @@ def parsed(argv: list[str]) -> dict[str, Any]:
         else:
             option, equals, value = word.partition("=")
             if option not in _ALL or option in _FLAGS:
-                raise WrongUsage(_unknown(option, word))
+                raise WrongUsage(_explain_unknown(option, word))
             if not equals and (value := next(rest, "")) == "":
                 raise WrongUsage(f"{option} needs a value.")
             _set(found, option, value)
@@ -99,10 +99,10 @@ def _set(found: dict[str, Any], option: str, value: str) -> None:
             raise WrongUsage(f"{option} is {value!r}; it may be {', '.join(choices)}.")
         found[name] = value
     else:
-        found["call_seconds"] = _seconds(value)
+        found["call_seconds"] = _parse_seconds(value)
 
 
-def _seconds(value: str) -> float:
+def _parse_seconds(value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
@@ -112,9 +112,9 @@ def _seconds(value: str) -> float:
     return seconds
 
 
-def _unknown(option: str, word: str) -> str:
+def _explain_unknown(option: str, word: str) -> str:
     if option in _FLAGS:
-        return f"{option} takes no value, and {word!r} gives one."
+        return f"{option} takes no value, but {word!r} gives one."
     from difflib import get_close_matches
 
     closest = get_close_matches(option, _ALL, n=1)

@@ -1,5 +1,5 @@
-"""`vaultbridge token make|list|revoke`: access tokens for assistants on other machines, in pages, or with
-less than everything."""
+"""`vaultbridge token make|list|revoke`: access tokens, for other machines, for pages, and for limited
+access."""
 
 from __future__ import annotations
 
@@ -26,21 +26,19 @@ def main(argv: list[str]) -> int:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="make | list | revoke", parser_class=SuggestingParser
     )
-    # People write options behind the word too; what is not given there must not undo what stands before it.
+    # Options may follow the subcommand too; a default there must not undo what was given before it.
     both = SuggestingParser(add_help=False, argument_default=argparse.SUPPRESS)
     both.add_argument("--json", action="store_true", help="answer as JSON, for programs")
     both.add_argument("--config", type=Path, metavar="FILE", help="another configuration file")
     make = commands.add_parser("make", parents=[both], help="make a token and show it, once")
-    make.add_argument("name", help="whom or what it is for")
-    make.add_argument("--read-only", action="store_true", help="nothing may be changed with it")
+    make.add_argument("name", help="who or what it is for")
+    make.add_argument("--read-only", action="store_true", help="it allows no changes")
     make.add_argument("--allow", action="append", default=[], metavar="GLOB", help="only these notes exist")
     make.add_argument("--deny", action="append", default=[], metavar="GLOB", help="these notes do not exist")
     make.add_argument("--vault", action="append", default=[], metavar="NAME", help="only this vault")
-    make.add_argument(
-        "--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w; never, unless said"
-    )
-    commands.add_parser("list", parents=[both], help="the tokens there are")
-    revoke = commands.add_parser("revoke", parents=[both], help="a token opens nothing any more, from now on")
+    make.add_argument("--expires", metavar="TIME", default="", help="such as 12h, 30d or 4w (default: never)")
+    commands.add_parser("list", parents=[both], help="list the tokens")
+    revoke = commands.add_parser("revoke", parents=[both], help="make a token invalid, from now on")
     revoke.add_argument("token", help="its id or name")
     return run(parser, argv, _token)
 
@@ -62,10 +60,10 @@ def _make(args: argparse.Namespace, store: TokenStore) -> None:
         allow=tuple(args.allow),
         deny=tuple(args.deny),
         vaults=tuple(args.vault),
-        seconds=_seconds(args.expires),
+        seconds=_parse_seconds(args.expires),
     )
     if args.json:
-        emit({**_shown(token), "token": secret})
+        emit({**_to_json(token), "token": secret})
         return
     say(secret)
     sys.stderr.write(f"Made {token.id}. It is shown only now; send it as `Authorization: Bearer …`.\n")
@@ -75,9 +73,9 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
     tokens = store.list_tokens()
     for token in tokens:
         if args.json:
-            emit(_shown(token))
+            emit(_to_json(token))
         else:
-            say(f"{token.id}  {token.name}  {_limits(token)}{_until(token)}")
+            say(f"{token.id}  {token.name}  {_describe_limits(token)}{_describe_expiry(token)}")
     if not tokens and not args.json:
         say("There are no tokens. `vaultbridge token make NAME` makes one.")
 
@@ -85,13 +83,13 @@ def _list(args: argparse.Namespace, store: TokenStore) -> None:
 def _revoke(args: argparse.Namespace, store: TokenStore) -> None:
     token = store.revoke(args.token)
     if args.json:
-        emit({**_shown(token), "revoked": True})
+        emit({**_to_json(token), "revoked": True})
     else:
         say(f"Revoked {token.id} ({token.name}).")
 
 
-def _shown(token: AccessToken) -> dict[str, Any]:
-    """Without the hash, which is nobody's business."""
+def _to_json(token: AccessToken) -> dict[str, Any]:
+    """Convert a token for JSON, without its hash, which is private."""
     return {
         "id": token.id,
         "name": token.name,
@@ -104,7 +102,7 @@ def _shown(token: AccessToken) -> dict[str, Any]:
     }
 
 
-def _limits(token: AccessToken) -> str:
+def _describe_limits(token: AccessToken) -> str:
     words = ["read-only" if token.read_only else "read and write"]
     words += [f"only {pattern}" for pattern in token.allow]
     words += [f"not {pattern}" for pattern in token.deny]
@@ -112,14 +110,14 @@ def _limits(token: AccessToken) -> str:
     return ", ".join(words)
 
 
-def _until(token: AccessToken) -> str:
+def _describe_expiry(token: AccessToken) -> str:
     if not token.expires:
         return ""
     word = "expired" if token.expires <= time.time() else "until"
     return f", {word} {time.strftime('%Y-%m-%d %H:%M', time.localtime(token.expires))}"
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     if not text:
         return 0.0
     found = re.fullmatch(r"([1-9]\d{0,4})([hdw])", text)

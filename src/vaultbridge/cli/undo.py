@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from vaultbridge.cli.common import OK, Parser, open_vault, run, show_outcome, whole_number
+from vaultbridge.cli.common import OK, Parser, open_vault, parse_integer, run, show_outcome
 
 
 def main(argv: list[str]) -> int:
     parser = Parser(
         "undo",
-        "Undo one change made through vaultbridge; without ID the newest that is not undone.",
-        epilog="An undo is taken back by its own ID.",
+        "Undo one change made through vaultbridge; without ID, the newest that is not undone.",
+        epilog="To revert an undo, give its own ID.",
     )
     parser.add_vault()
     parser.add_argument(
-        "id", metavar="ID", nargs="?", type=whole_number, help="as `vaultbridge history` shows it"
+        "id", metavar="ID", nargs="?", type=parse_integer, help="as `vaultbridge history` shows it"
     )
-    parser.add_argument("--force", action="store_true", help="also when a file has changed since")
+    parser.add_argument("--force", action="store_true", help="even if a file has changed since")
     return run(parser, argv, _undo)
 
 

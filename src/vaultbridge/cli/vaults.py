@@ -1,4 +1,4 @@
-"""`vaultbridge vaults`: the vaults Obsidian knows on this machine."""
+"""`vaultbridge vaults`: lists the vaults that Obsidian has opened on this machine."""
 
 from __future__ import annotations
 
